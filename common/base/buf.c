@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/base/buf.h"
+
+#include "common/base/alloc.h"
+#include "common/base/text.h"
+
+#include <assert.h>
+#include <stdarg.h>
+
+void tf_buf_release(struct tf_buf *buf)
+{
+    if (!buf)
+        return;
+    free(buf->data);
+    *buf = (struct tf_buf)TF_BUF_INIT;
+}
+
+void tf_buf_clear(struct tf_buf *buf)
+{
+    buf->len = 0;
+    if (buf->data)
+        buf->data[0] = '\0';
+}
+
+void tf_buf_reserve(struct tf_buf *buf, size_t more)
+{
+    assert(more < SIZE_MAX / 4);
+    size_t need = buf->len + more + 1;
+    if (need <= buf->cap)
+        return;
+    size_t cap = buf->cap ? buf->cap : 64;
+    while (cap < need)
+        cap *= 2;
+    buf->data = tf_reallocarray(buf->data, cap, 1);
+    buf->cap = cap;
+}
+
+void tf_buf_add(struct tf_buf *buf, const void *bytes, size_t len)
+{
+    tf_buf_reserve(buf, len);
+    if (len)
+        memcpy(buf->data + buf->len, bytes, len);
+    buf->len += len;
+    buf->data[buf->len] = '\0';
+}
+
+void tf_buf_str(struct tf_buf *buf, const char *s)
+{
+    tf_buf_add(buf, s, strlen(s));
+}
+
+void tf_buf_char(struct tf_buf *buf, char c)
+{
+    tf_buf_add(buf, &c, 1);
+}
+
+void tf_buf_fmt(struct tf_buf *buf, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    int n = vsnprintf(NULL, 0, fmt, args);
+    va_end(args);
+    assert(n >= 0);
+    tf_buf_reserve(buf, (size_t)n);
+    va_start(args, fmt);
+    vsnprintf(buf->data + buf->len, (size_t)n + 1, fmt, args);
+    va_end(args);
+    buf->len += (size_t)n;
+}
+
+/* Length of the well-formed sequence at s, or 0. */
+static size_t valid_sequence(const char *s)
+{
+    size_t left = strnlen(s, 4);
+    for (size_t n = 1; n <= left; n++)
+        if (tf_utf8_valid(s, n))
+            return n;
+    return 0;
+}
+
+void tf_buf_json(struct tf_buf *buf, const char *s)
+{
+    tf_buf_char(buf, '"');
+    while (*s) {
+        unsigned char c = (unsigned char)*s;
+        size_t n = valid_sequence(s);
+        if (c == '"' || c == '\\')
+            tf_buf_fmt(buf, "\\%c", c);
+        else if (c == '\n')
+            tf_buf_str(buf, "\\n");
+        else if (c < 0x20 || c == 0x7f)
+            tf_buf_fmt(buf, "\\u%04x", c);
+        else if (n)
+            tf_buf_add(buf, s, n);
+        else
+            tf_buf_str(buf, "\xef\xbf\xbd");
+        s += n ? n : 1;
+    }
+    tf_buf_char(buf, '"');
+}
+
+const char *tf_buf_text(const struct tf_buf *buf)
+{
+    return buf->data ? buf->data : "";
+}
+
+char *tf_buf_take(struct tf_buf *buf)
+{
+    char *data = buf->data ? buf->data : tf_strdup("");
+    *buf = (struct tf_buf)TF_BUF_INIT;
+    return data;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/base/text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+/* Length of the sequence that starts with this byte, or 0. */
+static size_t sequence_length(unsigned char lead)
+{
+    if (lead < 0x80)
+        return 1;
+    if (lead >= 0xc2 && lead <= 0xdf)
+        return 2;
+    if ((lead & 0xf0) == 0xe0)
+        return 3;
+    if (lead >= 0xf0 && lead <= 0xf4)
+        return 4;
+    return 0;
+}
+
+/* The second byte has a smaller range after some leads: overlong forms, surrogates, beyond U+10FFFF. */
+static bool second_byte_ok(unsigned char lead, unsigned char second)
+{
+    unsigned char low = 0x80, high = 0xbf;
+    if (lead == 0xe0)
+        low = 0xa0;
+    else if (lead == 0xed)
+        high = 0x9f;
+    else if (lead == 0xf0)
+        low = 0x90;
+    else if (lead == 0xf4)
+        high = 0x8f;
+    return second >= low && second <= high;
+}
+
+bool tf_utf8_valid(const char *s, size_t len)
+{
+    const unsigned char *p = (const unsigned char *)s;
+    for (size_t i = 0; i < len;) {
+        size_t n = sequence_length(p[i]);
+        if (n == 0 || p[i] == 0 || len - i < n)
+            return false;
+        if (n > 1 && !second_byte_ok(p[i], p[i + 1]))
+            return false;
+        for (size_t k = 2; k < n; k++)
+            if ((p[i + k] & 0xc0) != 0x80)
+                return false;
+        i += n;
+    }
+    return true;
+}
+
+void tf_utf8_trim(char *s)
+{
+    size_t len = strlen(s), back = 0;
+    while (back < 3 && back < len && ((unsigned char)s[len - 1 - back] & 0xc0) == 0x80)
+        back++;
+    if (back == len)
+        return;
+    size_t start = len - 1 - back;
+    if (sequence_length((unsigned char)s[start]) > back + 1)
+        s[start] = '\0';
+}
+
+bool tf_str_eq(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+bool tf_starts_with(const char *s, const char *prefix)
+{
+    return strncmp(s, prefix, strlen(prefix)) == 0;
+}
+
+int tf_parse_int64(const char *s, int64_t min, int64_t max, int64_t *out, struct tf_error *err)
+{
+    char *end = NULL;
+    errno = 0;
+    long long value = strtoll(s, &end, 10);
+    bool digits = s[0] >= '0' && s[0] <= '9';
+    if (!digits && s[0] == '-')
+        digits = s[1] >= '0' && s[1] <= '9';
+    if (!digits || *end != '\0')
+        return tf_error_set(err, TF_ERR_INVALID, "\"%.60s\" is not a whole number", s);
+    if (errno == ERANGE || value < min || value > max)
+        return tf_error_set(err, TF_ERR_INVALID, "%.60s is not between %" PRId64 " and %" PRId64, s, min,
+                            max);
+    *out = value;
+    return 0;
+}
+
+/* Levenshtein distance of words of at most 63 letters; longer ones count as far away. */
+static size_t edit_distance(const char *a, const char *b)
+{
+    size_t la = strlen(a), lb = strlen(b);
+    if (la > 63 || lb > 63)
+        return SIZE_MAX;
+    size_t row[64];
+    for (size_t j = 0; j <= lb; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= la; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= lb; j++) {
+            size_t best = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            if (row[j] + 1 < best)
+                best = row[j] + 1;
+            if (row[j - 1] + 1 < best)
+                best = row[j - 1] + 1;
+            row[j] = best;
+        }
+    }
+    return row[lb];
+}
+
+const char *tf_nearest(const char *word, const char *const *names, size_t count)
+{
+    const char *best = NULL;
+    size_t best_distance = SIZE_MAX;
+    for (size_t i = 0; i < count; i++) {
+        size_t distance = edit_distance(word, names[i]);
+        if (distance < best_distance) {
+            best_distance = distance;
+            best = names[i];
+        }
+    }
+    return best && best_distance <= (strlen(best) + 2) / 3 ? best : NULL;
+}
+
+void tf_hex(const uint8_t *bytes, size_t len, char *out)
+{
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < len; i++) {
+        out[2 * i] = digits[bytes[i] >> 4];
+        out[2 * i + 1] = digits[bytes[i] & 15];
+    }
+    out[2 * len] = '\0';
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return -1;
+}
+
+int tf_unhex(const char *s, uint8_t *bytes, size_t len)
+{
+    if (strlen(s) != 2 * len)
+        return -1;
+    for (size_t i = 0; i < len; i++) {
+        int high = hex_digit(s[2 * i]), low = hex_digit(s[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return -1;
+        bytes[i] = (uint8_t)(high << 4 | low);
+    }
+    return 0;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/model/id.h"
+
+#include "common/base/text.h"
+
+bool tf_uid_eq(struct tf_uid a, struct tf_uid b)
+{
+    return tf_uid_cmp(a, b) == 0;
+}
+
+int tf_uid_cmp(struct tf_uid a, struct tf_uid b)
+{
+    return memcmp(a.bytes, b.bytes, sizeof a.bytes);
+}
+
+bool tf_uid_is_none(struct tf_uid uid)
+{
+    return tf_uid_eq(uid, (struct tf_uid){{0}});
+}
+
+void tf_uid_format(struct tf_uid uid, char text[TF_UID_TEXT])
+{
+    tf_hex(uid.bytes, TF_UID_BYTES, text);
+}
+
+int tf_uid_parse(const char *text, struct tf_uid *uid, struct tf_error *err)
+{
+    struct tf_uid parsed;
+    if (tf_unhex(text, parsed.bytes, TF_UID_BYTES))
+        return tf_error_set(err, TF_ERR_INVALID, "\"%.60s\" is not a uid (32 hexadecimal digits)", text);
+    *uid = parsed;
+    return 0;
+}
+
+bool tf_instance_id_eq(const struct tf_instance_id *a, const struct tf_instance_id *b)
+{
+    return tf_uid_eq(a->uid, b->uid) && a->epoch == b->epoch && a->index == b->index &&
+           a->attempt == b->attempt;
+}
+
+int tf_term_cmp(struct tf_term a, struct tf_term b)
+{
+    if (a.era != b.era)
+        return a.era < b.era ? -1 : 1;
+    if (a.revision != b.revision)
+        return a.revision < b.revision ? -1 : 1;
+    return 0;
+}
+
+static bool alphanumeric(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+int tf_name_check(const char *name, const char *what, struct tf_error *err)
+{
+    size_t len = strnlen(name, TF_NAME_MAX + 1);
+    if (len == 0)
+        return tf_error_set(err, TF_ERR_INVALID, "%s is empty", what);
+    if (len > TF_NAME_MAX)
+        return tf_error_set(err, TF_ERR_INVALID, "%s is longer than %d letters", what, TF_NAME_MAX);
+    bool ok = alphanumeric(name[0]) && alphanumeric(name[len - 1]) && !strstr(name, "..");
+    for (size_t i = 0; i < len; i++)
+        ok = ok && (alphanumeric(name[i]) || name[i] == '-' || name[i] == '.');
+    if (!ok)
+        return tf_error_set(
+            err, TF_ERR_INVALID,
+            "%s \"%s\": use lower-case letters, digits, '-' and single '.', and begin and end with a "
+            "letter or digit",
+            what, tf_utf8_valid(name, len) ? name : "?");
+    return 0;
+}

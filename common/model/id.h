@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_MODEL_ID_H
+#define TF_MODEL_ID_H
+
+#include "common/base/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    TF_UID_BYTES = 16,
+    TF_UID_TEXT = 2 * TF_UID_BYTES + 1, /* hexadecimal, with the NUL */
+    TF_NAME_MAX = 63,                   /* letters of a name */
+    TF_INSTANCES_MAX = 4096,            /* instances of one job */
+    TF_NODE_GPUS_MAX = 64,              /* GPUs of one node: a set of them is one uint64_t */
+};
+
+/* The identity of one submit: made by the client, never reused. All zero = none. */
+struct tf_uid {
+    uint8_t bytes[TF_UID_BYTES];
+};
+
+bool tf_uid_eq(struct tf_uid a, struct tf_uid b);
+int tf_uid_cmp(struct tf_uid a, struct tf_uid b); /* total order, as memcmp */
+bool tf_uid_is_none(struct tf_uid uid);
+void tf_uid_format(struct tf_uid uid, char text[TF_UID_TEXT]);
+int tf_uid_parse(const char *text, struct tf_uid *uid, struct tf_error *err);
+
+/* One start of one instance: at most one process (or pod) in the world ever runs under it. */
+struct tf_instance_id {
+    struct tf_uid uid;
+    uint64_t epoch;
+    uint32_t index;
+    uint32_t attempt; /* from 1 */
+};
+
+bool tf_instance_id_eq(const struct tf_instance_id *a, const struct tf_instance_id *b);
+
+/* The order of leaders: era first (raised only by --accept-rollback), then the creation revision of the
+ * leader's key. */
+struct tf_term {
+    uint64_t era;
+    uint64_t revision;
+};
+
+int tf_term_cmp(struct tf_term a, struct tf_term b);
+
+/* A name of a job, tenant, cluster, node, class or port: 1 to 63 lower-case letters, digits, '-' or '.',
+ * beginning and ending with a letter or digit, no "..": safe in a key, a path, a host name. what names the
+ * field in the error. */
+int tf_name_check(const char *name, const char *what, struct tf_error *err);
+
+#endif

@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Who may include whom: fails when a file includes a header of a layer it may not see, or a third-party header
+# outside the folder that owns it. usage: layers.sh SOURCE_FOLDER
+set -euo pipefail
+cd "${1:-.}"
+
+# folder, then the folders whose headers it may include; the first line whose folder is a prefix counts.
+layers='
+common/base            common/base
+common/model           common/base common/model
+common/fit             common/base common/model common/fit
+common/wire            common/base common/model common/wire proto
+common/conf            common/base common/conf
+common/log             common/base common/log
+common/loop            common/base common/log common/loop
+common/rpc             common/base common/log common/loop common/rpc
+common/store           common/base common/log common/loop common/store
+federation/core        common/base common/model common/fit federation/core
+subcluster/core        common/base common/model common/fit subcluster/core
+subcluster/engine      common subcluster/core subcluster/engine
+federation/daemon      common federation
+subcluster/daemon      common subcluster
+tools/fedctl           common tools/fedctl
+tools/fedsim/audit     common/base common/model tools/fedsim/audit
+tools/fedsim           common federation/core subcluster/core tools/fedsim
+tools/fedbench         common federation/core subcluster/core tools/fedbench
+tests                  common proto federation subcluster tools tests
+'
+# third-party header prefix, then the only folders that may include it.
+owners='
+grpc/            common/rpc
+curl/            common/loop common/store
+yaml.h           common/conf
+cjson/           common/store common/wire tests
+uthash.h         common/base
+xxhash.h         common/base
+protobuf-c       common/wire
+CUnit            tests
+microhttpd.h     federation/daemon subcluster/daemon
+'
+
+failures=$(
+    git ls-files -co --exclude-standard -- '*.c' '*.h' | while read -r file; do
+        [ -f "$file" ] || continue
+        allowed=$(awk -v f="$file" '$1 != "" && index(f, $1 "/") == 1 { $1 = ""; print; exit }' <<<"$layers")
+        [ -n "$allowed" ] || { echo "$file: in no known layer (see tests/lint/layers.sh)"; continue; }
+        sed -n 's/^#[[:space:]]*include "\([^"]*\)".*/\1/p' "$file" | while read -r header; do
+            case $header in *.pb-c.h) header=proto/$header ;; esac
+            ok=
+            for folder in $allowed; do case $header in "$folder"/*) ok=1 ;; esac; done
+            [ -n "$ok" ] || echo "$file: may not include \"$header\" (allowed:$allowed)"
+        done
+        sed -n 's/^#[[:space:]]*include <\([^>]*\)>.*/\1/p' "$file" | while read -r header; do
+            awk -v h="$header" -v f="$file" '
+                $1 != "" && index(h, $1) == 1 {
+                    for (i = 2; i <= NF; i++) if (index(f, $i "/") == 1) exit
+                    print f ": may not include <" h ">"; exit
+                }' <<<"$owners"
+        done
+    done
+)
+if [ -n "$failures" ]; then
+    echo "$failures"
+    exit 1
+fi
+grpc_files=$(git ls-files -co --exclude-standard -- '*.c' '*.h' | xargs grep -l '^#include <grpc' 2>/dev/null || true)
+if [ "$(wc -w <<<"$grpc_files")" -gt 1 ]; then
+    echo "only one file may include <grpc/...>, found:" $grpc_files
+    exit 1
+fi
+echo "layers: every include is allowed"
