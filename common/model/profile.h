@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_MODEL_PROFILE_H
+#define TF_MODEL_PROFILE_H
+
+#include "common/base/clock.h"
+#include "common/model/level.h"
+#include "common/model/node.h"
+
+/* A subcluster's statement of what it could give to whom (DESIGN.md §6). */
+
+/* What makes two nodes interchangeable for placement. */
+struct tf_node_class {
+    char *model; /* NULL: no GPUs */
+    int64_t gpu_memory;
+    struct tf_strs domains; /* one path a plane; "" = none */
+    struct tf_pairs labels; /* those listed in scheduleLabels */
+};
+
+/* Cumulative: what is there for a demand that may take everything at `level` and below. */
+struct tf_level_vector {
+    tf_level level;
+    struct tf_vector have;
+};
+struct tf_level_vectors {
+    struct tf_level_vector *items; /* ascending by level; the first is TF_LEVEL_FREE */
+    size_t count, cap;
+};
+
+struct tf_profile_row {
+    uint32_t id;    /* names the row in deltas */
+    uint32_t class; /* index into the classes */
+    int32_t count;  /* nodes of this class with exactly these vectors; 0 = the row is gone */
+    struct tf_level_vectors levels;
+    int claim_rank; /* -1 = none; else cores of this rank or lower are placed here only if they end before
+                       claim_until */
+    struct tf_wall claim_until;
+};
+
+/* Order of two profiles of one subcluster: owner revision, then counter. */
+struct tf_generation {
+    uint64_t owner;
+    uint64_t counter;
+};
+
+/* Idle GPUs, each under exactly one cause (DESIGN.md §6). */
+struct tf_idle_causes {
+    int32_t deliverable, count, cpu_memory, topology, policy, step, health;
+};
+
+/* Levels' price: what reclaiming everything at this level would lose. */
+struct tf_level_cost {
+    tf_level level;
+    int64_t gpu_seconds;
+};
+
+/* A running job below its min. */
+struct tf_short_demand {
+    struct tf_uid uid;
+    int rank;
+    int32_t missing; /* instances */
+};
+
+struct tf_health_counts {
+    int32_t nodes, ready, unreachable, lost, cordoned, draining, bad_gpus;
+    int32_t gpus, free_gpus, held_gpus, foreign_gpus;
+};
+
+struct tf_profile {
+    struct tf_generation base; /* of a delta; equal to generation in a full profile */
+    struct tf_generation generation;
+    bool full;
+    struct tf_term reflects_term; /* the last directive it reflects: (term, n); n = 0: none yet */
+    uint64_t reflects_n;
+    struct tf_planes planes;
+    TF_VEC(struct tf_node_class) classes;
+    TF_VEC(struct tf_profile_row) rows;
+    TF_VEC(struct tf_short_demand) shorts;
+    TF_VEC(struct tf_level_cost) costs;
+    struct tf_idle_causes idle;
+    struct tf_health_counts health;
+    int32_t brakes; /* bit set: 1 mass-down, 2 eviction limit, 4 frozen evictions, 8 frozen growth, 16 frozen
+                       moves */
+    int32_t vacatable_nodes; /* that consolidation could still free: an upper bound */
+};
+
+void tf_profile_release(struct tf_profile *profile);
+void tf_profile_copy(struct tf_profile *to, const struct tf_profile *from);
+/* Applies a delta in place. -1 (TF_ERR_CONFLICT) if its base is not this profile's generation: ask for the
+ * full one; -1 (TF_ERR_INVALID) if it names a class that is not there. */
+int tf_profile_apply(struct tf_profile *profile, const struct tf_profile *delta, struct tf_error *err);
+/* The difference as a delta, or a full profile when that is no larger. Both have rows sorted by id. */
+void tf_profile_diff(const struct tf_profile *from, const struct tf_profile *to, struct tf_profile *delta);
+/* Bounds and references: what a peer sent is checked before use. */
+int tf_profile_check(const struct tf_profile *profile, struct tf_error *err);
+/* What the row has for a demand that may take `level`: the last vector at or below it. */
+struct tf_vector tf_profile_row_at(const struct tf_profile_row *row, tf_level level);
+int tf_generation_cmp(struct tf_generation a, struct tf_generation b);
+
+#endif
