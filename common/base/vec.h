@@ -48,7 +48,7 @@
 
 /* tf_vec_each(p, &vec) { use *p; } */
 #define tf_vec_each(p, vec) \
-    for (__typeof__(&(vec)->items[0]) p = (vec)->items; p && p < (vec)->items + (vec)->count; p++)
+    for (__typeof__((vec)->items + 0) p = (vec)->items; p && p < (vec)->items + (vec)->count; p++)
 
 #define tf_vec_release(vec)            \
     do {                               \
