@@ -2,7 +2,7 @@
 #ifndef TF_MODEL_ID_H
 #define TF_MODEL_ID_H
 
-#include "common/base/error.h"
+#include "common/base/name.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,7 +10,6 @@
 enum {
     TF_UID_BYTES = 16,
     TF_UID_TEXT = 2 * TF_UID_BYTES + 1, /* hexadecimal, with the NUL */
-    TF_NAME_MAX = 63,                   /* letters of a name */
     TF_INSTANCES_MAX = 4096,            /* instances of one job */
     TF_NODE_GPUS_MAX = 64,              /* GPUs of one node: a set of them is one uint64_t */
 };
@@ -44,10 +43,5 @@ struct tf_term {
 };
 
 int tf_term_cmp(struct tf_term a, struct tf_term b);
-
-/* A name of a job, tenant, cluster, node, class or port: 1 to 63 lower-case letters, digits, '-' or '.',
- * beginning and ending with a letter or digit, no "..": safe in a key, a path, a host name. what names the
- * field in the error. */
-int tf_name_check(const char *name, const char *what, struct tf_error *err);
 
 #endif

@@ -2,8 +2,9 @@
 #ifndef TF_MODEL_JOB_H
 #define TF_MODEL_JOB_H
 
+#include "common/base/complaint.h"
+#include "common/base/list.h"
 #include "common/model/id.h"
-#include "common/model/list.h"
 
 /* What a user asks for: the spec of a job as its manifest says it (DESIGN.md §3), with one group of identical
  * instances. All strings are owned by the spec. Value 0 of the enums below means "not said": the workload's
@@ -105,19 +106,6 @@ void tf_job_spec_copy(struct tf_job_spec *to,
                       const struct tf_job_spec *from); /* to is zeroed or initialised */
 bool tf_job_spec_eq(const struct tf_job_spec *a, const struct tf_job_spec *b);
 void tf_job_manifest_release(struct tf_job_manifest *manifest);
-
-/* A complaint about one field: path as in the manifest ("spec.elastic.min", "spec.topology[0].within"), text
- * that says what is wrong and what would be right. */
-struct tf_complaint {
-    char *path, *text;
-};
-struct tf_complaints {
-    struct tf_complaint *items;
-    size_t count, cap; /* at most 64 are kept */
-};
-void tf_complaints_add(struct tf_complaints *list, const char *path, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-void tf_complaints_release(struct tf_complaints *list);
 
 /* Fills every field that was not said, from the table of workload defaults (DESIGN.md §3). Idempotent. */
 void tf_job_spec_fill(struct tf_job_spec *spec);

@@ -2,7 +2,7 @@
 #ifndef TF_MODEL_LEVEL_H
 #define TF_MODEL_LEVEL_H
 
-#include "common/model/list.h"
+#include "common/base/list.h"
 
 #include <stdint.h>
 

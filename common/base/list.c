@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/model/list.h"
+#include "common/base/list.h"
 
 #include "common/base/text.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TF_MODEL_LIST_H
-#define TF_MODEL_LIST_H
+#ifndef TF_BASE_LIST_H
+#define TF_BASE_LIST_H
 
 #include "common/base/vec.h"
 
