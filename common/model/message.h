@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_MODEL_MESSAGE_H
+#define TF_MODEL_MESSAGE_H
+
+#include "common/model/record.h"
+
+/* What flows between the federation's leader and a subcluster (DESIGN.md §7). */
+
+enum { TF_PROTOCOL_VERSION = 1 };
+
+enum tf_capability { /* bit set, of an engine */
+                     TF_CAP_NAMES_GPUS = 1,
+                     TF_CAP_FREEZES = 2,
+                     TF_CAP_FENCES = 4,
+                     TF_CAP_PLACEHOLDERS = 8,
+                     TF_CAP_MIGRATES = 16,
+};
+
+/* ---- up ---- */
+
+struct tf_hello {
+    uint32_t protocol;
+    char *name, *region, *version;
+    struct tf_pairs labels;
+    uint64_t owner_revision;
+    struct tf_term highest_term;
+    uint64_t highest_epoch;
+    uint32_t capabilities;
+    char *engine;
+};
+
+/* The whole truth about one epoch of a job, as its subcluster has committed it; replaces any earlier one. */
+struct tf_report {
+    struct tf_uid uid;
+    uint64_t epoch;
+    char *tenant, *name;
+    enum tf_phase phase;   /* STARTING, RUNNING, STOPPING; or NONE with an end */
+    struct tf_ended ended; /* end != TF_END_NONE: the epoch is over */
+    char *model;
+    int32_t size, ready; /* members granted; members ready now */
+    struct tf_wall accepted, started;
+    int32_t retries_used, restarts;
+    TF_VEC(struct tf_member) members;
+};
+
+enum tf_up_kind {
+    TF_UP_NONE = 0,
+    TF_UP_HELLO = 1,
+    TF_UP_PROFILE = 2,
+    TF_UP_REPORT = 3,
+    TF_UP_LISTED = 4, /* the engine has been listed completely: unknown epochs may be judged */
+    TF_UP_FENCE = 5,  /* asks for the lease: own clock */
+    TF_UP_ANSWER = 6, /* to an Ask; bytes are of the kind asked */
+};
+struct tf_up {
+    enum tf_up_kind kind;
+    union {
+        struct tf_hello hello;
+        struct tf_profile profile;
+        struct tf_report report;
+        int64_t fence_boot_ms;
+        struct {
+            uint64_t id;
+            char *data;
+            size_t len;
+        } answer;
+    };
+};
+
+/* ---- down ---- */
+
+enum tf_entry_kind {
+    TF_ENTRY_NONE = 0,
+    TF_ENTRY_PLACE = 1,
+    TF_ENTRY_RELEASE = 2,
+    TF_ENTRY_STORED = 3, /* the end of (uid, epoch) is stored: its record may go */
+};
+/* One line of what the leader wants. In a list, ascending by epoch. */
+struct tf_entry {
+    enum tf_entry_kind kind;
+    struct tf_uid uid;
+    uint64_t epoch;
+    /* PLACE */
+    char *tenant, *name;
+    struct tf_job_spec spec;
+    int32_t size;
+    char *model;
+    struct tf_wall submitted;
+    int32_t retries_used;
+    /* RELEASE */
+    enum tf_release release;
+};
+
+enum tf_down_kind {
+    TF_DOWN_NONE = 0,
+    TF_DOWN_BEGIN = 1, /* of the full desired set: policy, and how many entries follow */
+    TF_DOWN_PART = 2,
+    TF_DOWN_END = 3,          /* now act on the set */
+    TF_DOWN_CHANGE = 4,       /* numbered n, by one more than the last */
+    TF_DOWN_WANT_PROFILE = 5, /* a gap: send a full one */
+    TF_DOWN_FENCE = 6,        /* echo of the subcluster's clock */
+    TF_DOWN_ASK = 7,
+    TF_DOWN_CONSIDERED = 8, /* waiting cores were considered against this generation (absorb, part 5) */
+    TF_DOWN_POLICY = 9,     /* changed while attached */
+};
+enum tf_ask_kind {
+    TF_ASK_NONE = 0,
+    TF_ASK_NODES = 1,
+    TF_ASK_LOGS = 2, /* answered on a stream of its own */
+    TF_ASK_PLACE = 3,
+    TF_ASK_DRAIN = 4,
+    TF_ASK_MIGRATE = 5,
+    TF_ASK_DEFRAG = 6,
+};
+struct tf_ask {
+    uint64_t id;
+    enum tf_ask_kind kind;
+    struct tf_uid uid;  /* LOGS */
+    uint64_t epoch;     /* LOGS; 0 = the live or latest one */
+    uint32_t index;     /* LOGS */
+    bool follow;        /* LOGS */
+    int64_t tail_bytes; /* LOGS; -1 = everything kept */
+};
+struct tf_down {
+    enum tf_down_kind kind;
+    struct tf_term term;
+    uint64_t n;
+    uint64_t count;                  /* BEGIN */
+    struct tf_policy policy;         /* BEGIN, POLICY */
+    TF_VEC(struct tf_entry) entries; /* PART, CHANGE */
+    int64_t fence_boot_ms;
+    struct tf_ask ask;
+    struct tf_generation considered;
+};
+
+void tf_hello_release(struct tf_hello *hello);
+void tf_report_release(struct tf_report *report);
+void tf_up_release(struct tf_up *up);
+void tf_entry_release(struct tf_entry *entry);
+void tf_down_release(struct tf_down *down);
+
+#endif

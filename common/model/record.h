@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_MODEL_RECORD_H
+#define TF_MODEL_RECORD_H
+
+#include "common/base/clock.h"
+#include "common/model/policy.h"
+#include "common/model/profile.h"
+
+/* What the two stores hold (DESIGN.md §7). One record a job on either side: a decision about a job is the
+ * change of one record, so it is atomic by itself. Whatever a later decision may depend on is here; what can
+ * be asked again is not. */
+
+enum {
+    TF_JOB_EVENTS_MAX = 32, /* kept in a record; older ones are dropped and counted */
+    TF_REFUSALS_MAX = 32,
+    TF_RECORD_BYTES_MAX = 256 * 1024,
+};
+
+/* ---- the federation's ---- */
+
+/* An epoch that was committed and whose end is not yet stored: it counts as possibly running. */
+struct tf_placement {
+    uint64_t epoch;
+    char *cluster;
+    int32_t size;                             /* the grant, in instances */
+    char *model;                              /* chosen GPU model, NULL if none asked */
+    enum tf_phase phase;                      /* PENDING (not yet accepted), STARTING, RUNNING, STOPPING */
+    struct tf_wall placed, accepted, started; /* started: first fully ready */
+    enum tf_release release;                  /* NONE, or why the subcluster is told to end it */
+    tf_level level;     /* highest level touched; TF_LEVEL_FREE when it fitted in free capacity */
+    uint64_t successor; /* epoch that takes over in a move between subclusters, 0 = none */
+};
+
+struct tf_job_event {
+    struct tf_wall at;
+    uint64_t epoch; /* 0: of the job itself */
+    char *type;     /* one word: Submitted, Placed, Refused, Started, ... */
+    char *text;
+};
+
+/* A subcluster that refused the job: not tried again before `until`. */
+struct tf_refusal {
+    char *cluster;
+    enum tf_reason reason;
+    char *text;
+    int32_t times; /* in a row: the wait doubles */
+    struct tf_wall until;
+};
+
+struct tf_job_record {
+    struct tf_uid uid;
+    char *tenant, *name;
+    struct tf_pairs labels;
+    struct tf_job_spec spec;
+    char *user;               /* who submitted, from the certificate; NULL without TLS */
+    struct tf_wall submitted; /* never changes: the place in the queue */
+    enum tf_phase phase;
+    bool held, deleted; /* what was asked */
+    uint64_t version;   /* grows with each change: optimistic concurrency of clients */
+    TF_VEC(struct tf_placement) placements;
+    TF_VEC(struct tf_refusal) refusals;
+    TF_VEC(struct tf_job_event) events;
+    uint64_t events_dropped;
+    int32_t retries_used; /* failures since the submit, over all epochs */
+    int32_t restarts, evictions, losses;
+    int64_t lost_gpu_seconds;
+    struct tf_wall changed;  /* last change of phase */
+    struct tf_wall finished; /* Succeeded, Failed, Deleted */
+    int32_t exit_code;       /* of the instance that decided a failure; 128 + signal */
+    char *message;           /* the end, or the latest trouble, in words */
+    char *output;            /* last lines of the instance that failed */
+};
+
+/* Registration of a subcluster: it exists from its first attach. */
+struct tf_cluster_record {
+    char *name, *region;
+    struct tf_pairs labels;
+    bool cordoned;
+    char *cordon_reason;
+    struct tf_wall registered;
+    uint64_t highest_epoch; /* ever placed there */
+    bool forgotten;         /* cluster forget: its unfinished epochs were ended lost */
+};
+
+/* Written at most every 30 s: what is known of a subcluster without it. */
+struct tf_summary_record {
+    char *name;
+    struct tf_wall contact;
+    struct tf_generation generation;
+    struct tf_health_counts health;
+};
+
+/* ---- a subcluster's ---- */
+
+struct tf_member {
+    uint32_t index, attempt;
+    char *node;
+    uint64_t gpus;
+    int32_t mark; /* 0 = core, k > 0 = surplus step k */
+    enum tf_member_state state;
+    struct tf_wall started, ready, ended, retry_at;
+    int32_t exit_code;
+    struct tf_strs ports; /* "http=31234", given by the engine */
+};
+
+/* A claim on a node's capacity for an owner that does not hold it yet (§1, §8.2). */
+struct tf_claim {
+    char *node;
+    uint64_t gpus;
+    int64_t cpu, memory;
+    int32_t slots;
+    struct tf_wall until; /* 0 = until its owner's work is done */
+};
+
+/* The end of an epoch, kept until the leader has stored it. */
+struct tf_ended {
+    uint64_t epoch;
+    enum tf_end end;
+    enum tf_reason reason; /* of a refusal */
+    struct tf_wall at;
+    int32_t exit_code;
+    int32_t failures; /* retries that this epoch used */
+    char *message, *output;
+};
+
+enum tf_allocation_phase {
+    TF_ALLOCATION_IDLE = 0, /* no live epoch: only ends that wait to be stored by the leader */
+    TF_ALLOCATION_STARTING = 1,
+    TF_ALLOCATION_RUNNING = 2, /* the core was fully ready once */
+    TF_ALLOCATION_ENDING = 3,  /* `ending` is decided; instances are being stopped */
+};
+
+struct tf_allocation {
+    struct tf_uid uid;
+    char *tenant, *name;
+    enum tf_allocation_phase phase;
+    /* of the live epoch; empty when IDLE */
+    uint64_t epoch;
+    struct tf_term term; /* of the leader that placed it */
+    struct tf_job_spec spec;
+    struct tf_wall submitted, accepted, started; /* started: first fully ready; protection counts from it */
+    int32_t size;                                /* instances granted and started with */
+    char *model;
+    TF_VEC(struct tf_member) members;
+    TF_VEC(struct tf_claim) claims;
+    int32_t retries_used; /* of the job, as told with the placement, plus this epoch's */
+    uint64_t peers_version;
+    struct tf_wall last_shrink, last_grow;
+    struct tf_ended ending; /* with ENDING: what the end will be */
+    /* ends not yet stored by the leader */
+    TF_VEC(struct tf_ended) ended;
+};
+
+/* init by zeroing; release frees what is owned and zeroes */
+void tf_job_record_release(struct tf_job_record *record);
+void tf_job_record_copy(struct tf_job_record *to, const struct tf_job_record *from);
+/* Appends an event, dropping the oldest beyond TF_JOB_EVENTS_MAX. */
+void tf_job_record_event(struct tf_job_record *record, struct tf_wall at, uint64_t epoch, const char *type,
+                         const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+void tf_placement_release(struct tf_placement *placement);
+void tf_cluster_record_release(struct tf_cluster_record *record);
+void tf_cluster_record_copy(struct tf_cluster_record *to, const struct tf_cluster_record *from);
+void tf_summary_record_release(struct tf_summary_record *record);
+void tf_member_release(struct tf_member *member);
+void tf_ended_release(struct tf_ended *ended);
+void tf_ended_copy(struct tf_ended *to, const struct tf_ended *from);
+void tf_allocation_release(struct tf_allocation *allocation);
+void tf_allocation_copy(struct tf_allocation *to, const struct tf_allocation *from);
+/* Drops what belongs to the live epoch (members, claims, spec, ending): the record becomes IDLE. */
+void tf_allocation_clear_epoch(struct tf_allocation *allocation);
+
+/* A record of any kind, as it goes to or comes from a store. */
+enum tf_record_kind {
+    TF_RECORD_NONE = 0,
+    TF_RECORD_EPOCH, /* federation: the counter */
+    TF_RECORD_JOB,
+    TF_RECORD_CLUSTER,
+    TF_RECORD_SUMMARY,
+    TF_RECORD_TERM,  /* subcluster: highest term seen */
+    TF_RECORD_FLOOR, /* subcluster: highest epoch ever accepted or promised away */
+    TF_RECORD_POLICY,
+    TF_RECORD_ALLOCATION,
+};
+struct tf_record {
+    enum tf_record_kind kind;
+    bool gone; /* delete it: only what names it is set */
+    union {
+        uint64_t number; /* EPOCH, FLOOR */
+        struct tf_term term;
+        struct tf_job_record job;
+        struct tf_cluster_record cluster;
+        struct tf_summary_record summary;
+        struct tf_policy policy;
+        struct tf_allocation allocation;
+    };
+};
+void tf_record_release(struct tf_record *record);
+
+#endif
