@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The order of changes. Holds names of records only; what they contain, and what waits for them, is the
+ * cores'. */
+#include "common/model/journal.h"
+
+#include "common/base/hash.h"
+
+#include <assert.h>
+
+struct entry {
+    struct entry *prev, *next; /* in order of first change */
+    uint64_t first;            /* number of the oldest change that this entry stands for */
+    enum tf_record_kind kind;
+    uint8_t key[1 + TF_JOURNAL_KEY_MAX]; /* the kind, then the bytes */
+    size_t key_len;
+    UT_hash_handle hh;
+};
+
+struct tf_journal {
+    uint64_t last;
+    struct entry *waiting, *waiting_tail; /* oldest first */
+    struct entry *by_key;                 /* the waiting ones that name a record */
+    struct entry *out;                    /* those of the transaction that is out, oldest first */
+    bool in_flight;
+    uint64_t out_first; /* number of the oldest change that is out */
+};
+
+struct tf_journal *tf_journal_create(void)
+{
+    return tf_calloc(1, sizeof(struct tf_journal));
+}
+
+static void free_list(struct entry *e)
+{
+    while (e) {
+        struct entry *next = e->next;
+        free(e);
+        e = next;
+    }
+}
+
+void tf_journal_destroy(struct tf_journal *journal)
+{
+    if (!journal)
+        return;
+    HASH_CLEAR(hh, journal->by_key);
+    free_list(journal->waiting);
+    free_list(journal->out);
+    free(journal);
+}
+
+static size_t full_key(struct tf_journal_key key, uint8_t out[1 + TF_JOURNAL_KEY_MAX])
+{
+    assert(key.len <= TF_JOURNAL_KEY_MAX);
+    out[0] = (uint8_t)key.kind;
+    if (key.len)
+        memcpy(out + 1, key.bytes, key.len);
+    return 1 + key.len;
+}
+
+void tf_journal_touch(struct tf_journal *journal, struct tf_journal_key key)
+{
+    uint8_t bytes[1 + TF_JOURNAL_KEY_MAX];
+    size_t len = full_key(key, bytes);
+    struct entry *known = NULL;
+    journal->last++;
+    if (key.kind != TF_RECORD_NONE)
+        HASH_FIND(hh, journal->by_key, bytes, len, known);
+    if (known)
+        return;
+    struct entry *e = tf_calloc(1, sizeof *e);
+    e->first = journal->last;
+    e->kind = key.kind;
+    e->key_len = len;
+    memcpy(e->key, bytes, len);
+    e->prev = journal->waiting_tail;
+    if (e->prev)
+        e->prev->next = e;
+    else
+        journal->waiting = e;
+    journal->waiting_tail = e;
+    if (key.kind != TF_RECORD_NONE)
+        HASH_ADD_KEYPTR(hh, journal->by_key, e->key, e->key_len, e);
+}
+
+uint64_t tf_journal_last(const struct tf_journal *journal)
+{
+    return journal->last;
+}
+
+uint64_t tf_journal_durable(const struct tf_journal *journal)
+{
+    if (journal->in_flight)
+        return journal->out_first - 1;
+    return journal->waiting ? journal->waiting->first - 1 : journal->last;
+}
+
+bool tf_journal_in_flight(const struct tf_journal *journal)
+{
+    return journal->in_flight;
+}
+
+bool tf_journal_dirty(const struct tf_journal *journal)
+{
+    return journal->waiting != NULL;
+}
+
+/* Moves the oldest waiting entry to the end of the list of those that are out. */
+static struct entry *move_out(struct tf_journal *journal, struct entry *tail)
+{
+    struct entry *e = journal->waiting;
+    journal->waiting = e->next;
+    if (e->next)
+        e->next->prev = NULL;
+    else
+        journal->waiting_tail = NULL;
+    if (e->kind != TF_RECORD_NONE)
+        HASH_DEL(journal->by_key, e);
+    e->next = NULL;
+    e->prev = tail;
+    if (tail)
+        tail->next = e;
+    else
+        journal->out = e;
+    return e;
+}
+
+size_t tf_journal_take(struct tf_journal *journal, tf_journal_take_f *take, void *arg)
+{
+    assert(!journal->in_flight);
+    size_t records = 0;
+    struct entry *tail = NULL;
+    while (journal->waiting) {
+        struct entry *e = journal->waiting;
+        struct tf_journal_key key = {e->kind, e->key + 1, e->key_len - 1};
+        if (e->kind != TF_RECORD_NONE && !take(key, arg)) {
+            assert(tail && "the first record must be taken");
+            break;
+        }
+        records += e->kind != TF_RECORD_NONE;
+        tail = move_out(journal, tail);
+    }
+    if (tail) {
+        journal->in_flight = true;
+        journal->out_first = journal->out->first;
+    }
+    return records;
+}
+
+void tf_journal_committed(struct tf_journal *journal)
+{
+    assert(journal->in_flight);
+    free_list(journal->out);
+    journal->out = NULL;
+    journal->in_flight = false;
+}
