@@ -8,6 +8,7 @@
 
 #define uthash_malloc(size) tf_malloc(size)
 #define uthash_free(ptr, size) free(ptr)
+#define uthash_fatal(text) abort() /* never reached: our allocator does not return NULL */
 #define HASH_NONFATAL_OOM 0
 #include <uthash.h>
 

@@ -11,7 +11,8 @@
  * be asked again is not. */
 
 enum {
-    TF_JOB_EVENTS_MAX = 32, /* kept in a record; older ones are dropped and counted */
+    TF_JOB_EVENTS_MAX = 32,   /* kept in a record; older ones are dropped and counted */
+    TF_JOB_EVENT_TEXT = 1024, /* bytes of an event's text with its NUL: longer ones are cut */
     TF_REFUSALS_MAX = 32,
     TF_RECORD_BYTES_MAX = 256 * 1024,
 };
@@ -151,17 +152,26 @@ struct tf_allocation {
     TF_VEC(struct tf_ended) ended;
 };
 
-/* init by zeroing; release frees what is owned and zeroes */
+/* init by zeroing; release frees what is owned and zeroes; copy is deep, and releases what was in to first */
 void tf_job_record_release(struct tf_job_record *record);
 void tf_job_record_copy(struct tf_job_record *to, const struct tf_job_record *from);
 /* Appends an event, dropping the oldest beyond TF_JOB_EVENTS_MAX. */
 void tf_job_record_event(struct tf_job_record *record, struct tf_wall at, uint64_t epoch, const char *type,
                          const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 void tf_placement_release(struct tf_placement *placement);
+void tf_placement_copy(struct tf_placement *to, const struct tf_placement *from);
+void tf_job_event_release(struct tf_job_event *event);
+void tf_job_event_copy(struct tf_job_event *to, const struct tf_job_event *from);
+void tf_refusal_release(struct tf_refusal *refusal);
+void tf_refusal_copy(struct tf_refusal *to, const struct tf_refusal *from);
 void tf_cluster_record_release(struct tf_cluster_record *record);
 void tf_cluster_record_copy(struct tf_cluster_record *to, const struct tf_cluster_record *from);
 void tf_summary_record_release(struct tf_summary_record *record);
+void tf_summary_record_copy(struct tf_summary_record *to, const struct tf_summary_record *from);
 void tf_member_release(struct tf_member *member);
+void tf_member_copy(struct tf_member *to, const struct tf_member *from);
+void tf_claim_release(struct tf_claim *claim);
+void tf_claim_copy(struct tf_claim *to, const struct tf_claim *from);
 void tf_ended_release(struct tf_ended *ended);
 void tf_ended_copy(struct tf_ended *to, const struct tf_ended *from);
 void tf_allocation_release(struct tf_allocation *allocation);
@@ -195,5 +205,6 @@ struct tf_record {
     };
 };
 void tf_record_release(struct tf_record *record);
+void tf_record_copy(struct tf_record *to, const struct tf_record *from);
 
 #endif

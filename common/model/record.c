@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/model/record.h"
+
+#include "common/base/text.h"
+
+#include <stdarg.h>
+
+/* The memory of records: release and deep copy. What the fields mean and when they change is the cores'
+ * business; how they become bytes is common/wire's. */
+
+void tf_placement_release(struct tf_placement *placement)
+{
+    free(placement->cluster);
+    free(placement->model);
+    *placement = (struct tf_placement){0};
+}
+
+void tf_placement_copy(struct tf_placement *to, const struct tf_placement *from)
+{
+    struct tf_placement copy = *from;
+    copy.cluster = tf_strdup(from->cluster);
+    copy.model = tf_strdup(from->model);
+    tf_placement_release(to);
+    *to = copy;
+}
+
+void tf_job_event_release(struct tf_job_event *event)
+{
+    free(event->type);
+    free(event->text);
+    *event = (struct tf_job_event){0};
+}
+
+void tf_job_event_copy(struct tf_job_event *to, const struct tf_job_event *from)
+{
+    struct tf_job_event copy = *from;
+    copy.type = tf_strdup(from->type);
+    copy.text = tf_strdup(from->text);
+    tf_job_event_release(to);
+    *to = copy;
+}
+
+void tf_refusal_release(struct tf_refusal *refusal)
+{
+    free(refusal->cluster);
+    free(refusal->text);
+    *refusal = (struct tf_refusal){0};
+}
+
+void tf_refusal_copy(struct tf_refusal *to, const struct tf_refusal *from)
+{
+    struct tf_refusal copy = *from;
+    copy.cluster = tf_strdup(from->cluster);
+    copy.text = tf_strdup(from->text);
+    tf_refusal_release(to);
+    *to = copy;
+}
+
+void tf_job_record_release(struct tf_job_record *record)
+{
+    free(record->tenant);
+    free(record->name);
+    tf_pairs_release(&record->labels);
+    tf_job_spec_release(&record->spec);
+    free(record->user);
+    tf_vec_each (placement, &record->placements)
+        tf_placement_release(placement);
+    tf_vec_release(&record->placements);
+    tf_vec_each (refusal, &record->refusals)
+        tf_refusal_release(refusal);
+    tf_vec_release(&record->refusals);
+    tf_vec_each (event, &record->events)
+        tf_job_event_release(event);
+    tf_vec_release(&record->events);
+    free(record->message);
+    free(record->output);
+    *record = (struct tf_job_record){0};
+}
+
+/* Gives the lists of copy, which a shallow copy still shares with from, memory of their own. */
+static void copy_job_lists(struct tf_job_record *copy, const struct tf_job_record *from)
+{
+    memset(&copy->placements, 0, sizeof copy->placements);
+    memset(&copy->refusals, 0, sizeof copy->refusals);
+    memset(&copy->events, 0, sizeof copy->events);
+    tf_vec_each (placement, &from->placements)
+        tf_placement_copy(tf_vec_add(&copy->placements), placement);
+    tf_vec_each (refusal, &from->refusals)
+        tf_refusal_copy(tf_vec_add(&copy->refusals), refusal);
+    tf_vec_each (event, &from->events)
+        tf_job_event_copy(tf_vec_add(&copy->events), event);
+}
+
+void tf_job_record_copy(struct tf_job_record *to, const struct tf_job_record *from)
+{
+    struct tf_job_record copy = *from;
+    copy.tenant = tf_strdup(from->tenant);
+    copy.name = tf_strdup(from->name);
+    copy.user = tf_strdup(from->user);
+    copy.message = tf_strdup(from->message);
+    copy.output = tf_strdup(from->output);
+    copy.labels = (struct tf_pairs){0};
+    tf_pairs_copy(&copy.labels, &from->labels);
+    copy.spec = (struct tf_job_spec){0};
+    tf_job_spec_copy(&copy.spec, &from->spec);
+    copy_job_lists(&copy, from);
+    tf_job_record_release(to);
+    *to = copy;
+}
+
+void tf_job_record_event(struct tf_job_record *record, struct tf_wall at, uint64_t epoch, const char *type,
+                         const char *fmt, ...)
+{
+    while (record->events.count >= TF_JOB_EVENTS_MAX) {
+        tf_job_event_release(&record->events.items[0]);
+        tf_vec_remove(&record->events, 0);
+        record->events_dropped++;
+    }
+    char text[TF_JOB_EVENT_TEXT];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    tf_utf8_trim(text);
+    struct tf_job_event event = {.at = at, .epoch = epoch, .type = tf_strdup(type), .text = tf_strdup(text)};
+    tf_vec_push(&record->events, event);
+}
+
+void tf_cluster_record_release(struct tf_cluster_record *record)
+{
+    free(record->name);
+    free(record->region);
+    tf_pairs_release(&record->labels);
+    free(record->cordon_reason);
+    *record = (struct tf_cluster_record){0};
+}
+
+void tf_cluster_record_copy(struct tf_cluster_record *to, const struct tf_cluster_record *from)
+{
+    struct tf_cluster_record copy = *from;
+    copy.name = tf_strdup(from->name);
+    copy.region = tf_strdup(from->region);
+    copy.cordon_reason = tf_strdup(from->cordon_reason);
+    copy.labels = (struct tf_pairs){0};
+    tf_pairs_copy(&copy.labels, &from->labels);
+    tf_cluster_record_release(to);
+    *to = copy;
+}
+
+void tf_summary_record_release(struct tf_summary_record *record)
+{
+    free(record->name);
+    *record = (struct tf_summary_record){0};
+}
+
+void tf_summary_record_copy(struct tf_summary_record *to, const struct tf_summary_record *from)
+{
+    struct tf_summary_record copy = *from;
+    copy.name = tf_strdup(from->name);
+    tf_summary_record_release(to);
+    *to = copy;
+}
+
+void tf_member_release(struct tf_member *member)
+{
+    free(member->node);
+    tf_strs_release(&member->ports);
+    *member = (struct tf_member){0};
+}
+
+void tf_member_copy(struct tf_member *to, const struct tf_member *from)
+{
+    struct tf_member copy = *from;
+    copy.node = tf_strdup(from->node);
+    copy.ports = (struct tf_strs){0};
+    tf_strs_copy(&copy.ports, &from->ports);
+    tf_member_release(to);
+    *to = copy;
+}
+
+void tf_claim_release(struct tf_claim *claim)
+{
+    free(claim->node);
+    *claim = (struct tf_claim){0};
+}
+
+void tf_claim_copy(struct tf_claim *to, const struct tf_claim *from)
+{
+    struct tf_claim copy = *from;
+    copy.node = tf_strdup(from->node);
+    tf_claim_release(to);
+    *to = copy;
+}
+
+void tf_ended_release(struct tf_ended *ended)
+{
+    free(ended->message);
+    free(ended->output);
+    *ended = (struct tf_ended){0};
+}
+
+void tf_ended_copy(struct tf_ended *to, const struct tf_ended *from)
+{
+    struct tf_ended copy = *from;
+    copy.message = tf_strdup(from->message);
+    copy.output = tf_strdup(from->output);
+    tf_ended_release(to);
+    *to = copy;
+}
+
+void tf_allocation_clear_epoch(struct tf_allocation *allocation)
+{
+    struct tf_allocation kept = {
+        .uid = allocation->uid, .tenant = allocation->tenant, .name = allocation->name};
+    memcpy(&kept.ended, &allocation->ended, sizeof kept.ended);
+    allocation->tenant = allocation->name = NULL;
+    memset(&allocation->ended, 0, sizeof allocation->ended);
+    tf_allocation_release(allocation);
+    *allocation = kept;
+}
+
+void tf_allocation_release(struct tf_allocation *allocation)
+{
+    free(allocation->tenant);
+    free(allocation->name);
+    tf_job_spec_release(&allocation->spec);
+    free(allocation->model);
+    tf_vec_each (member, &allocation->members)
+        tf_member_release(member);
+    tf_vec_release(&allocation->members);
+    tf_vec_each (claim, &allocation->claims)
+        tf_claim_release(claim);
+    tf_vec_release(&allocation->claims);
+    tf_ended_release(&allocation->ending);
+    tf_vec_each (ended, &allocation->ended)
+        tf_ended_release(ended);
+    tf_vec_release(&allocation->ended);
+    *allocation = (struct tf_allocation){0};
+}
+
+/* As copy_job_lists. */
+static void copy_allocation_lists(struct tf_allocation *copy, const struct tf_allocation *from)
+{
+    memset(&copy->members, 0, sizeof copy->members);
+    memset(&copy->claims, 0, sizeof copy->claims);
+    memset(&copy->ended, 0, sizeof copy->ended);
+    tf_vec_each (member, &from->members)
+        tf_member_copy(tf_vec_add(&copy->members), member);
+    tf_vec_each (claim, &from->claims)
+        tf_claim_copy(tf_vec_add(&copy->claims), claim);
+    tf_vec_each (ended, &from->ended)
+        tf_ended_copy(tf_vec_add(&copy->ended), ended);
+}
+
+void tf_allocation_copy(struct tf_allocation *to, const struct tf_allocation *from)
+{
+    struct tf_allocation copy = *from;
+    copy.tenant = tf_strdup(from->tenant);
+    copy.name = tf_strdup(from->name);
+    copy.model = tf_strdup(from->model);
+    copy.spec = (struct tf_job_spec){0};
+    tf_job_spec_copy(&copy.spec, &from->spec);
+    copy.ending = (struct tf_ended){0};
+    tf_ended_copy(&copy.ending, &from->ending);
+    copy_allocation_lists(&copy, from);
+    tf_allocation_release(to);
+    *to = copy;
+}
+
+void tf_record_release(struct tf_record *record)
+{
+    switch (record->kind) {
+    case TF_RECORD_JOB:
+        tf_job_record_release(&record->job);
+        break;
+    case TF_RECORD_CLUSTER:
+        tf_cluster_record_release(&record->cluster);
+        break;
+    case TF_RECORD_SUMMARY:
+        tf_summary_record_release(&record->summary);
+        break;
+    case TF_RECORD_POLICY:
+        tf_policy_release(&record->policy);
+        break;
+    case TF_RECORD_ALLOCATION:
+        tf_allocation_release(&record->allocation);
+        break;
+    case TF_RECORD_NONE:
+    case TF_RECORD_EPOCH:
+    case TF_RECORD_TERM:
+    case TF_RECORD_FLOOR:
+        break;
+    }
+    *record = (struct tf_record){0};
+}
+
+void tf_record_copy(struct tf_record *to, const struct tf_record *from)
+{
+    struct tf_record copy = {.kind = from->kind, .gone = from->gone};
+    switch (from->kind) {
+    case TF_RECORD_JOB:
+        tf_job_record_copy(&copy.job, &from->job);
+        break;
+    case TF_RECORD_CLUSTER:
+        tf_cluster_record_copy(&copy.cluster, &from->cluster);
+        break;
+    case TF_RECORD_SUMMARY:
+        tf_summary_record_copy(&copy.summary, &from->summary);
+        break;
+    case TF_RECORD_POLICY:
+        tf_policy_copy(&copy.policy, &from->policy);
+        break;
+    case TF_RECORD_ALLOCATION:
+        tf_allocation_copy(&copy.allocation, &from->allocation);
+        break;
+    case TF_RECORD_EPOCH:
+    case TF_RECORD_FLOOR:
+        copy.number = from->number;
+        break;
+    case TF_RECORD_TERM:
+        copy.term = from->term;
+        break;
+    case TF_RECORD_NONE:
+        break;
+    }
+    tf_record_release(to);
+    *to = copy;
+}
