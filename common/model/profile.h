@@ -8,6 +8,13 @@
 
 /* A subcluster's statement of what it could give to whom (DESIGN.md §6). */
 
+enum {
+    TF_PROFILE_ROWS_MAX = 131072, /* rows, and bound of their ids */
+    TF_PROFILE_CLASSES_MAX = 65536,
+    TF_NODE_SLOTS_MAX = 65536,
+};
+#define TF_QUANTITY_MAX (INT64_C(1) << 40) /* millicores or MiB of one node */
+
 /* What makes two nodes interchangeable for placement. */
 struct tf_node_class {
     char *model; /* NULL: no GPUs */
@@ -15,6 +22,10 @@ struct tf_node_class {
     struct tf_strs domains; /* one path a plane; "" = none */
     struct tf_pairs labels; /* those listed in scheduleLabels */
 };
+void tf_node_class_release(struct tf_node_class *class);
+void tf_node_class_copy(struct tf_node_class *to,
+                        const struct tf_node_class *from); /* to is zeroed or initialised */
+bool tf_node_class_eq(const struct tf_node_class *a, const struct tf_node_class *b);
 
 /* Cumulative: what is there for a demand that may take everything at `level` and below. */
 struct tf_level_vector {
@@ -25,6 +36,7 @@ struct tf_level_vectors {
     struct tf_level_vector *items; /* ascending by level; the first is TF_LEVEL_FREE */
     size_t count, cap;
 };
+bool tf_level_vectors_eq(const struct tf_level_vectors *a, const struct tf_level_vectors *b);
 
 struct tf_profile_row {
     uint32_t id;    /* names the row in deltas */
@@ -35,6 +47,12 @@ struct tf_profile_row {
                        claim_until */
     struct tf_wall claim_until;
 };
+void tf_profile_row_release(struct tf_profile_row *row);
+void tf_profile_row_copy(struct tf_profile_row *to,
+                         const struct tf_profile_row *from); /* to is zeroed or initialised */
+bool tf_profile_row_eq(const struct tf_profile_row *a,
+                       const struct tf_profile_row *b); /* id, count and content */
+bool tf_profile_row_alike(const struct tf_profile_row *a, const struct tf_profile_row *b); /* content only */
 
 /* Order of two profiles of one subcluster: owner revision, then counter. */
 struct tf_generation {
@@ -85,12 +103,16 @@ struct tf_profile {
 
 void tf_profile_release(struct tf_profile *profile);
 void tf_profile_copy(struct tf_profile *to, const struct tf_profile *from);
-/* Applies a delta in place. -1 (TF_ERR_CONFLICT) if its base is not this profile's generation: ask for the
- * full one; -1 (TF_ERR_INVALID) if it names a class that is not there. */
+/* Applies a delta in place: its classes are appended to the dictionary, its rows (sorted by id) replace those
+ * of the same id or are added, a row of count 0 goes. A full profile replaces all. On failure nothing
+ * changes: -1 (TF_ERR_CONFLICT) if its base is not this profile's generation: ask for the full one; -1
+ * (TF_ERR_INVALID) if it fails tf_profile_check, or names a class or a gone row that is not there. */
 int tf_profile_apply(struct tf_profile *profile, const struct tf_profile *delta, struct tf_error *err);
-/* The difference as a delta, or a full profile when that is no larger. Both have rows sorted by id. */
+/* The difference as a delta, or a full profile when that is no larger, or when the planes differ or from's
+ * classes are not the beginning of to's. Both have rows sorted by id. delta is zeroed or initialised. */
 void tf_profile_diff(const struct tf_profile *from, const struct tf_profile *to, struct tf_profile *delta);
-/* Bounds and references: what a peer sent is checked before use. */
+/* Bounds and references: what a peer sent is checked before use. The classes that a delta's rows name are
+ * checked when it is applied. */
 int tf_profile_check(const struct tf_profile *profile, struct tf_error *err);
 /* What the row has for a demand that may take `level`: the last vector at or below it. */
 struct tf_vector tf_profile_row_at(const struct tf_profile_row *row, tf_level level);
