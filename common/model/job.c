@@ -1,140 +1,296 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Owns what holds between the fields of a job: defaults by workload, rules, what may change under way, and
+ * the arithmetic of sizes. What each field is by itself is said by the rows of manifest.c. */
 #include "common/model/job.h"
 
+#include "common/base/clock.h"
+#include "common/base/row.h"
 #include "common/base/text.h"
+#include "common/model/manifest.h"
 
-/* The memory of job specs: release, copy, comparison. */
+#include <inttypes.h>
 
-static void rules_release(struct tf_topology_rules *rules)
+void tf_job_spec_init(struct tf_job_spec *spec)
 {
-    tf_vec_each (rule, rules) {
-        free(rule->plane);
-        free(rule->within);
-    }
-    tf_vec_release(rules);
-}
-
-static void rules_copy(struct tf_topology_rules *to, const struct tf_topology_rules *from)
-{
-    tf_vec_each (rule, from) {
-        struct tf_topology_rule copy = *rule;
-        copy.plane = tf_strdup(rule->plane);
-        copy.within = tf_strdup(rule->within);
-        tf_vec_push(to, copy);
-    }
-}
-
-static bool rules_eq(const struct tf_topology_rules *a, const struct tf_topology_rules *b)
-{
-    if (a->count != b->count)
-        return false;
-    for (size_t i = 0; i < a->count; i++) {
-        const struct tf_topology_rule *x = &a->items[i], *y = &b->items[i];
-        if (!tf_str_eq(x->plane, y->plane) || !tf_str_eq(x->within, y->within) || x->of != y->of ||
-            x->mode != y->mode)
-            return false;
-    }
-    return true;
-}
-
-static void group_release(struct tf_group *group)
-{
-    tf_strs_release(&group->shape.gpu_models);
-    free(group->image);
-    tf_strs_release(&group->command);
-    tf_pairs_release(&group->env);
-    tf_strs_release(&group->ports);
-    tf_strs_release(&group->ready.command);
-}
-
-/* Gives what copy, a shallow copy, still shares with from memory of its own. */
-static void group_unshare(struct tf_group *copy, const struct tf_group *from)
-{
-    copy->shape.gpu_models = copy->command = copy->ports = copy->ready.command = (struct tf_strs){0};
-    copy->env = (struct tf_pairs){0};
-    copy->image = tf_strdup(from->image);
-    tf_strs_copy(&copy->shape.gpu_models, &from->shape.gpu_models);
-    tf_strs_copy(&copy->command, &from->command);
-    tf_pairs_copy(&copy->env, &from->env);
-    tf_strs_copy(&copy->ports, &from->ports);
-    tf_strs_copy(&copy->ready.command, &from->ready.command);
-}
-
-static bool shape_eq(const struct tf_shape *a, const struct tf_shape *b)
-{
-    return a->gpus == b->gpus && tf_strs_eq(&a->gpu_models, &b->gpu_models) &&
-           a->gpu_memory == b->gpu_memory && a->cpu == b->cpu && a->memory == b->memory;
-}
-
-static bool group_eq(const struct tf_group *a, const struct tf_group *b)
-{
-    return shape_eq(&a->shape, &b->shape) && tf_str_eq(a->image, b->image) &&
-           tf_strs_eq(&a->command, &b->command) && tf_pairs_eq(&a->env, &b->env) &&
-           tf_strs_eq(&a->ports, &b->ports) && a->grace == b->grace && a->stop_delay == b->stop_delay &&
-           tf_strs_eq(&a->ready.command, &b->ready.command) && a->ready.period == b->ready.period &&
-           a->ready.timeout == b->ready.timeout;
+    tf_table_init(&tf_job_spec_table, spec);
 }
 
 void tf_job_spec_release(struct tf_job_spec *spec)
 {
-    if (!spec)
-        return;
-    free(spec->priority);
-    group_release(&spec->group);
-    rules_release(&spec->topology);
-    tf_pairs_release(&spec->node_labels);
-    free(spec->resize_signal);
-    tf_strs_release(&spec->clusters);
-    tf_strs_release(&spec->regions);
-    *spec = (struct tf_job_spec){0};
+    tf_table_release(&tf_job_spec_table, spec);
 }
 
 void tf_job_spec_copy(struct tf_job_spec *to, const struct tf_job_spec *from)
 {
-    struct tf_job_spec copy = *from;
-    copy.priority = tf_strdup(from->priority);
-    copy.resize_signal = tf_strdup(from->resize_signal);
-    group_unshare(&copy.group, &from->group);
-    copy.topology = (struct tf_topology_rules){0};
-    copy.node_labels = (struct tf_pairs){0};
-    copy.clusters = copy.regions = (struct tf_strs){0};
-    rules_copy(&copy.topology, &from->topology);
-    tf_pairs_copy(&copy.node_labels, &from->node_labels);
-    tf_strs_copy(&copy.clusters, &from->clusters);
-    tf_strs_copy(&copy.regions, &from->regions);
-    tf_job_spec_release(to);
-    *to = copy;
-}
-
-static bool placement_eq(const struct tf_job_spec *a, const struct tf_job_spec *b)
-{
-    return rules_eq(&a->topology, &b->topology) && tf_pairs_eq(&a->node_labels, &b->node_labels) &&
-           a->max_nodes == b->max_nodes && tf_strs_eq(&a->clusters, &b->clusters) &&
-           tf_strs_eq(&a->regions, &b->regions) && a->on_cluster_lost == b->on_cluster_lost;
-}
-
-static bool behaviour_eq(const struct tf_job_spec *a, const struct tf_job_spec *b)
-{
-    return a->workload == b->workload && a->below_min == b->below_min && a->grow == b->grow &&
-           a->on_resize == b->on_resize && tf_str_eq(a->resize_signal, b->resize_signal) &&
-           a->migration == b->migration && a->ready_min == b->ready_min && a->min_runtime == b->min_runtime &&
-           a->max_runtime == b->max_runtime && a->retry_limit == b->retry_limit &&
-           a->retry_backoff == b->retry_backoff && a->completion == b->completion &&
-           a->keep_finished == b->keep_finished;
+    tf_table_copy(&tf_job_spec_table, to, from);
 }
 
 bool tf_job_spec_eq(const struct tf_job_spec *a, const struct tf_job_spec *b)
 {
-    return tf_str_eq(a->priority, b->priority) && a->elastic.min == b->elastic.min &&
-           a->elastic.max == b->elastic.max && a->elastic.step == b->elastic.step &&
-           group_eq(&a->group, &b->group) && behaviour_eq(a, b) && placement_eq(a, b);
+    return tf_table_eq(&tf_job_spec_table, a, b);
+}
+
+void tf_job_manifest_init(struct tf_job_manifest *manifest)
+{
+    tf_table_init(&tf_job_manifest_table, manifest);
 }
 
 void tf_job_manifest_release(struct tf_job_manifest *manifest)
 {
-    free(manifest->tenant);
-    free(manifest->name);
-    tf_pairs_release(&manifest->labels);
-    tf_job_spec_release(&manifest->spec);
-    *manifest = (struct tf_job_manifest){0};
+    tf_table_release(&tf_job_manifest_table, manifest);
+}
+
+void tf_job_manifest_copy(struct tf_job_manifest *to, const struct tf_job_manifest *from)
+{
+    tf_table_copy(&tf_job_manifest_table, to, from);
+}
+
+bool tf_job_manifest_eq(const struct tf_job_manifest *a, const struct tf_job_manifest *b)
+{
+    return tf_table_eq(&tf_job_manifest_table, a, b);
+}
+
+/* ---- defaults ---- */
+
+/* DESIGN.md §3, "default of". */
+static const struct defaults {
+    enum tf_below_min below_min;
+    enum tf_grow grow;
+    enum tf_on_resize on_resize;
+    enum tf_migration migration;
+    int64_t max_runtime;
+} defaults[] = {
+    [TF_WORKLOAD_INFERENCE] = {TF_BELOW_MIN_KEEP, TF_GROW_CONTINUOUS, TF_ON_RESIZE_NONE, TF_MIGRATION_ALLOW,
+                               0},
+    [TF_WORKLOAD_TRAINING] = {TF_BELOW_MIN_STOP, TF_GROW_ON_RESTART, TF_ON_RESIZE_RESTART,
+                              TF_MIGRATION_RESTART, 0},
+    [TF_WORKLOAD_OFFLINE] = {TF_BELOW_MIN_KEEP, TF_GROW_CONTINUOUS, TF_ON_RESIZE_NONE, TF_MIGRATION_ALLOW, 0},
+    [TF_WORKLOAD_DEBUG] = {TF_BELOW_MIN_KEEP, TF_GROW_NEVER, TF_ON_RESIZE_NONE, TF_MIGRATION_NEVER,
+                           8 * TF_HOUR},
+};
+
+/* Puts value into an enum that was not said. */
+#define fill(field, value)   \
+    do {                     \
+        if ((field) == 0)    \
+            (field) = value; \
+    } while (0)
+
+static void fill_elastic(struct tf_elastic *e)
+{
+    fill(e->step, 1);
+    fill(e->min, e->step);
+    fill(e->max, e->min);
+}
+
+void tf_job_spec_fill(struct tf_job_spec *spec)
+{
+    fill(spec->workload, TF_WORKLOAD_OFFLINE);
+    if ((unsigned)spec->workload > TF_WORKLOAD_DEBUG)
+        return; /* came from a peer; the check complains */
+    const struct defaults *d = &defaults[spec->workload];
+    fill(spec->below_min, d->below_min);
+    fill(spec->grow, d->grow);
+    fill(spec->on_resize, d->on_resize);
+    fill(spec->migration, d->migration);
+    if (spec->max_runtime == TF_UNSET)
+        spec->max_runtime = d->max_runtime;
+    fill(spec->completion, TF_COMPLETION_ALL);
+    fill(spec->on_cluster_lost, TF_CLUSTER_LOST_WAIT);
+    fill_elastic(&spec->elastic);
+    tf_vec_each (rule, &spec->topology) {
+        fill(rule->of, TF_TOPOLOGY_OF_JOB);
+        fill(rule->mode, TF_TOPOLOGY_REQUIRE);
+    }
+}
+
+/* ---- rules ---- */
+
+static void check_multiple(const char *path, int32_t n, int32_t step, struct tf_complaints *out)
+{
+    int32_t below = n - n % step, above = below + step;
+    if (n % step == 0)
+        return;
+    if (below > 0 && above <= TF_INSTANCES_MAX)
+        tf_complaints_add(out, path,
+                          "%" PRId32 " is not a multiple of step %" PRId32
+                          "; the nearest legal values are %" PRId32 " and %" PRId32,
+                          n, step, below, above);
+    else
+        tf_complaints_add(out, path,
+                          "%" PRId32 " is not a multiple of step %" PRId32
+                          "; the nearest legal value is %" PRId32,
+                          n, step, below > 0 ? below : above);
+}
+
+static void check_elastic(const struct tf_job_spec *spec, struct tf_complaints *out)
+{
+    const struct tf_elastic *e = &spec->elastic;
+    check_multiple("spec.elastic.min", e->min, e->step, out);
+    check_multiple("spec.elastic.max", e->max, e->step, out);
+    if (e->min > e->max)
+        tf_complaints_add(out, "spec.elastic.min", "%" PRId32 " is more than max, which is %" PRId32, e->min,
+                          e->max);
+    if (spec->ready_min > e->min)
+        tf_complaints_add(out, "spec.readyMin",
+                          "%" PRId32 " is more than the %" PRId32
+                          " instances of the core (elastic.min): nothing could ever be moved",
+                          spec->ready_min, e->min);
+}
+
+static bool word(const char *s, const char *others)
+{
+    for (; *s; s++)
+        if (!(*s >= 'a' && *s <= 'z') && !(*s >= 'A' && *s <= 'Z') && !(*s >= '0' && *s <= '9') &&
+            !strchr(others, *s))
+            return false;
+    return true;
+}
+
+static void check_unique(const char *path, const struct tf_strs *list, struct tf_complaints *out)
+{
+    for (size_t i = 0; i < list->count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (tf_str_eq(list->items[i], list->items[k])) {
+                char at[64];
+                snprintf(at, sizeof at, "%s[%zu]", path, i);
+                tf_complaints_add(out, at, "\"%.63s\" is in the list twice", list->items[i]);
+                break;
+            }
+}
+
+/* Labels are written in selectors (a=b,c=d) and in schedule rows. */
+static void check_labels(const char *path, const struct tf_pairs *labels, struct tf_complaints *out)
+{
+    tf_vec_each (label, labels) {
+        char at[TF_KEY_MAX + 64];
+        snprintf(at, sizeof at, "%s.%s", path, label->key);
+        if (!word(label->key, "-_./"))
+            tf_complaints_add(out, at, "a label's key has only letters, digits, '-', '_', '.' and '/'");
+        if (!word(label->value, "-_./"))
+            tf_complaints_add(out, at, "a label's value has only letters, digits, '-', '_', '.' and '/'");
+    }
+}
+
+static bool env_name(const char *key)
+{
+    return word(key, "_") && !(*key >= '0' && *key <= '9');
+}
+
+static void check_env(const struct tf_pairs *env, struct tf_complaints *out)
+{
+    tf_vec_each (pair, env) {
+        char at[TF_KEY_MAX + 64];
+        snprintf(at, sizeof at, "spec.instance.env.%s", pair->key);
+        if (!env_name(pair->key))
+            tf_complaints_add(
+                out, at,
+                "a variable's name has only letters, digits and '_', and does not begin with a digit");
+        else if (tf_starts_with(pair->key, "TIDEFED_") || tf_str_eq(pair->key, "CUDA_VISIBLE_DEVICES"))
+            tf_complaints_add(out, at, "this variable is set by the engine and cannot be set here");
+    }
+}
+
+static void check_shape(const struct tf_shape *shape, struct tf_complaints *out)
+{
+    if (shape->gpus == 0 && shape->gpu_models.count)
+        tf_complaints_add(out, "spec.instance.gpuModels", "means nothing with gpus: 0; leave it out");
+    if (shape->gpus == 0 && shape->gpu_memory)
+        tf_complaints_add(out, "spec.instance.gpuMemory", "means nothing with gpus: 0; leave it out");
+    for (size_t i = 0; i < shape->gpu_models.count; i++)
+        if (!word(shape->gpu_models.items[i], "-_.")) {
+            char at[64];
+            snprintf(at, sizeof at, "spec.instance.gpuModels[%zu]", i);
+            tf_complaints_add(out, at, "a GPU model has only letters, digits, '-', '_' and '.', as in H800");
+        }
+    check_unique("spec.instance.gpuModels", &shape->gpu_models, out);
+}
+
+static void check_topology(const struct tf_job_spec *spec, struct tf_complaints *out)
+{
+    for (size_t i = 0; i < spec->topology.count; i++) {
+        const struct tf_topology_rule *rule = &spec->topology.items[i];
+        if (spec->max_nodes && rule->of == TF_TOPOLOGY_OF_STEP && rule->mode == TF_TOPOLOGY_REQUIRE) {
+            char at[64];
+            snprintf(at, sizeof at, "spec.topology[%zu].of", i);
+            tf_complaints_add(
+                out, at,
+                "a required domain of each step cannot be combined with spread.maxNodes; use mode: "
+                "prefer, or leave maxNodes out");
+        }
+    }
+}
+
+static void check_signal(const struct tf_job_spec *spec, struct tf_complaints *out)
+{
+    static const char *const known[] = {"SIGHUP",  "SIGINT",  "SIGQUIT", "SIGUSR1", "SIGUSR2",
+                                        "SIGALRM", "SIGTERM", "SIGCONT", "SIGURG",  "SIGWINCH"};
+    if (spec->on_resize != TF_ON_RESIZE_SIGNAL)
+        return;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (tf_str_eq(spec->resize_signal, known[i]))
+            return;
+    const char *nearest = tf_nearest(spec->resize_signal, known, sizeof known / sizeof known[0]);
+    tf_complaints_add(out, "spec.onResize", "\"%.40s\" is no signal that can be used; use for example %s",
+                      spec->resize_signal, nearest ? nearest : "SIGUSR1");
+}
+
+static void check_runtimes(const struct tf_job_spec *spec, struct tf_complaints *out)
+{
+    if (spec->max_runtime && spec->min_runtime > spec->max_runtime)
+        tf_complaints_add(out, "spec.minRuntime", "is longer than maxRuntime");
+}
+
+void tf_job_manifest_check_rules(const struct tf_job_manifest *manifest, struct tf_complaints *out)
+{
+    const struct tf_job_spec *spec = &manifest->spec;
+    check_labels("metadata.labels", &manifest->labels, out);
+    check_labels("spec.nodes.labels", &spec->node_labels, out);
+    check_elastic(spec, out);
+    check_shape(&spec->group.shape, out);
+    check_env(&spec->group.env, out);
+    check_unique("spec.instance.ports", &spec->group.ports, out);
+    check_unique("spec.placement.clusters", &spec->clusters, out);
+    check_unique("spec.placement.regions", &spec->regions, out);
+    check_topology(spec, out);
+    check_signal(spec, out);
+    check_runtimes(spec, out);
+    size_t weight = tf_table_weight(&tf_job_manifest_table, manifest);
+    if (weight > TF_MANIFEST_WEIGHT_MAX)
+        tf_complaints_add(out, "spec",
+                          "is too large: about %zu KiB of text, at most %d KiB can be stored; keep big "
+                          "inputs in files or images",
+                          weight / 1024, TF_MANIFEST_WEIGHT_MAX / 1024);
+}
+
+bool tf_job_manifest_check(const struct tf_job_manifest *manifest, struct tf_complaints *out)
+{
+    return tf_table_check(&tf_job_manifest_table, manifest, out);
+}
+
+void tf_job_spec_immutable_diff(const struct tf_job_spec *a, const struct tf_job_spec *b, struct tf_strs *out)
+{
+    struct tf_strs paths = {0};
+    tf_table_diff(&tf_job_spec_table, a, b, TF_ROW_RELOADABLE, &paths);
+    tf_vec_each (path, &paths) {
+        char *full = tf_asprintf("spec.%s", *path);
+        tf_strs_add(out, full);
+        free(full);
+    }
+    tf_strs_release(&paths);
+}
+
+/* ---- sizes (DESIGN.md §4) ---- */
+
+int32_t tf_size_align(const struct tf_elastic *e, int32_t available)
+{
+    int32_t n = available < e->max ? available : e->max;
+    return n <= 0 || e->step <= 0 ? 0 : n - n % e->step;
+}
+
+bool tf_size_legal(const struct tf_elastic *e, int32_t n, bool short_job)
+{
+    if (n < 0 || n > e->max || e->step <= 0 || n % e->step != 0)
+        return false;
+    return n == 0 || n >= e->min || short_job;
 }

@@ -101,17 +101,28 @@ struct tf_job_manifest {
     struct tf_job_spec spec;
 };
 
+/* All functions on whole specs and manifests follow the rows of common/model/manifest.h.
+ * init: the defaults that do not depend on the workload (grace 30s, 3 retries, ...), and max_runtime "not
+ * said"
+ * (-1, decided by tf_job_spec_fill). A spec that is merely zeroed has 0 for all of these. */
+void tf_job_spec_init(struct tf_job_spec *spec);
 void tf_job_spec_release(struct tf_job_spec *spec); /* frees what it owns and zeroes it; NULL is fine */
 void tf_job_spec_copy(struct tf_job_spec *to,
                       const struct tf_job_spec *from); /* to is zeroed or initialised */
 bool tf_job_spec_eq(const struct tf_job_spec *a, const struct tf_job_spec *b);
+void tf_job_manifest_init(struct tf_job_manifest *manifest);
 void tf_job_manifest_release(struct tf_job_manifest *manifest);
+void tf_job_manifest_copy(struct tf_job_manifest *to, const struct tf_job_manifest *from);
+bool tf_job_manifest_eq(const struct tf_job_manifest *a, const struct tf_job_manifest *b);
 
-/* Fills every field that was not said, from the table of workload defaults (DESIGN.md §3). Idempotent. */
+/* Fills every enum that was not said, a max_runtime of -1, and sizes of 0 (step 1, min = step, max = min),
+ * from the table of workload defaults (DESIGN.md §3); an unsaid workload is offline. Idempotent. */
 void tf_job_spec_fill(struct tf_job_spec *spec);
 /* All rules that need no configuration: names, bounds, min/max/step, combinations. Adds a complaint a breach;
- * true if there was none. The federation runs it again on what a client sent. */
+ * true if there was none. The federation runs it again on what a client sent. Expects a filled spec. */
 bool tf_job_manifest_check(const struct tf_job_manifest *manifest, struct tf_complaints *out);
+/* The part of it that looks at several fields at once; used after the rows' own rules have held. */
+void tf_job_manifest_check_rules(const struct tf_job_manifest *manifest, struct tf_complaints *out);
 /* The fields (paths, in out) in which b differs from a and which cannot change under a running job (DESIGN.md
  * §3). */
 void tf_job_spec_immutable_diff(const struct tf_job_spec *a, const struct tf_job_spec *b,
