@@ -133,10 +133,16 @@ struct tf_down {
     struct tf_generation considered;
 };
 
+/* init by zeroing; release frees what is owned and zeroes; copy is deep, and releases what was in to first */
 void tf_hello_release(struct tf_hello *hello);
+void tf_hello_copy(struct tf_hello *to, const struct tf_hello *from);
 void tf_report_release(struct tf_report *report);
+void tf_report_copy(struct tf_report *to, const struct tf_report *from);
 void tf_up_release(struct tf_up *up);
+void tf_up_copy(struct tf_up *to, const struct tf_up *from);
 void tf_entry_release(struct tf_entry *entry);
+void tf_entry_copy(struct tf_entry *to, const struct tf_entry *from);
 void tf_down_release(struct tf_down *down);
+void tf_down_copy(struct tf_down *to, const struct tf_down *from);
 
 #endif
