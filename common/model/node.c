@@ -56,6 +56,7 @@ int tf_planes_find(const struct tf_planes *planes, const char *plane, const char
 void tf_node_release(struct tf_node *node)
 {
     free(node->name);
+    free(node->address);
     free(node->model);
     tf_pairs_release(&node->labels);
     tf_strs_release(&node->domains);
@@ -66,6 +67,7 @@ void tf_node_copy(struct tf_node *to, const struct tf_node *from)
 {
     struct tf_node copy = *from;
     copy.name = tf_strdup(from->name);
+    copy.address = tf_strdup(from->address);
     copy.model = tf_strdup(from->model);
     copy.labels = (struct tf_pairs){0};
     copy.domains = (struct tf_strs){0};
@@ -77,7 +79,8 @@ void tf_node_copy(struct tf_node *to, const struct tf_node *from)
 
 bool tf_node_eq(const struct tf_node *a, const struct tf_node *b)
 {
-    return tf_str_eq(a->name, b->name) && tf_str_eq(a->model, b->model) && a->gpu_memory == b->gpu_memory &&
+    return tf_str_eq(a->name, b->name) && tf_str_eq(a->address, b->address) &&
+           tf_str_eq(a->model, b->model) && a->gpu_memory == b->gpu_memory &&
            tf_vector_eq(a->capacity, b->capacity) && tf_pairs_eq(&a->labels, &b->labels) &&
            tf_strs_eq(&a->domains, &b->domains) && a->foreign.gpus == b->foreign.gpus &&
            a->foreign.slots == b->foreign.slots && a->foreign.cpu == b->foreign.cpu &&

@@ -32,7 +32,8 @@ struct tf_foreign {
 /* A machine, as its engine reports it. GPU indices are 0 .. capacity.gpus - 1. */
 struct tf_node {
     char *name;
-    char *model; /* of its GPUs; NULL if it has none */
+    char *address; /* where other instances reach those on it, for peers files; NULL = by its name */
+    char *model;   /* of its GPUs; NULL if it has none */
     int64_t gpu_memory;
     struct tf_vector capacity;
     struct tf_pairs labels;
