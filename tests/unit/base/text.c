@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/base/text.h"
 
+#include "common/base/base64.h"
 #include "common/base/buf.h"
 #include "common/base/cleanup.h"
 #include "tests/support/suite.h"
@@ -64,9 +65,35 @@ static void test_json_strings(void)
     CU_ASSERT_STRING_EQUAL(tf_buf_text(&buf), "\"a\\\"b\\\\\\n\\u0001\xe2\x82\xac\xef\xbf\xbd\"");
 }
 
+static void test_base64(void)
+{
+    static const char *const pairs[][2] = {{"", ""},
+                                           {"f", "Zg=="},
+                                           {"fo", "Zm8="},
+                                           {"foo", "Zm9v"},
+                                           {"foob", "Zm9vYg=="},
+                                           {"fooba", "Zm9vYmE="},
+                                           {"foobar", "Zm9vYmFy"}}; /* RFC 4648, section 10 */
+    for (size_t i = 0; i < TF_ARRAY_LEN(pairs); i++) {
+        TF_AUTO_BUF text = TF_BUF_INIT, bytes = TF_BUF_INIT;
+        tf_base64_encode(&text, tf_bytes_of(pairs[i][0]));
+        CU_ASSERT_STRING_EQUAL(tf_buf_text(&text), pairs[i][1]);
+        CU_ASSERT_EQUAL(tf_base64_decode(&bytes, tf_bytes_of(pairs[i][1])), 0);
+        CU_ASSERT_STRING_EQUAL(tf_buf_text(&bytes), pairs[i][0]);
+    }
+    static const char *const bad[] = {
+        "Z", "Zg", "Zg=", "Zg==Zg==", "=g==", "====", "Zg=g", "Z!==", "Zh==", "Zm9=", "Zm8=\n"};
+    for (size_t i = 0; i < TF_ARRAY_LEN(bad); i++) {
+        TF_AUTO_BUF bytes = TF_BUF_INIT;
+        tf_buf_str(&bytes, "kept");
+        CU_ASSERT_EQUAL(tf_base64_decode(&bytes, tf_bytes_of(bad[i])), -1);
+        CU_ASSERT_STRING_EQUAL(tf_buf_text(&bytes), "kept");
+    }
+}
+
 static const struct suite_test tests[] = {
     {"utf-8", test_utf8}, {"parse int", test_parse_int},       {"nearest key", test_nearest},
-    {"hex", test_hex},    {"json strings", test_json_strings},
+    {"hex", test_hex},    {"json strings", test_json_strings}, {"base64", test_base64},
 };
 
 int main(void)
