@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Requests of a store as HTTP transfers to one of several etcd endpoints: which one, time-outs, and whether a
+ * failed transfer may have been done. Bodies are made and read in etcd_json.c; the loop drives libcurl. */
+#include "common/store/etcd.h"
+
+#include "common/loop/http.h"
+#include "common/store/etcd_json.h"
+
+#include <assert.h>
+
+enum {
+    CONNECT_TIMEOUT_MS = 1000,
+    REPLY_BYTES_MAX = 64 << 20,
+    UPLOAD_BUFFER_BYTES = 256 << 10,
+    IDLE_TRANSFERS_MAX = 16,
+};
+
+struct etcd {
+    struct tf_store store; /* first */
+    struct tf_loop *loop;
+    TF_VEC(char *) endpoints;
+    size_t current; /* the endpoint to try first */
+    int64_t connect_timeout_ms, quota_bytes;
+    struct curl_slist *headers;
+    uint64_t last_id;
+    TF_VEC(struct transfer *) active, idle;
+};
+
+/* One request; kept with its libcurl handle for reuse. */
+struct transfer {
+    struct tf_http_request http;
+    struct tf_timer refuse; /* answers in the next turn what fails before it is sent */
+    struct etcd *etcd;
+    uint64_t id;
+    tf_store_done_f done;
+    void *cookie;
+    struct tf_etcd_expect expect;
+    struct tf_mono deadline;
+    size_t endpoint, tries;
+    struct tf_buf body;
+    size_t body_given; /* to libcurl */
+    struct tf_buf reply;
+    bool too_large;
+    bool metrics; /* the second step of a status */
+    struct tf_store_answer answer;
+};
+
+static void transfer_start(struct transfer *t);
+
+/* ---- what libcurl calls ---- */
+
+/* The body goes out through this function, and there is none to rewind it: so libcurl can repeat a request by
+ * itself, on a connection that turned out to be dead, only if no byte of the body has left. */
+static size_t give_body(char *to, size_t size, size_t count, void *cookie)
+{
+    struct transfer *t = cookie;
+    size_t left = t->body.len - t->body_given, room = size * count;
+    size_t n = left < room ? left : room;
+    memcpy(to, t->body.data + t->body_given, n);
+    t->body_given += n;
+    return n;
+}
+
+static size_t take_reply(char *bytes, size_t size, size_t count, void *cookie)
+{
+    struct transfer *t = cookie;
+    if (t->reply.len + size * count > REPLY_BYTES_MAX) {
+        t->too_large = true;
+        return 0;
+    }
+    tf_buf_add(&t->reply, bytes, size * count);
+    return size * count;
+}
+
+/* ---- answers ---- */
+
+static void transfer_destroy(struct transfer *t)
+{
+    if (!t)
+        return;
+    tf_http_cancel(t->etcd->loop, &t->http);
+    tf_timer_cancel(t->etcd->loop, &t->refuse);
+    curl_easy_cleanup(t->http.easy);
+    tf_buf_release(&t->body);
+    tf_buf_release(&t->reply);
+    tf_store_answer_release(&t->answer);
+    free(t);
+}
+
+/* Out of the active ones; kept for reuse unless there are many or it holds much memory. */
+static void transfer_retire(struct transfer *t)
+{
+    struct etcd *etcd = t->etcd;
+    for (size_t i = 0; i < etcd->active.count; i++)
+        if (etcd->active.items[i] == t) {
+            etcd->active.items[i] = etcd->active.items[--etcd->active.count];
+            break;
+        }
+    tf_http_cancel(etcd->loop, &t->http);
+    tf_timer_cancel(etcd->loop, &t->refuse);
+    tf_store_answer_release(&t->answer);
+    if (t->reply.cap > UPLOAD_BUFFER_BYTES)
+        tf_buf_release(&t->reply);
+    if (etcd->idle.count < IDLE_TRANSFERS_MAX)
+        tf_vec_push(&etcd->idle, t);
+    else
+        transfer_destroy(t);
+}
+
+/* The store may be gone when this returns. */
+static void transfer_answer(struct transfer *t)
+{
+    tf_store_done_f done = t->done;
+    void *cookie = t->cookie;
+    struct tf_store_answer answer = t->answer;
+    t->answer = (struct tf_store_answer){0};
+    transfer_retire(t);
+    done(cookie, &answer.reply);
+    tf_store_answer_release(&answer);
+}
+
+static void refuse_due(struct tf_timer *timer)
+{
+    transfer_answer(TF_CONTAINER_OF(timer, struct transfer, refuse));
+}
+
+/* Answers, in the next turn, with the error that is in t->answer. */
+static void transfer_refuse(struct transfer *t)
+{
+    tf_timer_start(t->etcd->loop, &t->refuse, tf_loop_now(t->etcd->loop).mono, refuse_due);
+}
+
+/* ---- failures ---- */
+
+static const char *endpoint_name(const struct transfer *t)
+{
+    return t->etcd->endpoints.items[t->endpoint];
+}
+
+/* The next request goes elsewhere, unless another transfer has turned away from this endpoint already. */
+static void turn_away(struct transfer *t)
+{
+    if (t->etcd->current == t->endpoint)
+        t->etcd->current = (t->endpoint + 1) % t->etcd->endpoints.count;
+}
+
+static int64_t time_left(const struct transfer *t)
+{
+    return t->deadline.ms - tf_loop_now(t->etcd->loop).mono.ms;
+}
+
+static void transfer_failed(struct transfer *t, CURLcode result)
+{
+    struct tf_error *err = &t->answer.reply.error;
+    turn_away(t);
+    if (t->body_given == 0 && ++t->tries < t->etcd->endpoints.count && time_left(t) > 0) {
+        transfer_start(t);
+        return;
+    }
+    if (t->too_large && !tf_store_kind_writes(t->expect.kind))
+        tf_error_set(err, TF_ERR_TOO_LARGE, "etcd at %s answers with more than %d MiB", endpoint_name(t),
+                     REPLY_BYTES_MAX >> 20);
+    else if (t->body_given == 0)
+        tf_error_set(err, TF_ERR_UNAVAILABLE,
+                     "cannot reach etcd at %s%s: %s; check that it runs and that the endpoint is right",
+                     endpoint_name(t), t->etcd->endpoints.count > 1 ? " nor at the others" : "",
+                     curl_easy_strerror(result));
+    else
+        tf_error_set(err, tf_store_kind_writes(t->expect.kind) ? TF_ERR_UNKNOWN : TF_ERR_UNAVAILABLE,
+                     "etcd at %s did not answer: %s", endpoint_name(t), curl_easy_strerror(result));
+    transfer_answer(t);
+}
+
+/* ---- transfers ---- */
+
+/* The second step of a status, after which t->answer is complete whatever happens. */
+static void metrics_done(struct transfer *t, CURLcode result)
+{
+    if (result == CURLE_OK)
+        t->answer.reply.status.quota_bytes =
+            tf_etcd_metrics_quota((struct tf_bytes){t->reply.data, t->reply.len});
+    transfer_answer(t);
+}
+
+static void transfer_done(struct tf_http_request *http, CURLcode result)
+{
+    struct transfer *t = TF_CONTAINER_OF(http, struct transfer, http);
+    long status = 0;
+    if (t->metrics) {
+        metrics_done(t, result);
+        return;
+    }
+    if (result != CURLE_OK) {
+        transfer_failed(t, result);
+        return;
+    }
+    curl_easy_getinfo(http->easy, CURLINFO_RESPONSE_CODE, &status);
+    tf_etcd_decode(&t->answer, &t->expect, status, (struct tf_bytes){t->reply.data, t->reply.len});
+    enum tf_error_code code = t->answer.reply.error.code;
+    if (code == TF_ERR_UNKNOWN || code == TF_ERR_UNAVAILABLE) {
+        tf_error_wrap(&t->answer.reply.error, "%s", endpoint_name(t));
+        turn_away(t);
+    } else {
+        t->etcd->current = t->endpoint;
+    }
+    if (t->expect.kind == TF_STORE_STATUS && code == TF_OK) {
+        t->answer.reply.status.quota_bytes = t->etcd->quota_bytes;
+        t->metrics = t->etcd->quota_bytes == 0;
+    }
+    if (t->metrics)
+        transfer_start(t);
+    else
+        transfer_answer(t);
+}
+
+static void set_request(struct transfer *t)
+{
+    CURL *easy = t->http.easy;
+    if (t->metrics) {
+        curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
+    } else {
+        curl_easy_setopt(easy, CURLOPT_POST, 1L);
+        curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)t->body.len);
+    }
+}
+
+/* Sends to the present endpoint; answers with an error if that cannot even begin. */
+static void transfer_start(struct transfer *t)
+{
+    struct etcd *etcd = t->etcd;
+    struct tf_error *err = &t->answer.reply.error;
+    if (!t->metrics)
+        t->endpoint = t->tries ? (t->endpoint + 1) % etcd->endpoints.count : etcd->current;
+    t->body_given = 0;
+    t->too_large = false;
+    tf_buf_clear(&t->reply);
+    int64_t left = time_left(t) > 1 ? time_left(t) : 1;
+    int64_t connect = etcd->connect_timeout_ms < left ? etcd->connect_timeout_ms : left;
+    TF_AUTO_FREE char *url =
+        tf_asprintf("%s%s", endpoint_name(t), t->metrics ? "/metrics" : tf_etcd_path(t->expect.kind));
+    curl_easy_setopt(t->http.easy, CURLOPT_URL, url); /* copied */
+    curl_easy_setopt(t->http.easy, CURLOPT_TIMEOUT_MS, (long)left);
+    curl_easy_setopt(t->http.easy, CURLOPT_CONNECTTIMEOUT_MS, (long)connect);
+    set_request(t);
+    if (tf_http_start(etcd->loop, &t->http, err) == 0)
+        return;
+    err->code = TF_ERR_UNAVAILABLE; /* whatever was wrong, nothing was sent */
+    transfer_refuse(t);
+}
+
+static struct transfer *transfer_create(struct etcd *etcd)
+{
+    struct transfer *t = tf_calloc(1, sizeof *t);
+    CURL *easy = curl_easy_init();
+    if (!easy) {
+        fputs("libcurl: out of memory\n", stderr);
+        abort();
+    }
+    t->etcd = etcd;
+    t->http = (struct tf_http_request){.easy = easy, .done = transfer_done};
+    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, etcd->headers);
+    curl_easy_setopt(easy, CURLOPT_READFUNCTION, give_body);
+    curl_easy_setopt(easy, CURLOPT_READDATA, t);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_reply);
+    curl_easy_setopt(easy, CURLOPT_WRITEDATA, t);
+    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
+    curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, (long)UPLOAD_BUFFER_BYTES);
+    curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+    curl_easy_setopt(easy, CURLOPT_PROXY, ""); /* whatever the environment says */
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    return t;
+}
+
+static struct transfer *transfer_take(struct etcd *etcd)
+{
+    struct transfer *t = etcd->idle.count ? etcd->idle.items[--etcd->idle.count] : transfer_create(etcd);
+    t->tries = 0;
+    t->metrics = false;
+    t->answer = (struct tf_store_answer){0};
+    tf_buf_clear(&t->body);
+    tf_vec_push(&etcd->active, t);
+    return t;
+}
+
+/* ---- the store ---- */
+
+static uint64_t etcd_send(struct tf_store *store, const struct tf_store_request *request,
+                          tf_store_done_f done, void *cookie)
+{
+    struct etcd *etcd = (struct etcd *)(void *)store;
+    struct transfer *t = transfer_take(etcd);
+    t->id = ++etcd->last_id;
+    t->done = done;
+    t->cookie = cookie;
+    t->expect = (struct tf_etcd_expect){request->kind, 0, 0};
+    if (request->kind == TF_STORE_PAGE)
+        t->expect.page_revision = request->revision;
+    if (request->kind == TF_STORE_TXN)
+        t->expect.read_count = request->txn.read_count;
+    t->deadline = (struct tf_mono){tf_loop_now(etcd->loop).mono.ms + request->timeout_ms};
+    uint64_t id = t->id;
+    if (tf_store_request_check(request, &t->answer.reply.error) != 0) {
+        transfer_refuse(t);
+        return id;
+    }
+    tf_etcd_encode(&t->body, request);
+    transfer_start(t);
+    return id;
+}
+
+static void etcd_cancel(struct tf_store *store, uint64_t id)
+{
+    struct etcd *etcd = (struct etcd *)(void *)store;
+    tf_vec_each (t, &etcd->active)
+        if ((*t)->id == id) {
+            transfer_retire(*t);
+            return;
+        }
+}
+
+static void etcd_destroy(struct tf_store *store)
+{
+    struct etcd *etcd = (struct etcd *)(void *)store;
+    tf_vec_each (t, &etcd->active)
+        transfer_destroy(*t);
+    tf_vec_each (t, &etcd->idle)
+        transfer_destroy(*t);
+    tf_vec_each (endpoint, &etcd->endpoints)
+        free(*endpoint);
+    tf_vec_release(&etcd->active);
+    tf_vec_release(&etcd->idle);
+    tf_vec_release(&etcd->endpoints);
+    curl_slist_free_all(etcd->headers);
+    free(etcd);
+}
+
+static const struct tf_store_class etcd_class = {etcd_send, etcd_cancel, etcd_destroy};
+
+static int check_endpoint(const char *endpoint, struct tf_error *err)
+{
+    CURLU *url = curl_url();
+    char *host = NULL, *path = NULL, *query = NULL;
+    bool scheme = strncmp(endpoint, "http://", 7) == 0 || strncmp(endpoint, "https://", 8) == 0;
+    bool parsed = url && curl_url_set(url, CURLUPART_URL, endpoint, 0) == CURLUE_OK &&
+                  curl_url_get(url, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
+                  curl_url_get(url, CURLUPART_PATH, &path, 0) == CURLUE_OK;
+    bool bare =
+        parsed && strcmp(path, "/") == 0 && curl_url_get(url, CURLUPART_QUERY, &query, 0) == CURLUE_NO_QUERY;
+    curl_free(host);
+    curl_free(path);
+    curl_free(query);
+    curl_url_cleanup(url);
+    if (scheme && bare)
+        return 0;
+    return tf_error_set(err, TF_ERR_INVALID, "etcd endpoint \"%.200s\" is not of the form http://HOST:PORT",
+                        endpoint);
+}
+
+static int add_endpoint(struct etcd *etcd, const char *endpoint, struct tf_error *err)
+{
+    if (check_endpoint(endpoint, err) != 0)
+        return -1;
+    size_t len = strlen(endpoint);
+    while (endpoint[len - 1] == '/')
+        len--;
+    tf_vec_push(&etcd->endpoints, tf_strndup(endpoint, len));
+    return 0;
+}
+
+struct tf_store *tf_etcd_store_create(struct tf_loop *loop, const struct tf_etcd_options *options,
+                                      struct tf_error *err)
+{
+    struct etcd *etcd = tf_calloc(1, sizeof *etcd);
+    etcd->store.class = &etcd_class;
+    TF_AUTO(tf_store) store = &etcd->store;
+    etcd->loop = loop;
+    etcd->connect_timeout_ms = options->connect_timeout_ms ? options->connect_timeout_ms : CONNECT_TIMEOUT_MS;
+    etcd->quota_bytes = options->quota_bytes;
+    static const char *const headers[] = {"Content-Type: application/json", "Expect:"};
+    for (size_t i = 0; i < TF_ARRAY_LEN(headers); i++)
+        etcd->headers = curl_slist_append(etcd->headers, headers[i]);
+    if (options->endpoint_count == 0) {
+        tf_error_set(err, TF_ERR_INVALID, "no etcd endpoint is given");
+        return NULL;
+    }
+    for (size_t i = 0; i < options->endpoint_count; i++)
+        if (add_endpoint(etcd, options->endpoints[i], err) != 0)
+            return NULL;
+    return TF_STEAL(store);
+}

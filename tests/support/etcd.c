@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/support/etcd.h"
+
+#include "common/base/alloc.h"
+#include "common/base/cleanup.h"
+#include "tests/support/process.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+enum { START_TIMEOUT_MS = 30 * 1000, START_ATTEMPTS = 5 };
+
+struct test_etcd {
+    struct test_etcd_options options;
+    char *dir, *log, *endpoint, *peer;
+    int port;
+    pid_t pid;
+};
+
+bool test_etcd_available(void)
+{
+    const char *path = getenv("PATH");
+    TF_AUTO_FREE char *copy = tf_strdup(path ? path : "/usr/bin");
+    char *rest = NULL;
+    for (char *dir = strtok_r(copy, ":", &rest); dir; dir = strtok_r(NULL, ":", &rest)) {
+        TF_AUTO_FREE char *file = tf_asprintf("%s/etcd", dir);
+        if (access(file, X_OK) == 0)
+            return true;
+    }
+    fprintf(stderr, "SKIPPED: etcd is not installed (apt-get install etcd-server)\n");
+    if (getenv("CI"))
+        exit(1);
+    return false;
+}
+
+static int connect_to(int port)
+{
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct timeval second = {.tv_sec = 1};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &second, sizeof second);
+    if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static bool healthy(void *ctx)
+{
+    const struct test_etcd *etcd = ctx;
+    static const char request[] = "GET /health HTTP/1.0\r\n\r\n";
+    char reply[1024];
+    size_t len = 0;
+    int fd = connect_to(etcd->port);
+    if (fd < 0)
+        return false;
+    ssize_t n = send(fd, request, sizeof request - 1, MSG_NOSIGNAL);
+    while (n > 0 && len < sizeof reply - 1) {
+        n = recv(fd, reply + len, sizeof reply - 1 - len, 0);
+        len += n > 0 ? (size_t)n : 0;
+    }
+    close(fd);
+    reply[len] = '\0';
+    return strstr(reply, "\"health\":\"true\"") != NULL;
+}
+
+/* Healthy, or ended (a port was taken meanwhile). */
+static bool decided(void *ctx)
+{
+    const struct test_etcd *etcd = ctx;
+    return kill(etcd->pid, 0) != 0 || healthy(ctx);
+}
+
+static bool launch(struct test_etcd *etcd)
+{
+    TF_AUTO_FREE char *quota = tf_asprintf("%" PRId64, etcd->options.quota_bytes);
+    TF_AUTO_FREE char *cluster = tf_asprintf("test=%s", etcd->peer);
+    TF_AUTO_FREE char *data = tf_asprintf("%s/data", etcd->dir);
+    const char *argv[] = {
+        "etcd",
+        "--name",
+        "test",
+        "--data-dir",
+        data,
+        "--listen-client-urls",
+        etcd->endpoint,
+        "--advertise-client-urls",
+        etcd->endpoint,
+        "--listen-peer-urls",
+        etcd->peer,
+        "--initial-advertise-peer-urls",
+        etcd->peer,
+        "--initial-cluster",
+        cluster,
+        "--heartbeat-interval=20",
+        "--election-timeout=200", /* the shortest lease is 1.5 times as long, in whole seconds */
+        "--quota-backend-bytes",
+        quota,
+        etcd->options.fsync ? NULL : "--unsafe-no-fsync",
+        NULL};
+    etcd->pid = test_process_start(argv, etcd->log, NULL, NULL);
+    bool up = etcd->pid > 0 && test_wait_for(decided, etcd, START_TIMEOUT_MS) && healthy(etcd);
+    if (!up) {
+        test_process_kill(etcd->pid);
+        etcd->pid = 0;
+    }
+    return up;
+}
+
+static void choose_ports(struct test_etcd *etcd)
+{
+    etcd->port = test_free_port();
+    free(etcd->endpoint);
+    free(etcd->peer);
+    etcd->endpoint = tf_asprintf("http://127.0.0.1:%d", etcd->port);
+    etcd->peer = tf_asprintf("http://127.0.0.1:%d", test_free_port());
+}
+
+struct test_etcd *test_etcd_start(const struct test_etcd_options *options)
+{
+    struct test_etcd *etcd = tf_calloc(1, sizeof *etcd);
+    etcd->options = options ? *options : (struct test_etcd_options){0};
+    etcd->dir = tf_asprintf("%s/tidefed-etcd-XXXXXX", etcd->options.dir ? etcd->options.dir : "/tmp");
+    if (!mkdtemp(etcd->dir)) {
+        perror(etcd->dir);
+        test_etcd_stop(etcd);
+        return NULL;
+    }
+    etcd->log = tf_asprintf("%s/log", etcd->dir);
+    for (int i = 0; i < START_ATTEMPTS; i++) {
+        choose_ports(etcd);
+        if (launch(etcd))
+            return etcd;
+    }
+    fprintf(stderr, "etcd does not start; the end of its log:\n");
+    TF_AUTO_FREE char *tail = tf_asprintf("tail -n 5 '%s' >&2", etcd->log);
+    if (system(tail) != 0)
+        fprintf(stderr, "(no log)\n");
+    test_etcd_stop(etcd);
+    return NULL;
+}
+
+void test_etcd_stop(struct test_etcd *etcd)
+{
+    if (!etcd)
+        return;
+    test_process_kill(etcd->pid);
+    test_remove_tree(etcd->dir);
+    free(etcd->dir);
+    free(etcd->log);
+    free(etcd->endpoint);
+    free(etcd->peer);
+    free(etcd);
+}
+
+const char *test_etcd_endpoint(const struct test_etcd *etcd)
+{
+    return etcd->endpoint;
+}
+
+int test_etcd_port(const struct test_etcd *etcd)
+{
+    return etcd->port;
+}
+
+void test_etcd_kill(struct test_etcd *etcd)
+{
+    test_process_kill(etcd->pid);
+    etcd->pid = 0;
+}
+
+bool test_etcd_restart(struct test_etcd *etcd)
+{
+    return launch(etcd);
+}
+
+void test_etcd_freeze(struct test_etcd *etcd)
+{
+    kill(etcd->pid, SIGSTOP);
+}
+
+void test_etcd_thaw(struct test_etcd *etcd)
+{
+    kill(etcd->pid, SIGCONT);
+}
