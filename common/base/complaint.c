@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/base/complaint.h"
 
+#include "common/base/text.h"
 #include "common/base/vec.h"
 
 #include <stdarg.h>
@@ -16,7 +17,10 @@ void tf_complaints_add(struct tf_complaints *list, const char *path, const char 
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
+    tf_utf8_trim(text);
+    tf_utf8_clean(text);
     struct tf_complaint complaint = {tf_strdup(path), tf_strdup(text)};
+    tf_utf8_clean(complaint.path);
     tf_vec_push(list, complaint);
 }
 

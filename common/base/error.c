@@ -11,6 +11,7 @@ static void fill(struct tf_error *err, enum tf_error_code code, int sys_errno, c
     err->sys_errno = sys_errno;
     vsnprintf(err->text, sizeof err->text, fmt, args);
     tf_utf8_trim(err->text);
+    tf_utf8_clean(err->text); /* it may quote what somebody sent, cut anywhere */
 }
 
 int tf_error_set(struct tf_error *err, enum tf_error_code code, const char *fmt, ...)

@@ -74,7 +74,7 @@ struct tf_row {
     enum tf_row_type type;
     size_t offset;
     int64_t min, max; /* of numbers in the field's unit, of strings in bytes (of each item, for lists of
-                         them), of lists of objects in items; both 0 = what the type can hold */
+                         them), of lists of objects in items; both 0 = from 0 to what the type can hold */
     const char *def;  /* as it is written; lists "a, b"; maps of single values "a: 1, b: 2" */
     const char *const *names; /* of enums: [0] = NULL, then the names, then NULL */
     const struct tf_table *table;
@@ -90,8 +90,8 @@ struct tf_table {
     size_t size; /* of the struct */
     const struct tf_row *rows;
     size_t count;
-    /* Both may be NULL and are used on whole documents: settle fills what depends on other fields; check adds
-     * a complaint for each broken rule that rows cannot say. */
+    /* Both may be NULL. settle fills what depends on other fields; check adds a complaint, with a path from
+     * this table on, for each broken rule that rows cannot say. */
     void (*settle)(void *object);
     void (*check)(const void *object, struct tf_complaints *out);
 };
@@ -148,10 +148,14 @@ void tf_table_diff(const struct tf_table *table, const void *a, const void *b, u
                    struct tf_strs *paths);
 /* Bytes of text and items that the object holds outside its struct: a bound for its encoded size. */
 size_t tf_table_weight(const struct tf_table *table, const void *object);
-/* Every row's own rules (required, bounds, names, UTF-8), for objects from anywhere; true if there was no
- * complaint. tf_table_check asks table->check as well, once the rows are in order. */
+/* check_rows: every row's own rules (required, bounds, names, UTF-8), for objects from anywhere.
+ * check_rules: the check of the table and of those in it, which expect rows in order. check: both, in turn.
+ * True if there was no complaint. */
 bool tf_table_check_rows(const struct tf_table *table, const void *object, struct tf_complaints *out);
+bool tf_table_check_rules(const struct tf_table *table, const void *object, struct tf_complaints *out);
 bool tf_table_check(const struct tf_table *table, const void *object, struct tf_complaints *out);
+/* Runs the settle of the tables inside, then of the table. */
+void tf_table_settle(const struct tf_table *table, void *object);
 
 /* As YAML (block style, indented by two, which reads back equal), as one line of JSON, and as the rows of the
  * reference: `key | type | default | bounds | reloadable | meaning`. What was not said is left out. */
@@ -165,8 +169,8 @@ void tf_buf_yaml(struct tf_buf *buf, const char *s);
 /* ---- single rows; object is the struct that the row's table describes ---- */
 
 const struct tf_row *tf_table_find(const struct tf_table *table, const char *key); /* NULL if there is none */
-/* The visible key nearest to word, or NULL. */
-const char *tf_table_nearest(const struct tf_table *table, const char *word);
+/* The visible key nearest to word among the rows from first on, or NULL. */
+const char *tf_table_nearest(const struct tf_table *table, size_t first, const char *word);
 /* Parses the text of one scalar (or, of strings and names, appends one item) into the row's field. The error
  * says what is wrong and what would be right, not where. */
 int tf_row_parse(const struct tf_row *row, const char *text, void *object, struct tf_error *err);

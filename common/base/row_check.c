@@ -15,7 +15,9 @@ struct check {
     struct tf_complaints *out;
 };
 
-static void check_rows(struct check *check, const struct tf_table *table, const void *object, bool required);
+static void check_rows(struct check *check, const struct tf_table *table, size_t first, const void *object,
+                       bool required);
+static void check_row(struct check *check, const struct tf_row *row, const void *object, bool required);
 
 #define complain(check, ...) tf_complaints_add((check)->out, tf_buf_text(&(check)->path), __VA_ARGS__)
 
@@ -173,7 +175,9 @@ static void check_item(struct check *check, const struct tf_row *row, const stru
     for (size_t k = 0; row->type == TF_ROW_MAP && k < i; k++)
         if (tf_str_eq(map_key(row, item), map_key(row, (const char *)list->items + k * size)))
             complain(check, "is there twice");
-    check_rows(check, row->table, item, true);
+    if (row->type == TF_ROW_MAP)
+        check_row(check, &row->table->rows[0], item, true);
+    check_rows(check, row->table, row->type == TF_ROW_MAP, item, true);
     pop(check, len);
 }
 
@@ -226,12 +230,13 @@ static void check_row(struct check *check, const struct tf_row *row, const void 
     else if (row->type == TF_ROW_OBJECTS || row->type == TF_ROW_MAP)
         check_list(check, row, field);
     else if (row->type == TF_ROW_OBJECT)
-        check_rows(check, row->table, field, required || !left_out(row->table, field));
+        check_rows(check, row->table, 0, field, required || !left_out(row->table, field));
 }
 
-static void check_rows(struct check *check, const struct tf_table *table, const void *object, bool required)
+static void check_rows(struct check *check, const struct tf_table *table, size_t first, const void *object,
+                       bool required)
 {
-    for (size_t i = 0; i < table->count; i++) {
+    for (size_t i = first; i < table->count; i++) {
         size_t len = push_key(check, table->rows[i].key);
         check_row(check, &table->rows[i], object, required);
         pop(check, len);
@@ -242,15 +247,82 @@ bool tf_table_check_rows(const struct tf_table *table, const void *object, struc
 {
     struct check check = {.path = TF_BUF_INIT, .out = out};
     size_t before = out->count;
-    check_rows(&check, table, object, true);
+    check_rows(&check, table, 0, object, true);
+    tf_buf_release(&check.path);
+    return out->count == before;
+}
+
+/* ---- the rules of tables ---- */
+
+static void run_checks(struct check *check, const struct tf_table *table, const void *object);
+
+/* The complaints of a nested table get the path that led to it. */
+static void run_check(struct check *check, const struct tf_table *table, const void *object)
+{
+    struct tf_complaints inner = {0};
+    table->check(object, &inner);
+    tf_vec_each (c, &inner) {
+        size_t len = *c->path ? push_key(check, c->path) : check->path.len;
+        complain(check, "%s", c->text);
+        pop(check, len);
+    }
+    tf_complaints_release(&inner);
+}
+
+static void run_item_checks(struct check *check, const struct tf_row *row, const void *field)
+{
+    struct tf_row_list list = tf_row_list_get(field);
+    for (size_t i = 0; i < list.count; i++) {
+        const char *item = (const char *)list.items + i * row->table->size;
+        size_t len = row->type == TF_ROW_MAP ? push_key(check, map_key(row, item)) : push_index(check, i);
+        run_checks(check, row->table, item);
+        pop(check, len);
+    }
+}
+
+static void run_checks(struct check *check, const struct tf_table *table, const void *object)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        const struct tf_row *row = &table->rows[i];
+        const void *field = (const char *)object + row->offset;
+        size_t len = push_key(check, row->key);
+        if (row->type == TF_ROW_OBJECT)
+            run_checks(check, row->table, field);
+        else if (row->type == TF_ROW_OBJECTS || row->type == TF_ROW_MAP)
+            run_item_checks(check, row, field);
+        pop(check, len);
+    }
+    if (table->check)
+        run_check(check, table, object);
+}
+
+bool tf_table_check_rules(const struct tf_table *table, const void *object, struct tf_complaints *out)
+{
+    struct check check = {.path = TF_BUF_INIT, .out = out};
+    size_t before = out->count;
+    run_checks(&check, table, object);
     tf_buf_release(&check.path);
     return out->count == before;
 }
 
 bool tf_table_check(const struct tf_table *table, const void *object, struct tf_complaints *out)
 {
-    size_t before = out->count;
-    if (tf_table_check_rows(table, object, out) && table->check)
-        table->check(object, out);
-    return out->count == before;
+    return tf_table_check_rows(table, object, out) && tf_table_check_rules(table, object, out);
+}
+
+void tf_table_settle(const struct tf_table *table, void *object)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        const struct tf_row *row = &table->rows[i];
+        void *field = (char *)object + row->offset;
+        if (row->type == TF_ROW_OBJECT)
+            tf_table_settle(row->table, field);
+        if (row->type != TF_ROW_OBJECTS && row->type != TF_ROW_MAP)
+            continue;
+        struct tf_row_list list = tf_row_list_get(field);
+        for (size_t k = 0; k < list.count; k++)
+            tf_table_settle(row->table, (char *)list.items + k * row->table->size);
+    }
+    if (table->settle)
+        table->settle(object);
 }

@@ -46,12 +46,9 @@ static size_t yaml_escape(const char *s, unsigned *code)
     return *code == 0x2028 || *code == 0x2029 || *code == 0xfeff || *code >= 0xfffe ? 3 : 0;
 }
 
-void tf_buf_yaml(struct tf_buf *buf, const char *s)
+/* A JSON string that YAML reads as the same string. */
+static void quoted(struct tf_buf *buf, const char *s)
 {
-    if (harmless(s)) {
-        tf_buf_str(buf, s);
-        return;
-    }
     TF_AUTO_BUF json = TF_BUF_INIT;
     tf_buf_json(&json, s);
     unsigned code;
@@ -65,6 +62,14 @@ void tf_buf_yaml(struct tf_buf *buf, const char *s)
     }
 }
 
+void tf_buf_yaml(struct tf_buf *buf, const char *s)
+{
+    if (harmless(s))
+        tf_buf_str(buf, s);
+    else
+        quoted(buf, s);
+}
+
 static bool bare_json(const struct tf_row *row)
 {
     return row->type == TF_ROW_INT32 || row->type == TF_ROW_INT64 || row->type == TF_ROW_BOOL;
@@ -75,7 +80,7 @@ typedef void string_f(struct tf_buf *buf, const char *s);
 /* What numbers are written as in YAML needs no quotes; in JSON all but plain numbers and booleans do. */
 static bool print_scalar(const struct tf_row *row, const void *object, bool json, struct tf_buf *buf)
 {
-    string_f *quote = json ? tf_buf_json : tf_buf_yaml;
+    string_f *quote = json ? quoted : tf_buf_yaml;
     TF_AUTO_BUF text = TF_BUF_INIT;
     if (!tf_row_format(row, object, &text))
         return false;
@@ -102,7 +107,7 @@ static bool print_scalar(const struct tf_row *row, const void *object, bool json
 
 static bool print_strings(const struct tf_row *row, const struct tf_strs *list, bool json, struct tf_buf *buf)
 {
-    string_f *quote = json ? tf_buf_json : tf_buf_yaml;
+    string_f *quote = json ? quoted : tf_buf_yaml;
     if (list->count == 0 && !row->def)
         return false;
     tf_buf_char(buf, '[');
@@ -116,7 +121,7 @@ static bool print_strings(const struct tf_row *row, const struct tf_strs *list, 
 
 static bool print_pairs(const struct tf_pairs *map, bool json, struct tf_buf *buf)
 {
-    string_f *quote = json ? tf_buf_json : tf_buf_yaml;
+    string_f *quote = json ? quoted : tf_buf_yaml;
     if (map->count == 0)
         return false;
     tf_buf_char(buf, '{');
@@ -237,7 +242,7 @@ static void json_item(const struct tf_row *row, const void *item, struct tf_buf 
         return;
     }
     const struct tf_row *value = tf_row_map_value(row);
-    tf_buf_json(buf, item_key(row, item));
+    quoted(buf, item_key(row, item));
     tf_buf_char(buf, ':');
     if (!value || is_nested(value))
         json_rows(row->table, item, 1, buf);

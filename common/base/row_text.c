@@ -17,10 +17,10 @@ const struct tf_row *tf_table_find(const struct tf_table *table, const char *key
     return NULL;
 }
 
-const char *tf_table_nearest(const struct tf_table *table, const char *word)
+const char *tf_table_nearest(const struct tf_table *table, size_t first, const char *word)
 {
     TF_VEC(const char *) keys = {0};
-    for (size_t i = 0; i < table->count; i++)
+    for (size_t i = first; i < table->count; i++)
         if (!(table->rows[i].flags & TF_ROW_HIDDEN))
             tf_vec_push(&keys, table->rows[i].key);
     const char *nearest = tf_nearest(word, keys.items, keys.count);

@@ -33,21 +33,32 @@ static bool second_byte_ok(unsigned char lead, unsigned char second)
     return second >= low && second <= high;
 }
 
+/* Length of the well-formed sequence at p, of which len > 0 bytes are left, or 0. */
+static size_t well_formed(const unsigned char *p, size_t len)
+{
+    size_t n = sequence_length(p[0]);
+    if (n == 0 || p[0] == 0 || len < n || (n > 1 && !second_byte_ok(p[0], p[1])))
+        return 0;
+    for (size_t k = 2; k < n; k++)
+        if ((p[k] & 0xc0) != 0x80)
+            return 0;
+    return n;
+}
+
+size_t tf_utf8_prefix(const char *s, size_t len)
+{
+    size_t i = 0;
+    for (size_t n; i < len; i += n) {
+        n = well_formed((const unsigned char *)s + i, len - i);
+        if (n == 0)
+            break;
+    }
+    return i;
+}
+
 bool tf_utf8_valid(const char *s, size_t len)
 {
-    const unsigned char *p = (const unsigned char *)s;
-    for (size_t i = 0; i < len;) {
-        size_t n = sequence_length(p[i]);
-        if (n == 0 || p[i] == 0 || len - i < n)
-            return false;
-        if (n > 1 && !second_byte_ok(p[i], p[i + 1]))
-            return false;
-        for (size_t k = 2; k < n; k++)
-            if ((p[i + k] & 0xc0) != 0x80)
-                return false;
-        i += n;
-    }
-    return true;
+    return tf_utf8_prefix(s, len) == len;
 }
 
 void tf_utf8_trim(char *s)
@@ -60,6 +71,24 @@ void tf_utf8_trim(char *s)
     size_t start = len - 1 - back;
     if (sequence_length((unsigned char)s[start]) > back + 1)
         s[start] = '\0';
+}
+
+static bool is_control(const unsigned char *p)
+{
+    return (p[0] < 0x20 && p[0] != '\n' && p[0] != '\t') || p[0] == 0x7f ||
+           (p[0] == 0xc2 && p[1] >= 0x80 && p[1] <= 0x9f);
+}
+
+void tf_utf8_clean(char *s)
+{
+    size_t len = strlen(s);
+    for (size_t i = 0, n; i < len; i += n) {
+        n = well_formed((unsigned char *)s + i, len - i);
+        bool bad = n == 0 || is_control((unsigned char *)s + i);
+        n = n ? n : 1;
+        if (bad)
+            memset(s + i, '?', n);
+    }
 }
 
 bool tf_str_eq(const char *a, const char *b)

@@ -10,8 +10,14 @@
 
 /* True if the len bytes are well-formed UTF-8 (no surrogates, no overlong forms) without NUL. */
 bool tf_utf8_valid(const char *s, size_t len);
+/* How many of the len bytes come before the first that breaks this; len if none does. */
+size_t tf_utf8_prefix(const char *s, size_t len);
 /* Cuts an incomplete sequence off the end of s, in place. */
 void tf_utf8_trim(char *s);
+
+/* Makes s fit to be shown and sent: what is not UTF-8, and control characters but newline and tab, become
+ * '?'. */
+void tf_utf8_clean(char *s);
 
 bool tf_str_eq(const char *a, const char *b); /* NULL equals NULL only */
 bool tf_starts_with(const char *s, const char *prefix);
