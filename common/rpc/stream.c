@@ -96,7 +96,7 @@ static void on_sent(struct tf_tag *tag, bool ok)
     if (stream->finish)
         linger(stream);
     pump(stream);
-    if (ok && was_message && stream->open && !stream->sending && stream->events && stream->events->drained)
+    if (ok && was_message && stream->open && stream->queued == 0 && stream->events && stream->events->drained)
         stream->events->drained(stream->arg, stream);
     tf_stream_unpend(stream);
 }

@@ -157,8 +157,8 @@ static void test_deadline_passes(void)
     CU_ASSERT_TRUE(strstr(o.error.text, "did not answer /t.T/Keep in time") != NULL);
     CU_ASSERT_TRUE(strstr(o.error.text, f.address) != NULL);
     TURN_UNTIL(&f, k.gone == 1);
-    CU_ASSERT_TRUE(k.left_ms <= 300);
-    answer_all(&k); /* nobody wants it, and that is fine */
+    CU_ASSERT_TRUE(k.left_ms < 1000); /* gRPC rounds it up on its way */
+    answer_all(&k);                   /* nobody wants it, and that is fine */
     ask(&f, &o, "/t.T/Echo", "still there", PATIENCE_MS);
     CU_ASSERT_STRING_EQUAL(tf_buf_text(&o.body), "still there");
     outcome_release(&o);

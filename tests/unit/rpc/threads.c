@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Methods with a thread of their own. */
+#include "tests/unit/rpc/fixture.h"
+
+#include <poll.h>
+#include <stdatomic.h>
+
+/* ---- handlers ---- */
+
+static atomic_int written, failed, wakes;
+
+/* Writes as many messages of the size as the request says: "COUNT SIZE". */
+static int write_many(void *arg, struct tf_thread_call *call, struct tf_bytes request, struct tf_error *err)
+{
+    (void)arg;
+    int count = 0, size = 0;
+    char text[64];
+    snprintf(text, sizeof text, "%.*s", (int)request.len, (const char *)request.data);
+    if (sscanf(text, "%d %d", &count, &size) != 2)
+        return tf_error_set(err, TF_ERR_INVALID, "\"%s\" is not COUNT SIZE", text);
+    for (int i = 0; i < count; i++) {
+        struct tf_buf body = TF_BUF_INIT;
+        tf_buf_reserve(&body, (size_t)size);
+        memset(body.data, 'w', (size_t)size);
+        body.len = (size_t)size;
+        if (tf_thread_call_write(call, &body)) {
+            atomic_fetch_add(&failed, 1);
+            return tf_error_set(err, TF_ERR_UNAVAILABLE, "nobody reads");
+        }
+        atomic_fetch_add(&written, 1);
+    }
+    return 0;
+}
+
+/* As a follower of a log file: sleeps until there is nobody to write for. */
+static int wait_until_gone(void *arg, struct tf_thread_call *call, struct tf_bytes request,
+                           struct tf_error *err)
+{
+    (void)arg;
+    (void)request;
+    atomic_fetch_add(&wakes, 1);
+    struct pollfd fd = {.fd = tf_thread_call_gone_fd(call), .events = POLLIN};
+    while (poll(&fd, 1, -1) <= 0)
+        ;
+    atomic_fetch_sub(&wakes, 1);
+    return tf_error_set(err, TF_ERR_UNAVAILABLE, "nobody reads");
+}
+
+static void begin(struct fixture *f)
+{
+    atomic_store(&written, 0);
+    atomic_store(&failed, 0);
+    fixture_begin(f);
+    fixture_bind(f, (struct tf_server_limits){.threads_max = 3});
+    tf_server_thread(f->server, "/t.T/Many", write_many, NULL);
+    tf_server_thread(f->server, "/t.T/Wait", wait_until_gone, NULL);
+    tf_server_unary(f->server, "/t.T/Echo", echo, NULL);
+    tf_server_start(f->server);
+    fixture_connect(f, 0);
+}
+
+/* ---- clients ---- */
+
+struct reader {
+    struct tf_stream *stream;
+    int messages, ended, stop_after;
+    struct tf_error error;
+};
+
+static void on_message(void *arg, struct tf_stream *stream, struct tf_bytes body)
+{
+    struct reader *r = arg;
+    CU_ASSERT_TRUE(body.len > 0);
+    if (++r->messages == r->stop_after)
+        tf_stream_cancel(stream);
+}
+
+static void on_ended(void *arg, struct tf_stream *stream, const struct tf_error *error,
+                     struct tf_bytes details)
+{
+    (void)stream;
+    (void)details;
+    struct reader *r = arg;
+    r->ended++;
+    r->error = *error;
+}
+
+static const struct tf_stream_events events = {.message = on_message, .ended = on_ended};
+
+static void start(struct fixture *f, struct reader *r, const char *method, const char *text)
+{
+    r->stream = tf_stream_open(f->channel, method, TF_RPC_NO_TIMEOUT, &events, r);
+    struct tf_buf request = text_body(text);
+    tf_stream_write(r->stream, &request);
+    tf_stream_half_close(r->stream);
+}
+
+static void test_messages_and_end(void)
+{
+    struct fixture f;
+    struct reader r = {0};
+    begin(&f);
+    start(&f, &r, "/t.T/Many", "1000 100");
+    TURN_UNTIL(&f, r.ended);
+    CU_ASSERT_EQUAL(r.error.code, TF_OK);
+    CU_ASSERT_EQUAL(r.messages, 1000);
+    r = (struct reader){0};
+    start(&f, &r, "/t.T/Many", "nonsense");
+    TURN_UNTIL(&f, r.ended);
+    CU_ASSERT_EQUAL(r.error.code, TF_ERR_INVALID);
+    CU_ASSERT_STRING_EQUAL(r.error.text, "\"nonsense\" is not COUNT SIZE");
+    fixture_end(&f);
+}
+
+/* The reader's loop stands still: the writer waits, having got rid of a bounded number of bytes. */
+static void test_writer_waits_for_a_slow_reader(void)
+{
+    enum { COUNT = 2000, SIZE = 20000 };
+    struct fixture f, slow;
+    struct reader r = {0};
+    struct outcome o = {0};
+    begin(&f);
+    fixture_begin(&slow);
+    snprintf(slow.address, sizeof slow.address, "%s", f.address);
+    fixture_connect(&slow, 0);
+    start(&slow, &r, "/t.T/Many", "2000 20000");
+    /* Its request leaves only when its loop turns after the connection is there. */
+    int64_t end = tf_clock_read().mono.ms + PATIENCE_MS;
+    while (atomic_load(&written) == 0 && tf_clock_read().mono.ms < end)
+        tf_loop_turn(slow.loop, 1);
+    for (int before = -1, same = 0; same < 20 && tf_clock_read().mono.ms < end;) {
+        ask(&f, &o, "/t.T/Echo", "the loop is free meanwhile", PATIENCE_MS);
+        int now = atomic_load(&written);
+        same = now == before ? same + 1 : 0;
+        before = now;
+        tf_loop_turn(f.loop, 5);
+    }
+    CU_ASSERT_TRUE(atomic_load(&written) < COUNT);
+    end = tf_clock_read().mono.ms + PATIENCE_MS;
+    while (!r.ended && tf_clock_read().mono.ms < end)
+        tf_loop_turn(slow.loop, 10);
+    CU_ASSERT_EQUAL(r.messages, COUNT);
+    CU_ASSERT_EQUAL(r.error.code, TF_OK);
+    outcome_release(&o);
+    fixture_end(&slow);
+    fixture_end(&f);
+}
+
+static void test_writer_learns_that_the_reader_is_gone(void)
+{
+    struct fixture f;
+    struct reader r = {.stop_after = 5};
+    begin(&f);
+    start(&f, &r, "/t.T/Many", "100000000 1000");
+    TURN_UNTIL(&f, atomic_load(&failed) == 1);
+    CU_ASSERT_EQUAL(r.messages, 5);
+    CU_ASSERT_EQUAL(r.ended, 0);
+    TURN_UNTIL(&f, tf_server_calls(f.server) == 0);
+    fixture_end(&f);
+}
+
+static void test_threads_are_bounded_and_end_with_the_server(void)
+{
+    struct fixture f;
+    struct reader r[4] = {{0}};
+    begin(&f);
+    for (int i = 0; i < 3; i++)
+        start(&f, &r[i], "/t.T/Wait", "x");
+    TURN_UNTIL(&f, atomic_load(&wakes) == 3);
+    start(&f, &r[3], "/t.T/Wait", "x");
+    TURN_UNTIL(&f, r[3].ended);
+    CU_ASSERT_EQUAL(r[3].error.code, TF_ERR_UNAVAILABLE);
+    CU_ASSERT_TRUE(strstr(r[3].error.text, "3 such calls") != NULL);
+    tf_server_destroy(f.server);
+    f.server = NULL;
+    CU_ASSERT_EQUAL(atomic_load(&wakes), 0);
+    for (int i = 0; i < 3; i++)
+        TURN_UNTIL(&f, r[i].ended);
+    fixture_end(&f);
+}
+
+static const struct suite_test tests[] = {
+    {"messages and end", test_messages_and_end},
+    {"writer waits for a slow reader", test_writer_waits_for_a_slow_reader},
+    {"writer learns that the reader is gone", test_writer_learns_that_the_reader_is_gone},
+    {"threads are bounded and end with the server", test_threads_are_bounded_and_end_with_the_server},
+};
+
+int main(void)
+{
+    return suite_run("threads", tests, TF_ARRAY_LEN(tests));
+}
