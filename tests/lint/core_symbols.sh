@@ -9,7 +9,7 @@ for library in common/base/libtf_base.a common/model/libtf_model.a common/fit/li
     federation/core/libtf_federation_core.a subcluster/core/libtf_subcluster_core.a; do
     [ -f "$build/$library" ] && libraries+=("$build/$library")
 done
-allowed='abort|free|malloc|calloc|realloc|reallocarray|mem(cpy|move|set|cmp|chr)|str(len|nlen|cmp|ncmp|chr|rchr|str|spn|cspn|casecmp|pbrk)|__xpg_strerror_r|strerror_r|strto(l|ll|ul|ull)|__isoc[0-9]+_strto[a-z]+|(v|vs|s|as|vas)n?printf|__(v|vs|s|as|vas)n?printf_chk|__(memcpy|memmove|memset|strcpy|stpcpy)_chk|fprintf|__fprintf_chk|fwrite|stderr|__errno_location|qsort|bsearch|gmtime_r|timegm|__assert_fail|__stack_chk_fail|__ctype_b_loc|__ctype_tolower_loc|tolower|_GLOBAL_OFFSET_TABLE_|__(asan|ubsan|tsan|sanitizer|lsan)_[a-z0-9_]+|__(udivti3|umodti3|divti3|modti3)'
+allowed='abort|free|malloc|calloc|realloc|reallocarray|mem(cpy|move|set|cmp|chr)|str(len|nlen|cmp|ncmp|chr|rchr|str|spn|cspn|casecmp|pbrk)|__xpg_strerror_r|strerror_r|strto(l|ll|ul|ull)|__isoc[0-9]+_strto[a-z]+|(v|vs|s|as|vas)n?printf|__(v|vs|s|as|vas)n?printf_chk|__(memcpy|memmove|memset|strcpy|stpcpy)_chk|fprintf|__fprintf_chk|fwrite|stderr|__errno_location|qsort|bsearch|gmtime_r|timegm|__assert_fail|__stack_chk_fail|__ctype_b_loc|__ctype_tolower_loc|tolower|_GLOBAL_OFFSET_TABLE_|__(asan|ubsan|tsan|sanitizer|lsan)_[a-z0-9_]+|__(udivti3|umodti3|divti3|modti3|popcountdi2)'
 defined=$(nm --defined-only "${libraries[@]}" 2>/dev/null | awk 'NF == 3 { print $3 }' | sort -u)
 undefined=$(nm --undefined-only "${libraries[@]}" 2>/dev/null | awk '$1 == "U" { print $2 }' | sort -u)
 bad=$(comm -23 <(echo "$undefined") <(echo "$defined") | grep -vE "^($allowed)(@.*)?$" || true)
