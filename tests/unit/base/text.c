@@ -24,6 +24,20 @@ static void test_utf8(void)
     CU_ASSERT_FALSE(valid("\xe2\x82"));         /* cut */
 }
 
+static void test_clean(void)
+{
+    CU_ASSERT_EQUAL(tf_utf8_prefix("ab\xff"
+                                   "c",
+                                   4),
+                    2);
+    CU_ASSERT_EQUAL(tf_utf8_prefix("ab", 2), 2);
+    char text[] = "a\x1b[31m\n\xff\xc3\xa9\xc2\x9b\x7f\xe2\x82";
+    tf_utf8_clean(text);
+    CU_ASSERT_STRING_EQUAL(text, "a?[31m\n?\xc3\xa9?"
+                                 "???"
+                                 "?");
+}
+
 static void test_parse_int(void)
 {
     struct tf_error err = TF_ERROR_INIT;
@@ -92,8 +106,9 @@ static void test_base64(void)
 }
 
 static const struct suite_test tests[] = {
-    {"utf-8", test_utf8}, {"parse int", test_parse_int},       {"nearest key", test_nearest},
-    {"hex", test_hex},    {"json strings", test_json_strings}, {"base64", test_base64},
+    {"utf-8", test_utf8},          {"clean", test_clean}, {"parse int", test_parse_int},
+    {"nearest key", test_nearest}, {"hex", test_hex},     {"json strings", test_json_strings},
+    {"base64", test_base64},
 };
 
 int main(void)
