@@ -8,10 +8,10 @@
 
 #include <assert.h>
 
-void tf_placement_release(struct tf_placement *placement)
+void tf_fit_placement_release(struct tf_fit_placement *placement)
 {
     tf_vec_release(&placement->rows);
-    *placement = (struct tf_placement){0};
+    *placement = (struct tf_fit_placement){0};
 }
 
 /* The spot of the job that is to hold n: first model, then the tightest. */
@@ -215,7 +215,7 @@ static void split_part(const struct pack *pack, struct fit_part from, size_t dep
 }
 
 bool tf_fit_pack(const struct tf_fit_view *view, const struct tf_demand *demand, tf_level level, int32_t n,
-                 const struct tf_mix *mix, struct tf_fit_scratch *scratch, struct tf_placement *placement)
+                 const struct tf_mix *mix, struct tf_fit_scratch *scratch, struct tf_fit_placement *placement)
 {
     placement->rows.count = 0;
     placement->instances = placement->nodes = placement->domains = 0;

@@ -14,7 +14,7 @@ struct tf_place_row {
     int32_t each;  /* take so many instances */
 };
 
-struct tf_placement {
+struct tf_fit_placement {
     int32_t instances, nodes;
     int32_t model;   /* of the catalog, -1 = any node (gpus: 0) */
     int32_t domains; /* of the first preferred rule; 0 = there is none */
@@ -23,7 +23,7 @@ struct tf_placement {
              `step` instances, in this order, is one step */
 };
 
-void tf_placement_release(struct tf_placement *placement);
+void tf_fit_placement_release(struct tf_fit_placement *placement);
 
 /* All n instances or none: false (and an empty placement) if they do not fit. Whatever tf_fit_count counts at
  * that level, and every n below it (a multiple of step where steps have a required rule), fits.
@@ -34,6 +34,7 @@ void tf_placement_release(struct tf_placement *placement);
  * fit: least left in GPUs, then CPU, then memory, then slots; then the lower row. Where 2 or 3 would break
  * maxNodes the largest nodes are taken instead. placement is zeroed or initialised. */
 bool tf_fit_pack(const struct tf_fit_view *view, const struct tf_demand *demand, tf_level level, int32_t n,
-                 const struct tf_mix *mix, struct tf_fit_scratch *scratch, struct tf_placement *placement);
+                 const struct tf_mix *mix, struct tf_fit_scratch *scratch,
+                 struct tf_fit_placement *placement);
 
 #endif

@@ -12,7 +12,7 @@ struct pack {
     tf_level level;
     const struct tf_mix *mix;
     struct tf_fit_scratch *scratch;
-    struct tf_placement *placement;
+    struct tf_fit_placement *placement;
 };
 
 /* Puts part->take instances on the nodes of its entries, which hold them. */

@@ -126,7 +126,7 @@ static void note_domain(const struct pack *pack, uint32_t row)
 
 static void emit(const struct pack *pack, uint32_t row, int32_t nodes, int32_t each)
 {
-    struct tf_placement *placement = pack->placement;
+    struct tf_fit_placement *placement = pack->placement;
     uint32_t id = pack->view->rows[row].id;
     placement->instances += nodes * each;
     placement->nodes += nodes;

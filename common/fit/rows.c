@@ -404,7 +404,7 @@ static void debit_levels(const struct tf_level_vectors *from, struct tf_vector t
         tf_vec_push(to, (struct tf_level_vector){held, from->items[from->count - 1].have});
 }
 
-void tf_fit_debit(struct tf_fit_rows *rows, const struct tf_placement *placement, struct tf_vector need,
+void tf_fit_debit(struct tf_fit_rows *rows, const struct tf_fit_placement *placement, struct tf_vector need,
                   tf_level held, struct tf_fit_undo *undo)
 {
     assert(held > TF_LEVEL_FREE);

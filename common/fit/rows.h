@@ -80,7 +80,7 @@ void tf_fit_undo_release(struct tf_fit_undo *undo);
  * though never less than nothing; the same from it on. Exact for a placement into free capacity; for one that
  * takes higher levels a lower bound. The placement names rows as they are now. Debits are undone in the
  * reverse order, with no mark, load or apply between. */
-void tf_fit_debit(struct tf_fit_rows *rows, const struct tf_placement *placement, struct tf_vector need,
+void tf_fit_debit(struct tf_fit_rows *rows, const struct tf_fit_placement *placement, struct tf_vector need,
                   tf_level held, struct tf_fit_undo *undo);
 void tf_fit_debit_undo(struct tf_fit_rows *rows, struct tf_fit_undo *undo); /* empties undo */
 

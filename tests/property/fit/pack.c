@@ -21,7 +21,8 @@ static void required(const struct world *w, const struct tf_job_spec *spec, cons
 }
 
 /* The placement names nodes (one row each): every rule is kept. */
-static bool is_valid(const struct world *w, const struct ask *ask, const struct tf_placement *p, int32_t n)
+static bool is_valid(const struct world *w, const struct ask *ask, const struct tf_fit_placement *p,
+                     int32_t n)
 {
     const struct tf_job_spec *spec = ask->spec;
     struct tf_vector need = tf_shape_vector(&spec->group.shape);
@@ -54,7 +55,7 @@ static bool is_valid(const struct world *w, const struct ask *ask, const struct 
            (spec->max_nodes == 0 || nodes <= spec->max_nodes);
 }
 
-static bool same_placement(const struct tf_placement *a, const struct tf_placement *b)
+static bool same_placement(const struct tf_fit_placement *a, const struct tf_fit_placement *b)
 {
     return a->rows.count == b->rows.count && a->model == b->model &&
            memcmp(a->rows.items, b->rows.items, a->rows.count * sizeof *a->rows.items) == 0;
@@ -66,7 +67,7 @@ static void check_packs(const struct world *w, const struct ask *ask, const stru
     struct tf_fit_view view = tf_fit_rows_view(w->rows), each = world_nodes_view(w);
     struct tf_fit fit;
     tf_fit_count(&each, demand, ask->level, scratch, &fit);
-    struct tf_placement p = {0}, again = {0};
+    struct tf_fit_placement p = {0}, again = {0};
     bool steps = false;
     tf_vec_each (rule, &ask->spec->topology)
         steps = steps || (rule->of == TF_TOPOLOGY_OF_STEP && rule->mode == TF_TOPOLOGY_REQUIRE);
@@ -84,8 +85,8 @@ static void check_packs(const struct world *w, const struct ask *ask, const stru
     if (fit.model < 0)
         CU_ASSERT_FALSE_FATAL(
             tf_fit_pack(&each, demand, ask->level, fit.count + demand->step, mix, scratch, &p));
-    tf_placement_release(&p);
-    tf_placement_release(&again);
+    tf_fit_placement_release(&p);
+    tf_fit_placement_release(&again);
 }
 
 static void test_pack_what_fits(void)
@@ -210,7 +211,7 @@ static void test_preferred_domains(void)
         CU_ASSERT_EQUAL_FATAL(tf_demand_resolve(&demand, &spec, 0, &catalog, NULL), 0);
         struct tf_fit_view view = {&catalog, profile.rows.items, profile.rows.count};
         int32_t n = (int32_t)tf_rng_range(&rng, 1, sum);
-        struct tf_placement p = {0};
+        struct tf_fit_placement p = {0};
         CU_ASSERT_TRUE_FATAL(tf_fit_pack(&view, &demand, 0, n, NULL, scratch, &p));
         memcpy(left, caps, sizeof left);
         tf_vec_each (part, &p.rows)
@@ -228,7 +229,7 @@ static void test_preferred_domains(void)
         memcpy(sorted, split, sizeof sorted);
         sort_down(sorted);
         CU_ASSERT_TRUE_FATAL(best_of_all(caps, 0, n, work, sorted));
-        tf_placement_release(&p);
+        tf_fit_placement_release(&p);
         tf_demand_release(&demand);
         tf_catalog_release(&catalog);
         tf_profile_release(&profile);

@@ -79,7 +79,7 @@ static void test_incremental(void)
 }
 
 /* Really puts the placement's instances on nodes of its rows. */
-static void settle(struct world *w, const struct tf_placement *p, struct tf_vector need, tf_level level)
+static void settle(struct world *w, const struct tf_fit_placement *p, struct tf_vector need, tf_level level)
 {
     bool taken[WORLD_NODES] = {false};
     tf_vec_each (part, &p->rows) {
@@ -140,7 +140,7 @@ static void test_debit(void)
         CU_ASSERT_EQUAL_FATAL(tf_demand_resolve(&demand, &spec, 1, catalog, NULL), 0);
         CU_ASSERT_EQUAL_FATAL(tf_demand_resolve(&probe, &other, 1, catalog, NULL), 0);
         struct tf_fit_view view = tf_fit_rows_view(rows);
-        struct tf_placement p = {0};
+        struct tf_fit_placement p = {0};
         struct tf_fit_undo undo = {0};
         tf_level held = tf_rng_below(&rng, 2) ? tf_level_core(1) : tf_level_surplus(1);
         int32_t n = demand.step * (int32_t)tf_rng_range(&rng, 1, 2);
@@ -159,7 +159,7 @@ static void test_debit(void)
         for (size_t i = 0; i < before.rows.count; i++)
             CU_ASSERT_EQUAL_FATAL(before.rows.items[i].id, after.rows.items[i].id);
         tf_fit_undo_release(&undo);
-        tf_placement_release(&p);
+        tf_fit_placement_release(&p);
         tf_demand_release(&demand);
         tf_demand_release(&probe);
         tf_job_spec_release(&spec);
