@@ -7,12 +7,12 @@
 #include "common/store/guard_loop.h"
 #include "common/store/memory.h"
 #include "tests/support/etcd.h"
-#include "tests/support/process.h"
+#include "tests/support/store_proxy.h"
 #include "tests/support/suite.h"
 
 enum { REAL_LIMIT_MS = 60 * 1000, VIRTUAL_LIMIT_MS = 600 * 1000, DEFAULT_TIMEOUT_MS = 5000 };
 
-const char *const store_kind_names[STORE_KINDS] = {"memory", "etcd"};
+const char *const store_kind_names[STORE_KINDS] = {"memory", "etcd", "etcd behind a proxy"};
 
 /* A guard and its timer: the loop's for etcd, wake_at for memory. */
 struct guard_slot {
@@ -31,6 +31,7 @@ struct store_fixture {
     struct tf_mono now; /* virtual */
     struct tf_memory_store *memory;
     struct test_etcd *etcd;
+    struct test_proxy *proxy;
     struct tf_loop *loop;
 };
 
@@ -46,7 +47,9 @@ struct store_fixture *store_fixture_create(enum store_kind kind)
     }
     fixture->etcd = test_etcd_start(NULL);
     fixture->loop = fixture->etcd ? tf_loop_create(NULL) : NULL;
-    if (fixture->loop)
+    if (fixture->loop && kind == STORE_PROXY)
+        fixture->proxy = test_proxy_start(test_etcd_port(fixture->etcd));
+    if (fixture->loop && (fixture->proxy || kind == STORE_ETCD))
         return fixture;
     store_fixture_destroy(fixture);
     return NULL;
@@ -64,6 +67,7 @@ void store_fixture_destroy(struct store_fixture *fixture)
     tf_vec_release(&fixture->clients);
     tf_memory_store_destroy(fixture->memory);
     tf_loop_destroy(fixture->loop);
+    test_proxy_stop(fixture->proxy);
     test_etcd_stop(fixture->etcd);
     free(fixture);
 }
@@ -79,21 +83,44 @@ const char *store_fixture_prefix(struct store_fixture *fixture)
     return fixture->prefix;
 }
 
-struct tf_store *store_fixture_client(struct store_fixture *fixture)
+static struct tf_store *keep_client(struct store_fixture *fixture, struct tf_store *client)
 {
-    struct tf_store *client = NULL;
-    const char *endpoint = fixture->etcd ? test_etcd_endpoint(fixture->etcd) : NULL;
-    if (fixture->kind == STORE_MEMORY)
-        client = tf_memory_store_client(fixture->memory);
-    else
-        client = tf_etcd_store_create(
-            fixture->loop, &(struct tf_etcd_options){.endpoints = &endpoint, .endpoint_count = 1}, NULL);
     if (!client) {
         fprintf(stderr, "cannot create a client of the store\n");
         abort();
     }
     tf_vec_push(&fixture->clients, client);
     return client;
+}
+
+static struct tf_store *etcd_client(struct store_fixture *fixture, const char *endpoint)
+{
+    struct tf_etcd_options options = {.endpoints = &endpoint, .endpoint_count = 1};
+    return keep_client(fixture, tf_etcd_store_create(fixture->loop, &options, NULL));
+}
+
+struct tf_store *store_fixture_client(struct store_fixture *fixture)
+{
+    if (fixture->kind == STORE_MEMORY)
+        return keep_client(fixture, tf_memory_store_client(fixture->memory));
+    if (fixture->kind == STORE_PROXY)
+        return etcd_client(fixture, test_proxy_endpoint(fixture->proxy));
+    return store_fixture_direct_client(fixture);
+}
+
+struct tf_memory_store *store_fixture_memory(struct store_fixture *fixture)
+{
+    return fixture->memory;
+}
+
+struct test_proxy *store_fixture_proxy(struct store_fixture *fixture)
+{
+    return fixture->proxy;
+}
+
+struct tf_store *store_fixture_direct_client(struct store_fixture *fixture)
+{
+    return etcd_client(fixture, test_etcd_endpoint(fixture->etcd));
 }
 
 void store_fixture_forget_client(struct store_fixture *fixture, struct tf_store *client)
@@ -241,9 +268,9 @@ void store_fixture_hang(struct store_fixture *fixture, bool hang)
     tf_vec_each (client, &fixture->clients)
         if (fixture->kind == STORE_MEMORY)
             tf_memory_client_cut(*client, hang);
-    if (fixture->kind == STORE_ETCD && hang)
+    if (fixture->etcd && hang)
         test_etcd_freeze(fixture->etcd);
-    if (fixture->kind == STORE_ETCD && !hang)
+    if (fixture->etcd && !hang)
         test_etcd_thaw(fixture->etcd);
 }
 
@@ -251,12 +278,16 @@ void store_fixture_lose_request(struct store_fixture *fixture, struct tf_store *
 {
     if (fixture->kind == STORE_MEMORY)
         tf_memory_client_fault(client, TF_MEMORY_LOST_REQUEST, 0);
+    else
+        CU_ASSERT_TRUE(test_proxy_command(fixture->proxy, "next drop"));
 }
 
 void store_fixture_lose_reply(struct store_fixture *fixture, struct tf_store *client)
 {
     if (fixture->kind == STORE_MEMORY)
         tf_memory_client_fault(client, TF_MEMORY_LOST_REPLY, 0);
+    else
+        CU_ASSERT_TRUE(test_proxy_command(fixture->proxy, "next lose"));
 }
 
 /* ---- replies ---- */

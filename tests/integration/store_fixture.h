@@ -6,9 +6,9 @@
 #include "common/store/guard.h"
 #include "common/store/store.h"
 
-/* A store of either kind with its time, so that one test runs against both: memory in virtual time, and a
- * real etcd behind the counting proxy. */
-enum store_kind { STORE_MEMORY, STORE_ETCD, STORE_KINDS };
+/* A store of any kind with its time, so that one test runs against all: memory in virtual time, a real etcd,
+ * and one behind the counting proxy. */
+enum store_kind { STORE_MEMORY, STORE_ETCD, STORE_PROXY, STORE_KINDS };
 
 struct store_fixture;
 
@@ -19,7 +19,11 @@ void store_fixture_destroy(struct store_fixture *fixture);        /* also destro
 enum store_kind store_fixture_kind(const struct store_fixture *fixture);
 /* A prefix that no other test of this run uses; borrowed until the next call. */
 const char *store_fixture_prefix(struct store_fixture *fixture);
-struct tf_store *store_fixture_client(struct store_fixture *fixture); /* owned by the fixture */
+struct tf_store *store_fixture_client(struct store_fixture *fixture);        /* owned by the fixture */
+struct tf_memory_store *store_fixture_memory(struct store_fixture *fixture); /* with STORE_MEMORY */
+/* With STORE_PROXY: the proxy, and a client that goes past it. */
+struct test_proxy *store_fixture_proxy(struct store_fixture *fixture);
+struct tf_store *store_fixture_direct_client(struct store_fixture *fixture);
 /* It is the caller's from now on. */
 void store_fixture_forget_client(struct store_fixture *fixture, struct tf_store *client);
 
@@ -36,7 +40,7 @@ void store_fixture_destroy_guard(struct store_fixture *fixture, struct tf_guard 
 
 void store_fixture_down(struct store_fixture *fixture, bool down); /* connections are refused; data is kept */
 void store_fixture_hang(struct store_fixture *fixture, bool hang); /* requests get no answer */
-/* What happens to the next transaction of the client (of any client, with etcd). */
+/* The next transaction of the client; with STORE_PROXY the next of any client; not for STORE_ETCD. */
 void store_fixture_lose_request(struct store_fixture *fixture, struct tf_store *client);
 void store_fixture_lose_reply(struct store_fixture *fixture, struct tf_store *client);
 

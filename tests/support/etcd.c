@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { START_TIMEOUT_MS = 30 * 1000, START_ATTEMPTS = 5 };
@@ -182,7 +183,9 @@ bool test_etcd_restart(struct test_etcd *etcd)
 
 void test_etcd_freeze(struct test_etcd *etcd)
 {
+    int status = 0;
     kill(etcd->pid, SIGSTOP);
+    waitpid(etcd->pid, &status, WUNTRACED); /* until all its threads stand still */
 }
 
 void test_etcd_thaw(struct test_etcd *etcd)

@@ -30,7 +30,7 @@ int test_etcd_port(const struct test_etcd *etcd);
 void test_etcd_kill(struct test_etcd *etcd); /* SIGKILL, and waits for its end; keeps the data */
 bool test_etcd_restart(
     struct test_etcd *etcd); /* after a kill: the same ports and data; waits until healthy */
-void test_etcd_freeze(struct test_etcd *etcd); /* SIGSTOP */
+void test_etcd_freeze(struct test_etcd *etcd); /* SIGSTOP; no thread of it runs any more */
 void test_etcd_thaw(struct test_etcd *etcd);   /* SIGCONT */
 
 #endif

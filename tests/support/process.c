@@ -24,6 +24,7 @@ static void run_child(const char *const *argv, const char *log, int in, int out)
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGPIPE, SIG_DFL);
     int sink = open(log ? log : "/dev/null", O_WRONLY | O_CREAT | O_APPEND, 0644);
     int null = open("/dev/null", O_RDONLY);
     move_fd(in >= 0 ? in : null, 0);
