@@ -78,6 +78,18 @@ static size_t valid_sequence(const char *s)
     return 0;
 }
 
+void tf_buf_utf8(struct tf_buf *buf, const char *s)
+{
+    while (*s) {
+        size_t n = valid_sequence(s);
+        if (n)
+            tf_buf_add(buf, s, n);
+        else
+            tf_buf_str(buf, "\xef\xbf\xbd");
+        s += n ? n : 1;
+    }
+}
+
 void tf_buf_json(struct tf_buf *buf, const char *s)
 {
     tf_buf_char(buf, '"');

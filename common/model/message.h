@@ -43,6 +43,13 @@ struct tf_report {
     TF_VEC(struct tf_member) members;
 };
 
+/* To an ask: a message of its kind, as bytes. */
+struct tf_answer {
+    uint64_t id;
+    char *data;
+    size_t len;
+};
+
 enum tf_up_kind {
     TF_UP_NONE = 0,
     TF_UP_HELLO = 1,
@@ -59,11 +66,7 @@ struct tf_up {
         struct tf_profile profile;
         struct tf_report report;
         int64_t fence_boot_ms;
-        struct {
-            uint64_t id;
-            char *data;
-            size_t len;
-        } answer;
+        struct tf_answer answer;
     };
 };
 

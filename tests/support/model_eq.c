@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/support/model_eq.h"
+
+#include "common/base/text.h"
+
+static bool eq_topology_rule(const struct tf_topology_rule *a, const struct tf_topology_rule *b)
+{
+    EQ_BEGIN(struct tf_topology_rule);
+    EQ_STR(plane);
+    EQ_STR(within);
+    return EQ_END;
+}
+
+bool eq_job_spec(const struct tf_job_spec *a, const struct tf_job_spec *b)
+{
+    EQ_BEGIN(struct tf_job_spec);
+    EQ_STR(priority);
+    EQ_WITH(group.shape.gpu_models, tf_strs_eq);
+    EQ_STR(group.image);
+    EQ_WITH(group.command, tf_strs_eq);
+    EQ_WITH(group.env, tf_pairs_eq);
+    EQ_WITH(group.ports, tf_strs_eq);
+    EQ_WITH(group.ready.command, tf_strs_eq);
+    EQ_LIST(topology, eq_topology_rule);
+    EQ_WITH(node_labels, tf_pairs_eq);
+    EQ_STR(resize_signal);
+    EQ_WITH(clusters, tf_strs_eq);
+    EQ_WITH(regions, tf_strs_eq);
+    return EQ_END;
+}
+
+bool eq_job_manifest(const struct tf_job_manifest *a, const struct tf_job_manifest *b)
+{
+    EQ_BEGIN(struct tf_job_manifest);
+    EQ_STR(tenant);
+    EQ_STR(name);
+    EQ_WITH(labels, tf_pairs_eq);
+    EQ_WITH(spec, eq_job_spec);
+    return EQ_END;
+}
+
+bool eq_member(const struct tf_member *a, const struct tf_member *b)
+{
+    EQ_BEGIN(struct tf_member);
+    EQ_STR(node);
+    EQ_WITH(ports, tf_strs_eq);
+    return EQ_END;
+}
+
+bool eq_ended(const struct tf_ended *a, const struct tf_ended *b)
+{
+    EQ_BEGIN(struct tf_ended);
+    EQ_STR(message);
+    EQ_STR(output);
+    return EQ_END;
+}
+
+bool eq_job_event(const struct tf_job_event *a, const struct tf_job_event *b)
+{
+    EQ_BEGIN(struct tf_job_event);
+    EQ_STR(type);
+    EQ_STR(text);
+    return EQ_END;
+}
+
+bool eq_node(const struct tf_node *a, const struct tf_node *b)
+{
+    EQ_BEGIN(struct tf_node);
+    EQ_STR(name);
+    EQ_STR(address);
+    EQ_STR(model);
+    EQ_WITH(labels, tf_pairs_eq);
+    EQ_WITH(domains, tf_strs_eq);
+    return EQ_END;
+}
+
+static bool eq_class(const struct tf_class *a, const struct tf_class *b)
+{
+    EQ_BEGIN(struct tf_class);
+    EQ_STR(name);
+    return EQ_END;
+}
+
+bool eq_policy(const struct tf_policy *a, const struct tf_policy *b)
+{
+    EQ_BEGIN(struct tf_policy);
+    EQ_LIST(classes, eq_class);
+    EQ_STR(ceiling);
+    EQ_WITH(schedule_labels, tf_strs_eq);
+    return EQ_END;
+}
+
+static bool eq_plane(const struct tf_plane *a, const struct tf_plane *b)
+{
+    EQ_BEGIN(struct tf_plane);
+    EQ_STR(name);
+    EQ_WITH(levels, tf_strs_eq);
+    return EQ_END;
+}
+
+static bool eq_node_class(const struct tf_node_class *a, const struct tf_node_class *b)
+{
+    EQ_BEGIN(struct tf_node_class);
+    EQ_STR(model);
+    EQ_WITH(domains, tf_strs_eq);
+    EQ_WITH(labels, tf_pairs_eq);
+    return EQ_END;
+}
+
+static bool eq_level_vector(const struct tf_level_vector *a, const struct tf_level_vector *b)
+{
+    EQ_BEGIN(struct tf_level_vector);
+    return EQ_END;
+}
+
+static bool eq_row(const struct tf_profile_row *a, const struct tf_profile_row *b)
+{
+    EQ_BEGIN(struct tf_profile_row);
+    EQ_LIST(levels, eq_level_vector);
+    return EQ_END;
+}
+
+static bool eq_short(const struct tf_short_demand *a, const struct tf_short_demand *b)
+{
+    EQ_BEGIN(struct tf_short_demand);
+    return EQ_END;
+}
+
+static bool eq_cost(const struct tf_level_cost *a, const struct tf_level_cost *b)
+{
+    EQ_BEGIN(struct tf_level_cost);
+    return EQ_END;
+}
+
+bool eq_profile(const struct tf_profile *a, const struct tf_profile *b)
+{
+    EQ_BEGIN(struct tf_profile);
+    EQ_LIST(planes, eq_plane);
+    EQ_LIST(classes, eq_node_class);
+    EQ_LIST(rows, eq_row);
+    EQ_LIST(shorts, eq_short);
+    EQ_LIST(costs, eq_cost);
+    return EQ_END;
+}
+
+static bool eq_placement(const struct tf_placement *a, const struct tf_placement *b)
+{
+    EQ_BEGIN(struct tf_placement);
+    EQ_STR(cluster);
+    EQ_STR(model);
+    return EQ_END;
+}
+
+static bool eq_refusal(const struct tf_refusal *a, const struct tf_refusal *b)
+{
+    EQ_BEGIN(struct tf_refusal);
+    EQ_STR(cluster);
+    EQ_STR(text);
+    return EQ_END;
+}
+
+static bool eq_job_record(const struct tf_job_record *a, const struct tf_job_record *b)
+{
+    EQ_BEGIN(struct tf_job_record);
+    EQ_STR(tenant);
+    EQ_STR(name);
+    EQ_WITH(labels, tf_pairs_eq);
+    EQ_WITH(spec, eq_job_spec);
+    EQ_STR(user);
+    EQ_LIST(placements, eq_placement);
+    EQ_LIST(refusals, eq_refusal);
+    EQ_LIST(events, eq_job_event);
+    EQ_STR(message);
+    EQ_STR(output);
+    return EQ_END;
+}
+
+static bool eq_cluster_record(const struct tf_cluster_record *a, const struct tf_cluster_record *b)
+{
+    EQ_BEGIN(struct tf_cluster_record);
+    EQ_STR(name);
+    EQ_STR(region);
+    EQ_WITH(labels, tf_pairs_eq);
+    EQ_STR(cordon_reason);
+    return EQ_END;
+}
+
+static bool eq_summary_record(const struct tf_summary_record *a, const struct tf_summary_record *b)
+{
+    EQ_BEGIN(struct tf_summary_record);
+    EQ_STR(name);
+    return EQ_END;
+}
+
+static bool eq_claim(const struct tf_claim *a, const struct tf_claim *b)
+{
+    EQ_BEGIN(struct tf_claim);
+    EQ_STR(node);
+    return EQ_END;
+}
+
+static bool eq_allocation(const struct tf_allocation *a, const struct tf_allocation *b)
+{
+    EQ_BEGIN(struct tf_allocation);
+    EQ_STR(tenant);
+    EQ_STR(name);
+    EQ_WITH(spec, eq_job_spec);
+    EQ_STR(model);
+    EQ_LIST(members, eq_member);
+    EQ_LIST(claims, eq_claim);
+    EQ_WITH(ending, eq_ended);
+    EQ_LIST(ended, eq_ended);
+    return EQ_END;
+}
+
+bool eq_record(const struct tf_record *a, const struct tf_record *b)
+{
+    if (a->kind != b->kind || a->gone != b->gone)
+        return false;
+    switch (a->kind) {
+    case TF_RECORD_EPOCH:
+    case TF_RECORD_FLOOR:
+        return a->number == b->number;
+    case TF_RECORD_TERM:
+        return tf_term_cmp(a->term, b->term) == 0;
+    case TF_RECORD_JOB:
+        return eq_job_record(&a->job, &b->job);
+    case TF_RECORD_CLUSTER:
+        return eq_cluster_record(&a->cluster, &b->cluster);
+    case TF_RECORD_SUMMARY:
+        return eq_summary_record(&a->summary, &b->summary);
+    case TF_RECORD_POLICY:
+        return eq_policy(&a->policy, &b->policy);
+    case TF_RECORD_ALLOCATION:
+        return eq_allocation(&a->allocation, &b->allocation);
+    case TF_RECORD_NONE:
+        break;
+    }
+    return true;
+}
+
+static bool eq_hello(const struct tf_hello *a, const struct tf_hello *b)
+{
+    EQ_BEGIN(struct tf_hello);
+    EQ_STR(name);
+    EQ_STR(region);
+    EQ_STR(version);
+    EQ_WITH(labels, tf_pairs_eq);
+    EQ_STR(engine);
+    return EQ_END;
+}
+
+static bool eq_report(const struct tf_report *a, const struct tf_report *b)
+{
+    EQ_BEGIN(struct tf_report);
+    EQ_STR(tenant);
+    EQ_STR(name);
+    EQ_WITH(ended, eq_ended);
+    EQ_STR(model);
+    EQ_LIST(members, eq_member);
+    return EQ_END;
+}
+
+static bool eq_answer(const struct tf_answer *a, const struct tf_answer *b)
+{
+    return a->id == b->id && a->len == b->len && (a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
+}
+
+bool eq_up(const struct tf_up *a, const struct tf_up *b)
+{
+    if (a->kind != b->kind)
+        return false;
+    switch (a->kind) {
+    case TF_UP_HELLO:
+        return eq_hello(&a->hello, &b->hello);
+    case TF_UP_PROFILE:
+        return eq_profile(&a->profile, &b->profile);
+    case TF_UP_REPORT:
+        return eq_report(&a->report, &b->report);
+    case TF_UP_FENCE:
+        return a->fence_boot_ms == b->fence_boot_ms;
+    case TF_UP_ANSWER:
+        return eq_answer(&a->answer, &b->answer);
+    case TF_UP_LISTED:
+    case TF_UP_NONE:
+        break;
+    }
+    return true;
+}
+
+bool eq_entry(const struct tf_entry *a, const struct tf_entry *b)
+{
+    EQ_BEGIN(struct tf_entry);
+    EQ_STR(tenant);
+    EQ_STR(name);
+    EQ_WITH(spec, eq_job_spec);
+    EQ_STR(model);
+    return EQ_END;
+}
+
+bool eq_down(const struct tf_down *a, const struct tf_down *b)
+{
+    EQ_BEGIN(struct tf_down);
+    EQ_WITH(policy, eq_policy);
+    EQ_LIST(entries, eq_entry);
+    return EQ_END;
+}
