@@ -2,7 +2,7 @@
 #ifndef TF_RPC_GRPC_H
 #define TF_RPC_GRPC_H
 
-/* For the files of this folder only: gRPC C core (STACK: 1.51) in the shape that server.c, client.c, stream.c
+/* For the files of this folder only: gRPC C core (1.51) in the shape that server.c, client.c, stream.c
  * and thread_call.c need, so that one file includes its headers. Everything asynchronous ends in a tag. */
 #include "common/rpc/rpc.h"
 
