@@ -121,7 +121,8 @@ cat >"$home/conf/fedd.yaml" <<EOF
 listen: $fedd_address
 dataDir: $home/data/fedd
 store: {endpoints: ["$(cat "$home/conf/federation.etcd")"]}
-classes: {online: 900, train: 500, batch: 300, offline: 100}
+settings:
+  classes: {online: 900, train: 500, batch: 300, offline: 100}
 EOF
 allow_root=false
 [ "$(id -u)" -eq 0 ] && allow_root=true

@@ -23,7 +23,8 @@ struct tf_guard;
 
 enum {
     TF_GUARD_WRITES_MAX = 120,
-    TF_GUARD_BYTES_MAX = 1 << 20, /* keys and values of a commit together */
+    TF_GUARD_BYTES_MAX = (1 << 20) + (32 << 10), /* keys and values of a commit together: a mebibyte of
+                                                  * records, and their prefixes */
 };
 
 /* What the guard asks of its surroundings. */

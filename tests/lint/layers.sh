@@ -16,6 +16,7 @@ common/log             common/base common/log
 common/loop            common/base common/log common/loop
 common/rpc             common/base common/log common/loop common/rpc
 common/store           common/base common/log common/loop common/store
+common/keep            common/base common/model common/wire common/log common/loop common/store common/keep
 federation/core        common/base common/model common/fit federation/core
 subcluster/core        common/base common/model common/fit subcluster/core
 subcluster/engine      common subcluster/core subcluster/engine
