@@ -9,8 +9,8 @@
  * stored records, SUB_EV_LOADED, then the engine's listing; a deposed one drops it.
  *
  * Persist, then act and tell: messages, engine calls and everything else besides SUB_ACT_PERSIST,
- * SUB_ACT_WAKE, SUB_ACT_CONTINUE, SUB_ACT_TRACE and SUB_ACT_ALARM come out only when every change of state
- * made before them is durable.
+ * SUB_ACT_CLOSE, SUB_ACT_WAKE, SUB_ACT_CONTINUE, SUB_ACT_TRACE and SUB_ACT_ALARM come out only when every
+ * change of state made before them is durable.
  *
  * The engine says what runs, the local store what was promised: what the records want and the engine lacks is
  * started (starts are idempotent), what ran and is gone is judged only after SUB_EV_LISTED. */
@@ -86,7 +86,8 @@ void sub_event_release(struct sub_event *event);
 enum sub_action_kind {
     SUB_ACT_NONE = 0,
     SUB_ACT_PERSIST,
-    SUB_ACT_SEND, /* up the link */
+    SUB_ACT_SEND,  /* up the link */
+    SUB_ACT_CLOSE, /* messages were missed: end the link, saying why, and dial again for the full set */
     SUB_ACT_START,
     SUB_ACT_STOP,   /* also of what may never have started: a later start of it must then be refused */
     SUB_ACT_FORGET, /* the epoch's end is stored by the leader: its exit records may go */
@@ -135,7 +136,7 @@ struct sub_action {
             int64_t deadline_boot_ms;
         } fence;
         struct tf_mono wake;
-        char *text; /* TRACE, ALARM */
+        char *text; /* CLOSE, TRACE, ALARM */
     };
 };
 

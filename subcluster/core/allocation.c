@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owns the phase of an allocation and its end. The members' own lives are members.c's. */
+#include "subcluster/core/allocation.h"
+
+#include "subcluster/core/members.h"
+#include "subcluster/core/peers.h"
+#include "subcluster/core/trace.h"
+
+#include <assert.h>
+
+/* Everything of the epoch is gone: its end is now a fact. */
+static void epoch_over(struct sub *sub, struct job *job)
+{
+    struct tf_ended ended = job->record.ending;
+    job->record.ending = (struct tf_ended){0};
+    ended.epoch = job->record.epoch;
+    ended.at = sub->now.wall;
+    trace_job(sub, job, "ended %s%s%s", tf_end_name(ended.end), ended.message ? ": " : "",
+              ended.message ? ended.message : "");
+    tf_allocation_clear_epoch(&job->record);
+    tf_vec_push(&job->record.ended, ended);
+    tf_vec_release(&job->runs);
+    job->runtime_due = TF_NEVER;
+    job->peers_due = false;
+    job_due_again(sub, job);
+    job_changed(sub, job);
+}
+
+void epoch_end(struct sub *sub, struct job *job, struct ending ending)
+{
+    struct tf_allocation *record = &job->record;
+    assert(job_lives(job) && ending.end != TF_END_NONE);
+    if (record->phase == TF_ALLOCATION_ENDING) {
+        free(ending.message);
+        return;
+    }
+    struct tf_ended *decided = &record->ending;
+    decided->epoch = record->epoch;
+    decided->end = ending.end;
+    decided->reason = ending.reason;
+    decided->exit_code = ending.exit_code;
+    decided->message = ending.message;
+    decided->output = tf_strdup(ending.output);
+    record->phase = TF_ALLOCATION_ENDING;
+    job->runtime_due = TF_NEVER;
+    trace_job(sub, job, "is ended %s%s%s", tf_end_name(ending.end), ending.message ? ": " : "",
+              ending.message ? ending.message : "");
+    job_changed(sub, job);
+    members_set_levels(sub, job);
+    if (members_any_live(job))
+        peers_write(sub, job);
+    members_stop_all(sub, job);
+    epoch_look(sub, job);
+}
+
+static bool core_ready(const struct tf_allocation *record)
+{
+    tf_vec_each (m, &record->members)
+        if (m->mark == 0 && m->state != TF_MEMBER_READY && m->state != TF_MEMBER_DONE)
+            return false;
+    return true;
+}
+
+/* Done: by rank 0 alone, or by all. An empty set has done nothing. */
+static bool work_done(const struct tf_allocation *record)
+{
+    assert(record->members.count);
+    if (record->spec.completion == TF_COMPLETION_RANK0)
+        return record->members.items[0].state == TF_MEMBER_DONE;
+    tf_vec_each (m, &record->members)
+        if (m->state != TF_MEMBER_DONE)
+            return false;
+    return true;
+}
+
+void epoch_set_runtime(struct sub *sub, struct job *job)
+{
+    const struct tf_allocation *record = &job->record;
+    if (record->spec.max_runtime <= 0 || record->started.ms == 0 || record->phase != TF_ALLOCATION_RUNNING)
+        return;
+    int64_t ran = sub->now.wall.ms - record->started.ms;
+    int64_t left = record->spec.max_runtime - (ran > 0 ? ran : 0);
+    job->runtime_due.ms = sub->now.mono.ms + (left > 0 ? left : 0);
+    job_due_at(sub, job, job->runtime_due);
+}
+
+void epoch_runtime_over(struct sub *sub, struct job *job)
+{
+    job->runtime_due = TF_NEVER;
+    char *message = tf_asprintf("maxRuntime: it ran for %lld s, which is all it may",
+                                (long long)job->record.spec.max_runtime / TF_SECOND);
+    epoch_end(sub, job, (struct ending){.end = TF_END_FAILED, .message = message});
+}
+
+void epoch_look(struct sub *sub, struct job *job)
+{
+    struct tf_allocation *record = &job->record;
+    assert(job_lives(job));
+    if (record->phase == TF_ALLOCATION_STARTING && core_ready(record)) {
+        record->phase = TF_ALLOCATION_RUNNING;
+        record->started = sub->now.wall;
+        trace_job(sub, job, "runs: its core was ready after %lld ms",
+                  (long long)(record->started.ms - record->accepted.ms));
+        job_changed(sub, job);
+        epoch_set_runtime(sub, job);
+    }
+    if (record->phase == TF_ALLOCATION_ENDING && !members_any_live(job))
+        epoch_over(sub, job);
+    else if (record->phase != TF_ALLOCATION_ENDING && work_done(record))
+        epoch_end(sub, job, (struct ending){.end = TF_END_FINISHED});
+}
+
+void epoch_record_end(struct sub *sub, struct tf_uid uid, const char *tenant, const char *name,
+                      struct tf_ended ended)
+{
+    struct job *job = job_find(sub, uid);
+    if (!job)
+        job = job_add(sub, uid);
+    if (!job->record.tenant)
+        tf_str_set(&job->record.tenant, tenant ? tenant : "unknown");
+    if (!job->record.name)
+        tf_str_set(&job->record.name, name ? name : "unknown");
+    assert(!job_ended(job, ended.epoch));
+    ended.at = sub->now.wall;
+    tf_vec_push(&job->record.ended, ended);
+    job_changed(sub, job);
+}

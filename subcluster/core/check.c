@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The invariants of the state, counted anew from the records. */
+#include "subcluster/core/check.h"
+
+#include "subcluster/core/allocation.h"
+#include "subcluster/core/members.h"
+
+#include <assert.h>
+
+static const struct holding *holding_of(const struct ledger_node *node, struct tf_uid uid, uint32_t index)
+{
+    tf_vec_each (h, &node->holdings)
+        if (h->index == index && h->gone_after == 0 && tf_uid_eq(h->uid, uid))
+            return h;
+    return NULL;
+}
+
+static size_t check_members(const struct sub *sub, const struct job *job)
+{
+    const struct tf_allocation *record = &job->record;
+    size_t held = 0;
+    for (size_t i = 0; i < record->members.count; i++) {
+        const struct tf_member *m = &record->members.items[i];
+        assert(m->index == i && m->attempt > 0 && m->state != TF_MEMBER_NONE);
+        if (!member_holds(m->state))
+            continue;
+        const struct ledger_node *node = ledger_find(&sub->ledger, m->node);
+        const struct holding *h = node ? holding_of(node, record->uid, m->index) : NULL;
+        assert(h && h->hold.gpus == m->gpus && "what a record holds is in the ledger");
+        assert(h->hold.level == member_level(sub, record, m));
+        held++;
+    }
+    return held;
+}
+
+/* I4: the size is legal, and marks are the core's, then surplus step by step. */
+static void check_size(const struct tf_allocation *record)
+{
+    const struct tf_elastic *e = &record->spec.elastic;
+    int32_t core = 0;
+    assert((size_t)record->size == record->members.count && tf_size_legal(e, record->size, false));
+    tf_vec_each (m, &record->members)
+        core += m->mark == 0;
+    assert(core == e->min);
+}
+
+static size_t check_job(const struct sub *sub, const struct job *job)
+{
+    const struct tf_allocation *record = &job->record;
+    assert(job->runs.count == record->members.count);
+    assert(tf_tree_linked(&job->by_due) == (job->due.ms != TF_NEVER.ms));
+    tf_vec_each (run, &job->runs)
+        assert(run->due.ms >= job->due.ms && "it is looked at in time");
+    if (!job_lives(job)) {
+        assert(record->ended.count && record->members.count == 0 && "an empty record goes");
+        return 0;
+    }
+    assert(record->epoch > 0 && record->epoch <= sub->floor);
+    assert((record->phase == TF_ALLOCATION_ENDING) == (record->ending.end != TF_END_NONE));
+    assert(!job_ended(job, record->epoch) && "an epoch ends once");
+    if (sub->listed && record->phase == TF_ALLOCATION_ENDING)
+        assert(members_any_live(job));
+    check_size(record);
+    return check_members(sub, job);
+}
+
+/* I3, and that the ledger has nothing that no record holds. */
+static size_t check_node(const struct ledger_node *node)
+{
+    uint64_t seen = 0;
+    size_t held = 0;
+    tf_vec_each (h, &node->holdings) {
+        assert(!(seen & h->hold.gpus) && "a GPU has at most one holder");
+        seen |= h->hold.gpus;
+        held += h->gone_after == 0;
+    }
+    return held;
+}
+
+/* I9 at the free level, node by node, with a naive recount. */
+static struct tf_vector naive_free(const struct ledger_node *node)
+{
+    struct tf_vector free = node->node.capacity;
+    if (node->node.state != TF_NODE_READY)
+        return (struct tf_vector){0};
+    free.gpus = 0;
+    for (int i = 0; i < node->node.capacity.gpus; i++) {
+        bool taken = (node->node.bad_gpus | node->node.foreign.gpus) >> i & 1;
+        tf_vec_each (h, &node->holdings)
+            taken |= h->hold.gpus >> i & 1;
+        tf_vec_each (b, &node->blockings)
+            taken |= b->gpus >> i & 1;
+        free.gpus += !taken;
+    }
+    free.cpu -= node->node.foreign.cpu;
+    free.memory -= node->node.foreign.memory;
+    free.slots -= node->node.foreign.slots + (int32_t)node->blockings.count;
+    tf_vec_each (h, &node->holdings) {
+        free.cpu -= h->hold.amount.cpu;
+        free.memory -= h->hold.amount.memory;
+        free.slots -= h->hold.amount.slots;
+    }
+    return tf_vector_floor0(free);
+}
+
+static void check_rows(const struct ledger *ledger)
+{
+    struct tf_fit_view view = tf_fit_rows_view(ledger->rows);
+    int32_t nodes = 0, known = 0;
+    for (size_t i = 0; i < view.count; i++)
+        nodes += view.rows[i].count;
+    tf_vec_each (item, &ledger->nodes) {
+        const struct ledger_node *node = *item;
+        if (!node->known)
+            continue;
+        known++;
+        const struct tf_profile_row *own = &ledger->node_rows.items[node->number];
+        const struct tf_profile_row *shared = &view.rows[node->row];
+        struct tf_vector free = naive_free(node);
+        assert(own->count == 1 && tf_profile_row_alike(own, shared));
+        assert(tf_vector_eq(tf_profile_row_at(own, TF_LEVEL_FREE), free) && "free as a naive recount has it");
+        assert(tf_gpu_set_count(ledger_free_gpus(node)) == free.gpus);
+    }
+    assert(nodes == known && "each node is in exactly one row");
+}
+
+void sub_check(const struct sub *sub)
+{
+    size_t by_records = 0, by_nodes = 0;
+    if (!sub->loaded)
+        return;
+    for (const struct job *job = job_first(sub); job; job = job_next(job))
+        by_records += check_job(sub, job);
+    tf_vec_each (node, &sub->ledger.nodes)
+        by_nodes += check_node(*node);
+    assert(by_records == by_nodes && "held = sum over live records");
+    check_rows(&sub->ledger);
+}

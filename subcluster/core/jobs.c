@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owns the set of jobs and the order of their next moments. What happens to a job is allocation.c's and
+ * members.c's. */
+#include "subcluster/core/jobs.h"
+
+#include "common/base/cleanup.h"
+#include "subcluster/core/outbox.h"
+
+#include <assert.h>
+
+static const struct job *of_uid(const struct tf_tree_node *node)
+{
+    return TF_CONTAINER_OF(node, const struct job, by_uid);
+}
+
+static const struct job *of_due(const struct tf_tree_node *node)
+{
+    return TF_CONTAINER_OF(node, const struct job, by_due);
+}
+
+static int cmp_uid(const struct tf_tree_node *a, const struct tf_tree_node *b)
+{
+    return tf_uid_cmp(of_uid(a)->record.uid, of_uid(b)->record.uid);
+}
+
+static int cmp_due(const struct tf_tree_node *a, const struct tf_tree_node *b)
+{
+    const struct job *x = of_due(a), *y = of_due(b);
+    if (x->due.ms != y->due.ms)
+        return x->due.ms < y->due.ms ? -1 : 1;
+    return tf_uid_cmp(x->record.uid, y->record.uid);
+}
+
+static int key_uid(const void *key, const struct tf_tree_node *node)
+{
+    const struct tf_uid *uid = key;
+    return tf_uid_cmp(*uid, of_uid(node)->record.uid);
+}
+
+void jobs_init(struct sub *sub)
+{
+    tf_tree_init(&sub->jobs, cmp_uid);
+    tf_tree_init(&sub->dues, cmp_due);
+}
+
+static void job_free(struct job *job)
+{
+    tf_allocation_release(&job->record);
+    tf_vec_release(&job->runs);
+    free(job);
+}
+
+void jobs_release(struct sub *sub)
+{
+    for (struct job *job; (job = job_first(sub));) {
+        tf_tree_remove(&sub->jobs, &job->by_uid);
+        job_free(job);
+    }
+}
+
+static struct job *job_of(struct tf_tree_node *node)
+{
+    return node ? TF_CONTAINER_OF(node, struct job, by_uid) : NULL;
+}
+
+struct job *job_find(const struct sub *sub, struct tf_uid uid)
+{
+    return job_of(tf_tree_find(&sub->jobs, &uid, key_uid));
+}
+
+struct job *job_add(struct sub *sub, struct tf_uid uid)
+{
+    struct job *job = tf_calloc(1, sizeof *job);
+    job->record.uid = uid;
+    job->due = job->runtime_due = TF_NEVER;
+    tf_tree_insert(&sub->jobs, &job->by_uid);
+    return job;
+}
+
+struct job *job_first(const struct sub *sub)
+{
+    return job_of(tf_tree_first(&sub->jobs));
+}
+
+struct job *job_next(const struct job *job)
+{
+    return job_of(tf_tree_next(&job->by_uid));
+}
+
+void job_tell(struct sub *sub, struct job *job)
+{
+    if (job->report_due)
+        return;
+    job->report_due = true;
+    tf_vec_push(&sub->touched, job->record.uid);
+}
+
+void job_changed(struct sub *sub, struct job *job)
+{
+    outbox_touch_job(sub, job);
+    job_tell(sub, job);
+}
+
+const struct tf_ended *job_ended(const struct job *job, uint64_t epoch)
+{
+    tf_vec_each (e, &job->record.ended)
+        if (e->epoch == epoch)
+            return e;
+    return NULL;
+}
+
+static void due_set(struct sub *sub, struct job *job, struct tf_mono due)
+{
+    if (tf_tree_linked(&job->by_due))
+        tf_tree_remove(&sub->dues, &job->by_due);
+    job->due = due;
+    if (due.ms != TF_NEVER.ms)
+        tf_tree_insert(&sub->dues, &job->by_due);
+}
+
+void job_drop_if_empty(struct sub *sub, struct job *job)
+{
+    if (job_lives(job) || job->record.ended.count)
+        return;
+    due_set(sub, job, TF_NEVER);
+    tf_tree_remove(&sub->jobs, &job->by_uid);
+    job_free(job);
+}
+
+void job_due_at(struct sub *sub, struct job *job, struct tf_mono at)
+{
+    if (at.ms < job->due.ms)
+        due_set(sub, job, at);
+}
+
+void job_due_again(struct sub *sub, struct job *job)
+{
+    struct tf_mono due = job->runtime_due;
+    tf_vec_each (run, &job->runs)
+        if (run->due.ms < due.ms)
+            due = run->due;
+    due_set(sub, job, due);
+}
+
+struct job *job_due_first(const struct sub *sub)
+{
+    struct tf_tree_node *node = tf_tree_first(&sub->dues);
+    return node ? TF_CONTAINER_OF(node, struct job, by_due) : NULL;
+}
+
+/* ---- for reading ---- */
+
+const struct tf_allocation *sub_allocation_find(const struct sub *sub, struct tf_uid uid)
+{
+    const struct job *job = job_find(sub, uid);
+    return job ? &job->record : NULL;
+}
+
+size_t sub_allocation_count(const struct sub *sub)
+{
+    return sub->jobs.count;
+}
+
+const struct tf_allocation *sub_allocation_next(const struct sub *sub, const struct tf_uid *after)
+{
+    const struct job *job = after ? job_of(tf_tree_after(&sub->jobs, after, key_uid)) : job_first(sub);
+    return job ? &job->record : NULL;
+}

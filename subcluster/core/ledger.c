@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owns the nodes, what is held on them, and the rows made of that. Decides nothing. */
+#include "subcluster/core/ledger.h"
+
+#include "common/base/text.h"
+
+#include <assert.h>
+
+/* ---- life ---- */
+
+void ledger_init(struct ledger *ledger, const struct tf_planes *planes, const struct tf_strs *schedule_labels)
+{
+    *ledger = (struct ledger){0};
+    tf_planes_copy(&ledger->planes, planes);
+    tf_strs_copy(&ledger->schedule_labels, schedule_labels);
+    ledger->rows = tf_fit_rows_create(planes);
+}
+
+static void node_free(struct ledger_node *node)
+{
+    tf_node_release(&node->node);
+    tf_vec_release(&node->holdings);
+    tf_vec_release(&node->blockings);
+    free(node);
+}
+
+void ledger_free(struct ledger *ledger)
+{
+    tf_vec_each (node, &ledger->nodes)
+        node_free(*node);
+    tf_vec_each (row, &ledger->node_rows)
+        tf_vec_release(&row->levels);
+    tf_vec_release(&ledger->nodes);
+    tf_vec_release(&ledger->by_name);
+    tf_vec_release(&ledger->node_rows);
+    tf_vec_release(&ledger->dirty);
+    tf_vec_release(&ledger->leaving);
+    tf_planes_release(&ledger->planes);
+    tf_strs_release(&ledger->schedule_labels);
+    tf_fit_rows_destroy(ledger->rows);
+    *ledger = (struct ledger){0};
+}
+
+static void set_dirty(struct ledger *ledger, struct ledger_node *node)
+{
+    if (node->dirty)
+        return;
+    node->dirty = true;
+    tf_vec_push(&ledger->dirty, node);
+}
+
+void ledger_set_labels(struct ledger *ledger, const struct tf_strs *schedule_labels)
+{
+    if (tf_strs_eq(&ledger->schedule_labels, schedule_labels))
+        return;
+    tf_strs_copy(&ledger->schedule_labels, schedule_labels);
+    tf_fit_rows_destroy(ledger->rows);
+    ledger->rows = tf_fit_rows_create(&ledger->planes);
+    ledger->rebuilt = true;
+    tf_vec_each (row, &ledger->node_rows)
+        row->count = 0;
+    tf_vec_each (node, &ledger->nodes)
+        set_dirty(ledger, *node);
+}
+
+/* ---- nodes ---- */
+
+/* The place of the first whose name is not less. */
+static size_t lower_bound(const struct ledger *ledger, const char *name)
+{
+    size_t low = 0, high = ledger->by_name.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(ledger->by_name.items[middle]->node.name, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct ledger_node *ledger_find(const struct ledger *ledger, const char *name)
+{
+    size_t at = lower_bound(ledger, name);
+    if (at == ledger->by_name.count || strcmp(ledger->by_name.items[at]->node.name, name) != 0)
+        return NULL;
+    return ledger->by_name.items[at];
+}
+
+struct ledger_node *ledger_need(struct ledger *ledger, const char *name)
+{
+    struct ledger_node *node = ledger_find(ledger, name);
+    if (node)
+        return node;
+    size_t at = lower_bound(ledger, name);
+    node = tf_calloc(1, sizeof *node);
+    node->node.name = tf_strdup(name);
+    node->number = (uint32_t)ledger->nodes.count;
+    tf_vec_push(&ledger->nodes, node);
+    tf_vec_push(&ledger->by_name, node);
+    for (size_t i = ledger->by_name.count - 1; i > at; i--)
+        ledger->by_name.items[i] = ledger->by_name.items[i - 1];
+    ledger->by_name.items[at] = node;
+    tf_vec_push(&ledger->node_rows, (struct tf_profile_row){.id = node->number, .claim_rank = -1});
+    return node;
+}
+
+struct ledger_node *ledger_set_node(struct ledger *ledger, struct tf_node *taken)
+{
+    struct ledger_node *node = ledger_need(ledger, taken->name);
+    if (!node->known || !tf_node_eq(&node->node, taken))
+        set_dirty(ledger, node);
+    tf_node_release(&node->node);
+    node->node = *taken;
+    node->known = true;
+    *taken = (struct tf_node){0};
+    return node;
+}
+
+/* ---- what is held ---- */
+
+uint64_t ledger_held_gpus(const struct ledger_node *node)
+{
+    uint64_t gpus = 0;
+    tf_vec_each (h, &node->holdings)
+        gpus |= h->hold.gpus;
+    return gpus;
+}
+
+uint64_t ledger_blocked_gpus(const struct ledger_node *node)
+{
+    uint64_t gpus = 0;
+    tf_vec_each (b, &node->blockings)
+        gpus |= b->gpus;
+    return gpus;
+}
+
+uint64_t ledger_free_gpus(const struct ledger_node *node)
+{
+    if (!node->known || node->node.state != TF_NODE_READY)
+        return 0;
+    return tf_gpu_set_all(node->node.capacity.gpus) & ~node->node.bad_gpus & ~node->node.foreign.gpus &
+           ~ledger_held_gpus(node) & ~ledger_blocked_gpus(node);
+}
+
+struct tf_vector ledger_used(const struct ledger_node *node)
+{
+    struct tf_vector sum = {0};
+    tf_vec_each (h, &node->holdings) {
+        sum = tf_vector_add(sum, h->hold.amount);
+        sum.gpus += tf_gpu_set_count(h->hold.gpus) - h->hold.amount.gpus;
+    }
+    return sum;
+}
+
+static struct holding *holding_of(const struct ledger_node *node, struct tf_uid uid, uint32_t index)
+{
+    tf_vec_each (h, &node->holdings)
+        if (h->index == index && h->gone_after == 0 && tf_uid_eq(h->uid, uid))
+            return h;
+    return NULL;
+}
+
+void ledger_hold(struct ledger *ledger, struct tf_uid uid, const struct tf_member *member,
+                 struct tf_vector need, tf_level level)
+{
+    struct ledger_node *node = ledger_need(ledger, member->node);
+    assert(!(ledger_held_gpus(node) & member->gpus) && "a GPU has at most one holder");
+    assert(!holding_of(node, uid, member->index));
+    struct holding holding = {.uid = uid, .index = member->index, .hold = {level, member->gpus, need}};
+    tf_vec_push(&node->holdings, holding);
+    set_dirty(ledger, node);
+}
+
+static struct ledger_node *held_at(const struct ledger *ledger, struct tf_uid uid,
+                                   const struct tf_member *member, struct holding **holding)
+{
+    struct ledger_node *node = ledger_find(ledger, member->node);
+    assert(node);
+    *holding = holding_of(node, uid, member->index);
+    assert(*holding && (*holding)->hold.gpus == member->gpus);
+    return node;
+}
+
+void ledger_set_level(struct ledger *ledger, struct tf_uid uid, const struct tf_member *member,
+                      tf_level level)
+{
+    struct holding *holding;
+    struct ledger_node *node = held_at(ledger, uid, member, &holding);
+    if (holding->hold.level == level)
+        return;
+    holding->hold.level = level;
+    set_dirty(ledger, node);
+}
+
+void ledger_release(struct ledger *ledger, struct tf_uid uid, const struct tf_member *member, uint64_t change)
+{
+    struct holding *holding;
+    struct ledger_node *node = held_at(ledger, uid, member, &holding);
+    assert(change > 0);
+    holding->gone_after = change;
+    struct leaving leaving = {change, node};
+    tf_vec_push(&ledger->leaving, leaving);
+}
+
+static void drop_gone(struct ledger *ledger, struct ledger_node *node, uint64_t change)
+{
+    for (size_t i = node->holdings.count; i-- > 0;) {
+        uint64_t after = node->holdings.items[i].gone_after;
+        if (after == 0 || after > change)
+            continue;
+        tf_vec_remove(&node->holdings, i);
+        set_dirty(ledger, node);
+    }
+}
+
+void ledger_durable(struct ledger *ledger, uint64_t change)
+{
+    while (ledger->first_leaving < ledger->leaving.count) {
+        const struct leaving *leaving = &ledger->leaving.items[ledger->first_leaving];
+        if (leaving->after > change)
+            return;
+        drop_gone(ledger, leaving->node, change);
+        ledger->first_leaving++;
+    }
+    ledger->first_leaving = ledger->leaving.count = 0;
+}
+
+void ledger_block(struct ledger *ledger, const char *name, const struct tf_instance_id *id, uint64_t gpus)
+{
+    if (!name)
+        return;
+    struct ledger_node *node = ledger_need(ledger, name);
+    struct blocking blocking = {*id, gpus};
+    tf_vec_push(&node->blockings, blocking);
+    set_dirty(ledger, node);
+}
+
+void ledger_unblock(struct ledger *ledger, const char *name, const struct tf_instance_id *id)
+{
+    struct ledger_node *node = name ? ledger_find(ledger, name) : NULL;
+    if (!node)
+        return;
+    for (size_t i = 0; i < node->blockings.count; i++) {
+        if (!tf_instance_id_eq(&node->blockings.items[i].id, id))
+            continue;
+        tf_vec_remove(&node->blockings, i);
+        set_dirty(ledger, node);
+        return;
+    }
+}
+
+/* ---- rows ---- */
+
+/* Instances without a record are to us what foreign work is: never free, never to be had. */
+static void levels_of(const struct ledger_node *node, struct tf_level_vectors *out)
+{
+    struct tf_node seen = node->node;
+    seen.foreign.gpus |= ledger_blocked_gpus(node);
+    seen.foreign.slots += (int32_t)node->blockings.count;
+    TF_VEC(struct tf_hold) holds = {0};
+    tf_vec_each (h, &node->holdings)
+        tf_vec_push(&holds, h->hold);
+    tf_fit_node_levels(&seen, holds.items, holds.count, NULL, 0, out);
+    tf_vec_release(&holds);
+}
+
+static void refresh(struct ledger *ledger, struct ledger_node *node)
+{
+    struct tf_profile_row *row = &ledger->node_rows.items[node->number];
+    node->dirty = false;
+    if (!node->known)
+        return;
+    struct tf_node_class class = {0};
+    tf_fit_node_class(&node->node, &ledger->schedule_labels, &class);
+    row->class = tf_fit_rows_class(ledger->rows, &class);
+    tf_node_class_release(&class);
+    levels_of(node, &row->levels);
+    if (row->count)
+        node->row = tf_fit_rows_move(ledger->rows, node->row, row);
+    else
+        node->row = tf_fit_rows_add(ledger->rows, row, 1);
+    row->count = 1;
+}
+
+void ledger_refresh(struct ledger *ledger)
+{
+    tf_vec_each (node, &ledger->dirty)
+        refresh(ledger, *node);
+    ledger->dirty.count = 0;
+}
+
+struct tf_fit_view ledger_view(const struct ledger *ledger)
+{
+    assert(ledger->dirty.count == 0);
+    struct tf_fit_view view = tf_fit_rows_view(ledger->rows);
+    view.rows = ledger->node_rows.items;
+    view.count = ledger->node_rows.count;
+    return view;
+}
+
+static void count_state(struct tf_health_counts *sum, enum tf_node_state state)
+{
+    sum->nodes++;
+    sum->ready += state == TF_NODE_READY;
+    sum->unreachable += state == TF_NODE_UNREACHABLE;
+    sum->lost += state == TF_NODE_LOST;
+    sum->cordoned += state == TF_NODE_CORDONED;
+    sum->draining += state == TF_NODE_DRAINING;
+}
+
+struct tf_health_counts ledger_health(const struct ledger *ledger)
+{
+    struct tf_health_counts sum = {0};
+    tf_vec_each (item, &ledger->nodes) {
+        const struct ledger_node *node = *item;
+        if (!node->known)
+            continue;
+        uint64_t all = tf_gpu_set_all(node->node.capacity.gpus), held = ledger_held_gpus(node) & all;
+        count_state(&sum, node->node.state);
+        sum.gpus += node->node.capacity.gpus;
+        sum.bad_gpus += tf_gpu_set_count(node->node.bad_gpus & all);
+        sum.free_gpus += tf_gpu_set_count(ledger_free_gpus(node));
+        sum.held_gpus += tf_gpu_set_count(held);
+        sum.foreign_gpus += tf_gpu_set_count(node->node.foreign.gpus & all & ~held);
+    }
+    return sum;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_SUBCLUSTER_CORE_LINK_H
+#define TF_SUBCLUSTER_CORE_LINK_H
+
+#include "subcluster/core/state.h"
+
+/* The stream to a leader: terms, the full set, numbered changes. */
+
+void link_up(struct sub *sub);
+void link_down(struct sub *sub);
+void link_said(struct sub *sub, struct tf_down *down);
+/* Carries out what is wanted, in order, as far as the decision budget goes; nothing before the engine has
+ * been listed. */
+void link_orders(struct sub *sub);
+
+#endif

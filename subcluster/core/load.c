@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owns the way from stored records to a working state. A record is checked before it is believed: what the
+ * rest of the core asserts must hold of it. */
+#include "subcluster/core/load.h"
+
+#include "subcluster/core/allocation.h"
+#include "subcluster/core/members.h"
+#include "subcluster/core/policy.h"
+#include "subcluster/core/strays.h"
+#include "subcluster/core/trace.h"
+
+#include <assert.h>
+
+/* ---- is it sound? NULL, or what is wrong ---- */
+
+static const char *member_fault(const struct sub *sub, const struct tf_allocation *record, size_t place)
+{
+    const struct tf_member *m = &record->members.items[place];
+    if (m->index != place || m->attempt == 0 || !m->node)
+        return "its members are not numbered, or one has no node";
+    if (m->state <= TF_MEMBER_NONE || m->state > TF_MEMBER_GONE)
+        return "a member has no state";
+    if (record->phase == TF_ALLOCATION_ENDING && m->state == TF_MEMBER_BACKOFF)
+        return "a member waits for a retry while its epoch is being ended";
+    if (!member_holds(m->state))
+        return NULL;
+    if (tf_gpu_set_count(m->gpus) != record->spec.group.shape.gpus)
+        return "a member does not hold the GPUs that its spec asks for";
+    const struct ledger_node *node = ledger_find(&sub->ledger, m->node);
+    uint64_t held = node ? ledger_held_gpus(node) : 0;
+    for (size_t i = 0; i < place; i++) {
+        const struct tf_member *other = &record->members.items[i];
+        if (member_holds(other->state) && strcmp(other->node, m->node) == 0)
+            held |= other->gpus;
+    }
+    return held & m->gpus ? "another holds one of its GPUs" : NULL;
+}
+
+static const char *epoch_fault(const struct sub *sub, const struct tf_allocation *record)
+{
+    const struct tf_elastic *e = &record->spec.elastic;
+    bool ending = record->phase == TF_ALLOCATION_ENDING;
+    if (record->epoch == 0 || record->members.count == 0 || record->members.count > TF_INSTANCES_MAX)
+        return "its live epoch has no number or no members";
+    if (e->min < 1 || e->step < 1 || e->max < e->min)
+        return "its sizes make no sense";
+    if (ending != (record->ending.end != TF_END_NONE))
+        return "its phase and its end do not agree";
+    for (size_t i = 0; i < record->members.count; i++) {
+        const char *fault = member_fault(sub, record, i);
+        if (fault)
+            return fault;
+    }
+    return NULL;
+}
+
+static const char *fault_of(const struct sub *sub, const struct tf_allocation *record)
+{
+    if (tf_uid_is_none(record->uid) || !record->tenant || !record->name)
+        return "it has no uid or no name";
+    if (job_find(sub, record->uid))
+        return "there is another one of that uid";
+    if (record->phase < TF_ALLOCATION_IDLE || record->phase > TF_ALLOCATION_ENDING)
+        return "it has no phase";
+    tf_vec_each (ended, &record->ended)
+        if (ended->epoch == 0 || ended->end == TF_END_NONE)
+            return "one of its ended epochs has no number or no end";
+    if (record->phase == TF_ALLOCATION_IDLE)
+        return record->members.count ? "it has members but no live epoch" : NULL;
+    return epoch_fault(sub, record);
+}
+
+/* ---- records ---- */
+
+static uint64_t highest_epoch(const struct tf_allocation *record)
+{
+    uint64_t highest = record->epoch;
+    tf_vec_each (ended, &record->ended)
+        if (ended->epoch > highest)
+            highest = ended->epoch;
+    return highest;
+}
+
+static void hold_members(struct sub *sub, const struct tf_allocation *record)
+{
+    struct tf_vector need = tf_shape_vector(&record->spec.group.shape);
+    tf_vec_each (m, &record->members)
+        if (member_holds(m->state))
+            ledger_hold(&sub->ledger, record->uid, m, need, member_level(sub, record, m));
+}
+
+static void load_allocation(struct sub *sub, struct tf_allocation *record)
+{
+    uint64_t highest = highest_epoch(record);
+    const char *fault = fault_of(sub, record);
+    if (highest > sub->floor)
+        sub->floor = highest; /* the floor is stored after the allocation that raised it */
+    if (fault) {
+        char uid[TF_UID_TEXT];
+        tf_uid_format(record->uid, uid);
+        alarm_now(
+            sub,
+            "the stored allocation %s of job %s/%s is not sound and is left aside: %s. Nothing of it is "
+            "started; what runs of it is reported as without a record",
+            uid, record->tenant ? record->tenant : "?", record->name ? record->name : "?", fault);
+        return;
+    }
+    struct job *job = job_add(sub, record->uid);
+    job->record = *record;
+    *record = (struct tf_allocation){0};
+    hold_members(sub, &job->record);
+    members_attach(job);
+}
+
+void load_record(struct sub *sub, struct tf_record *record)
+{
+    struct tf_error err = TF_ERROR_INIT;
+    assert(!sub->loaded);
+    if (record->kind == TF_RECORD_TERM)
+        sub->term = record->term;
+    else if (record->kind == TF_RECORD_FLOOR)
+        sub->floor = record->number > sub->floor ? record->number : sub->floor;
+    else if (record->kind == TF_RECORD_ALLOCATION)
+        load_allocation(sub, &record->allocation);
+    else if (record->kind != TF_RECORD_POLICY)
+        alarm_now(sub, "a stored record of kind %d does not belong here and is left aside",
+                  (int)record->kind);
+    else if (!policy_load(sub, &record->policy, &err))
+        alarm_now(sub, "the stored policy is not sound; the configured one is in force: %s", err.text);
+}
+
+/* Waits that were begun go on from what the record says is left of them, at most the whole. */
+static void resume_waits(struct sub *sub, struct job *job)
+{
+    for (size_t i = 0; i < job->record.members.count; i++) {
+        const struct tf_member *m = &job->record.members.items[i];
+        struct member_run *run = &job->runs.items[i];
+        bool waits = m->state == TF_MEMBER_BACKOFF;
+        if (!waits && (m->state != TF_MEMBER_STOPPING || job->record.phase == TF_ALLOCATION_ENDING))
+            continue;
+        int64_t left = m->retry_at.ms - sub->now.wall.ms, all = member_backoff(job, m);
+        left = left < 0 ? 0 : left;
+        run->retry.ms = sub->now.mono.ms + (left < all ? left : all);
+        if (waits)
+            run->due = run->retry;
+    }
+    epoch_set_runtime(sub, job);
+    job_due_again(sub, job);
+}
+
+void load_done(struct sub *sub)
+{
+    assert(!sub->loaded);
+    sub->loaded = true;
+    size_t live = 0;
+    for (struct job *job = job_first(sub); job; job = job_next(job)) {
+        if (!job_lives(job))
+            continue;
+        live++;
+        resume_waits(sub, job);
+    }
+    trace(sub, "loaded: %zu jobs, %zu with a live epoch, floor %llu", sub->jobs.count, live,
+          (unsigned long long)sub->floor);
+}
+
+void load_listed(struct sub *sub)
+{
+    assert(sub->loaded);
+    sub->listed = true;
+    for (struct job *job = job_first(sub); job; job = job_next(job)) {
+        job_tell(sub, job);
+        if (!job_lives(job))
+            continue;
+        members_resume(sub, job);
+        epoch_look(sub, job);
+    }
+    strays_listed(sub);
+    sub->link.listed_due = true;
+    trace(sub, "the engine has told of everything: %zu nodes, %zu instances without a record",
+          sub->ledger.nodes.count, sub->strays.count);
+}

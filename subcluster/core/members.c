@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owns what becomes of single members: starts, ends, retries, losses, stops and their time-outs. What it
+ * means for the epoch is allocation.c's, where they are is the ledger's. */
+#include "subcluster/core/members.h"
+
+#include "subcluster/core/allocation.h"
+#include "subcluster/core/event.h"
+#include "subcluster/core/outbox.h"
+#include "subcluster/core/peers.h"
+#include "subcluster/core/strays.h"
+#include "subcluster/core/trace.h"
+
+#include <assert.h>
+
+enum { BACKOFF_MAX = 5 * TF_MINUTE };
+
+bool members_any_live(const struct job *job)
+{
+    tf_vec_each (m, &job->record.members)
+        if (member_lives(m->state))
+            return true;
+    return false;
+}
+
+void members_attach(struct job *job)
+{
+    tf_vec_release(&job->runs);
+    for (size_t i = 0; i < job->record.members.count; i++)
+        tf_vec_push(&job->runs, (struct member_run){.due = TF_NEVER, .retry = TF_NEVER});
+}
+
+static struct tf_instance_id id_of(const struct job *job, const struct tf_member *m)
+{
+    return (struct tf_instance_id){job->record.uid, job->record.epoch, m->index, m->attempt};
+}
+
+static struct tf_mono in(const struct sub *sub, int64_t ms)
+{
+    return (struct tf_mono){sub->now.mono.ms + ms};
+}
+
+static void set_due(struct sub *sub, struct job *job, size_t place, struct tf_mono due)
+{
+    job->runs.items[place].due = due;
+    job_due_at(sub, job, due);
+}
+
+/* ---- levels ---- */
+
+/* A class that the policy does not know (any more) is held at the highest rank: nobody may take it. */
+int class_rank(const struct sub *sub, const struct tf_job_spec *spec)
+{
+    int rank = tf_classes_rank(&sub->policy.classes, spec->priority ? spec->priority : "");
+    return rank >= 0 ? rank : TF_CLASSES_MAX - 1;
+}
+
+tf_level member_level(const struct sub *sub, const struct tf_allocation *record,
+                      const struct tf_member *member)
+{
+    int rank = class_rank(sub, &record->spec);
+    if (record->phase == TF_ALLOCATION_ENDING)
+        return TF_LEVEL_GOING;
+    return member->mark == 0 ? tf_level_core(rank) : tf_level_surplus(rank);
+}
+
+void members_set_levels(struct sub *sub, struct job *job)
+{
+    tf_vec_each (m, &job->record.members)
+        if (member_holds(m->state))
+            ledger_set_level(&sub->ledger, job->record.uid, m, member_level(sub, &job->record, m));
+}
+
+/* ---- what goes to the engine ---- */
+
+static void ask_start(struct sub *sub, struct job *job, const struct tf_member *m)
+{
+    assert(sub->listed && m->state != TF_MEMBER_STOPPING && member_lives(m->state));
+    const struct tf_allocation *record = &job->record;
+    struct sub_action action = {.kind = SUB_ACT_START};
+    action.start.id = id_of(job, m);
+    action.start.tenant = tf_strdup(record->tenant);
+    action.start.name = tf_strdup(record->name);
+    action.start.node = tf_strdup(m->node);
+    action.start.gpus = m->gpus;
+    action.start.rank = m->index;
+    action.start.size = record->size;
+    group_copy(&action.start.group, &record->spec.group);
+    outbox_hold(sub, action);
+}
+
+static void ask_stop(struct sub *sub, struct job *job, const struct tf_member *m, int64_t stop_delay,
+                     int64_t grace)
+{
+    struct sub_action action = {.kind = SUB_ACT_STOP};
+    action.stop.id = id_of(job, m);
+    action.stop.stop_delay = stop_delay;
+    action.stop.grace = grace;
+    outbox_hold(sub, action);
+}
+
+void members_start(struct sub *sub, struct job *job)
+{
+    tf_vec_each (m, &job->record.members)
+        if (m->state == TF_MEMBER_PLANNED)
+            ask_start(sub, job, m);
+}
+
+static void retry(struct sub *sub, struct job *job);
+
+void members_resume(struct sub *sub, struct job *job)
+{
+    if (!job_lives(job))
+        return;
+    const struct tf_group *group = &job->record.spec.group;
+    int64_t delay = job->record.phase == TF_ALLOCATION_ENDING ? group->stop_delay : 0;
+    peers_repeat(sub, job);
+    for (size_t i = 0; i < job->record.members.count; i++) {
+        struct tf_member *m = &job->record.members.items[i];
+        if (m->state == TF_MEMBER_STOPPING)
+            ask_stop(sub, job, m, delay, group->grace);
+        else if (member_lives(m->state) && !job->runs.items[i].seen)
+            ask_start(sub, job, m);
+    }
+    retry(sub, job);
+}
+
+void members_left(struct sub *sub, const struct sub_action *action)
+{
+    if (action->kind != SUB_ACT_START && action->kind != SUB_ACT_STOP)
+        return;
+    bool start = action->kind == SUB_ACT_START;
+    const struct tf_instance_id *id = start ? &action->start.id : &action->stop.id;
+    int64_t bound = start ? sub->policy.start_timeout
+                          : action->stop.stop_delay + action->stop.grace + sub->policy.kill_bound;
+    struct job *job = job_find(sub, id->uid);
+    if (job && job->record.epoch == id->epoch && id->index < job->record.members.count) {
+        const struct tf_member *m = &job->record.members.items[id->index];
+        enum tf_member_state waits = start ? TF_MEMBER_PLANNED : TF_MEMBER_STOPPING;
+        if (m->attempt == id->attempt && m->state == waits) {
+            set_due(sub, job, id->index, in(sub, bound));
+            return;
+        }
+    }
+    if (!start)
+        stray_stop_left(sub, id, in(sub, bound));
+}
+
+/* ---- moves ---- */
+
+/* It holds nothing any more. */
+static void let_go(struct sub *sub, struct job *job, struct tf_member *m, enum tf_member_state state)
+{
+    assert(member_holds(m->state) && !member_holds(state));
+    m->state = state;
+    m->ended = sub->now.wall;
+    job->runs.items[m->index].due = TF_NEVER;
+    job_changed(sub, job);
+    ledger_release(&sub->ledger, job->record.uid, m, tf_journal_last(sub->outbox.journal));
+}
+
+static void set_ports(struct tf_member *m, const struct tf_strs *ports)
+{
+    if (ports->count)
+        tf_strs_copy(&m->ports, ports);
+}
+
+static bool restarts_together(const struct job *job)
+{
+    return job->record.spec.on_resize == TF_ON_RESIZE_RESTART;
+}
+
+/* The next attempt of one that waited. The intent is recorded before the start goes out. */
+static void attempt_again(struct sub *sub, struct job *job, size_t place)
+{
+    struct tf_member *m = &job->record.members.items[place];
+    assert(m->state == TF_MEMBER_BACKOFF && sub->listed);
+    m->state = TF_MEMBER_PLANNED;
+    m->attempt++;
+    m->started = m->ready = m->ended = m->retry_at = (struct tf_wall){0};
+    m->exit_code = 0;
+    tf_strs_release(&m->ports);
+    job->runs.items[place] = (struct member_run){.due = TF_NEVER, .retry = TF_NEVER};
+}
+
+static bool is_ripe(const struct sub *sub, const struct job *job, size_t place)
+{
+    return job->record.members.items[place].state == TF_MEMBER_BACKOFF &&
+           job->runs.items[place].retry.ms <= sub->now.mono.ms;
+}
+
+/* With onResize: restart nobody goes on before all can. */
+static bool may_retry(const struct sub *sub, const struct job *job, size_t place)
+{
+    if (!is_ripe(sub, job, place))
+        return false;
+    if (!restarts_together(job))
+        return true;
+    for (size_t i = 0; i < job->record.members.count; i++) {
+        enum tf_member_state state = job->record.members.items[i].state;
+        if (state != TF_MEMBER_DONE && !is_ripe(sub, job, i))
+            return false;
+    }
+    return true;
+}
+
+/* Starts again those whose back-off is over. */
+static void retry(struct sub *sub, struct job *job)
+{
+    if (!sub->listed || !job_lives(job) || job->record.phase == TF_ALLOCATION_ENDING)
+        return;
+    size_t again = 0;
+    bool together = restarts_together(job), all = false;
+    for (size_t i = 0; i < job->record.members.count; i++) {
+        bool now = together && all ? is_ripe(sub, job, i) : may_retry(sub, job, i);
+        if (!now)
+            continue;
+        all = true;
+        attempt_again(sub, job, i);
+        again++;
+    }
+    if (!again)
+        return;
+    trace_job(sub, job, "starts %zu instance%s again", again, again == 1 ? "" : "s");
+    job_changed(sub, job);
+    peers_write(sub, job);
+    members_start(sub, job);
+}
+
+/* Nothing of the attempt is left; the next may follow once its back-off is over. */
+static void back_off(struct sub *sub, struct job *job, size_t place)
+{
+    struct tf_member *m = &job->record.members.items[place];
+    struct member_run *run = &job->runs.items[place];
+    m->state = TF_MEMBER_BACKOFF;
+    m->ended = sub->now.wall;
+    if (run->retry.ms <= sub->now.mono.ms)
+        run->due = TF_NEVER;
+    else
+        set_due(sub, job, place, run->retry);
+    job_changed(sub, job);
+    peers_change(sub, job);
+    retry(sub, job);
+}
+
+static void set_retry(struct sub *sub, struct job *job, size_t place, int64_t wait)
+{
+    job->record.members.items[place].retry_at = (struct tf_wall){sub->now.wall.ms + wait};
+    job->runs.items[place].retry = in(sub, wait);
+}
+
+/* retries.backoff, doubled with each attempt, up to five minutes. */
+int64_t member_backoff(const struct job *job, const struct tf_member *m)
+{
+    int64_t wait = job->record.spec.retry_backoff;
+    for (uint32_t i = 1; i < m->attempt && wait < BACKOFF_MAX; i++)
+        wait *= 2;
+    return wait < BACKOFF_MAX ? wait : BACKOFF_MAX;
+}
+
+/* All that live are to be started again, together. */
+static void mark_others(struct sub *sub, struct job *job)
+{
+    for (size_t i = 0; i < job->record.members.count; i++) {
+        struct tf_member *m = &job->record.members.items[i];
+        if (!member_lives(m->state) || m->state == TF_MEMBER_STOPPING)
+            continue;
+        m->state = TF_MEMBER_STOPPING;
+        set_retry(sub, job, i, 0);
+    }
+}
+
+/* Stops those that are STOPPING: the one in that place, or (SIZE_MAX) all. */
+static void stop_marked(struct sub *sub, struct job *job, size_t place)
+{
+    job_changed(sub, job);
+    peers_write(sub, job);
+    for (size_t i = 0; i < job->record.members.count; i++) {
+        if ((place != SIZE_MAX && place != i) || job->record.members.items[i].state != TF_MEMBER_STOPPING)
+            continue;
+        job->runs.items[i].due = TF_NEVER;
+        ask_stop(sub, job, &job->record.members.items[i], 0, job->record.spec.group.grace);
+    }
+}
+
+struct failure {
+    bool runs; /* it must be stopped first */
+    int32_t exit_code;
+    const char *output; /* may be NULL */
+    char *message;      /* taken */
+};
+
+static void fail_for_good(struct sub *sub, struct job *job, size_t place, struct failure f)
+{
+    struct tf_member *m = &job->record.members.items[place];
+    char *message = tf_asprintf("%s; no retry is left (limit %d)", f.message, job->record.spec.retry_limit);
+    free(f.message);
+    if (!f.runs)
+        let_go(sub, job, m, TF_MEMBER_GONE);
+    epoch_end(sub, job,
+              (struct ending){
+                  .end = TF_END_FAILED, .exit_code = f.exit_code, .output = f.output, .message = message});
+}
+
+/* A failure costs a retry; beyond the limit it is the epoch's end (DESIGN.md §4). */
+static void fail(struct sub *sub, struct job *job, size_t place, struct failure f)
+{
+    struct tf_allocation *record = &job->record;
+    struct tf_member *m = &record->members.items[place];
+    record->ending.failures++;
+    if (++record->retries_used > record->spec.retry_limit) {
+        fail_for_good(sub, job, place, f);
+        return;
+    }
+    int64_t wait = member_backoff(job, m);
+    trace_job(sub, job, "%s: retry %d of %d in %lld ms", f.message, record->retries_used,
+              record->spec.retry_limit, (long long)wait);
+    free(f.message);
+    m->exit_code = f.exit_code;
+    m->state = f.runs ? TF_MEMBER_STOPPING : TF_MEMBER_BACKOFF;
+    set_retry(sub, job, place, wait);
+    if (restarts_together(job))
+        mark_others(sub, job);
+    if (f.runs || restarts_together(job))
+        stop_marked(sub, job, restarts_together(job) ? SIZE_MAX : place);
+    if (!f.runs)
+        back_off(sub, job, place);
+}
+
+static void lose(struct sub *sub, struct job *job, size_t place, char *message)
+{
+    struct tf_member *m = &job->record.members.items[place];
+    let_go(sub, job, m, TF_MEMBER_GONE);
+    if (job->record.phase == TF_ALLOCATION_ENDING) {
+        free(message);
+        epoch_look(sub, job);
+    } else
+        epoch_end(sub, job, (struct ending){.end = TF_END_LOST, .message = message});
+}
+
+void member_lost(struct sub *sub, struct job *job, size_t place, const char *why)
+{
+    const struct tf_member *m = &job->record.members.items[place];
+    if (member_holds(m->state))
+        lose(sub, job, place, tf_asprintf("instance %u was lost: %s", m->index, why));
+}
+
+void members_stop_all(struct sub *sub, struct job *job)
+{
+    const struct tf_group *group = &job->record.spec.group;
+    assert(job->record.phase == TF_ALLOCATION_ENDING);
+    for (size_t i = 0; i < job->record.members.count; i++) {
+        struct tf_member *m = &job->record.members.items[i];
+        if (m->state == TF_MEMBER_BACKOFF)
+            let_go(sub, job, m, TF_MEMBER_GONE);
+        if (!member_lives(m->state) || m->state == TF_MEMBER_STOPPING)
+            continue;
+        m->state = TF_MEMBER_STOPPING;
+        job->runs.items[i].due = TF_NEVER;
+        if (sub->listed)
+            ask_stop(sub, job, m, group->stop_delay, group->grace);
+    }
+}
+
+/* ---- the engine's word ---- */
+
+static void told_starting(struct sub *sub, struct job *job, size_t place, const struct sub_instance_event *e)
+{
+    struct tf_member *m = &job->record.members.items[place];
+    const struct tf_ready_probe *ready = &job->record.spec.group.ready;
+    int64_t bound = ready->command.count && ready->timeout > 0 ? ready->timeout : sub->policy.start_timeout;
+    if (m->state == TF_MEMBER_PLANNED) {
+        m->state = TF_MEMBER_STARTING;
+        m->started = sub->now.wall;
+        set_ports(m, &e->ports);
+        set_due(sub, job, place, in(sub, bound));
+        job_changed(sub, job);
+        peers_change(sub, job);
+        return;
+    }
+    if (m->state == TF_MEMBER_STOPPING)
+        return;
+    if (m->state == TF_MEMBER_STARTING && job->runs.items[place].due.ms == TF_NEVER.ms)
+        set_due(sub, job, place, in(sub, bound));
+    if (e->ports.count && !tf_strs_eq(&m->ports, &e->ports)) {
+        set_ports(m, &e->ports);
+        job_changed(sub, job);
+        peers_change(sub, job);
+    }
+}
+
+static void told_ready(struct sub *sub, struct job *job, size_t place, const struct sub_instance_event *e)
+{
+    struct tf_member *m = &job->record.members.items[place];
+    if (m->state == TF_MEMBER_STOPPING)
+        return;
+    bool news = m->state != TF_MEMBER_READY || (e->ports.count && !tf_strs_eq(&m->ports, &e->ports));
+    if (!news)
+        return;
+    if (m->started.ms == 0)
+        m->started = sub->now.wall;
+    if (m->state != TF_MEMBER_READY)
+        m->ready = sub->now.wall;
+    m->state = TF_MEMBER_READY;
+    job->runs.items[place].due = TF_NEVER;
+    set_ports(m, &e->ports);
+    job_changed(sub, job);
+    peers_change(sub, job);
+    epoch_look(sub, job);
+}
+
+static char *exit_message(const struct tf_member *m, const struct sub_instance_event *e)
+{
+    const char *text = e->text && *e->text ? e->text : NULL;
+    const char *open = text ? " (" : "", *close = text ? ")" : "";
+    if (e->exit_code > 128)
+        return tf_asprintf("instance %u on %s was killed by signal %d%s%s%s", m->index, m->node,
+                           e->exit_code - 128, open, text ? text : "", close);
+    return tf_asprintf("instance %u on %s exited with code %d%s%s%s", m->index, m->node, e->exit_code, open,
+                       text ? text : "", close);
+}
+
+static void told_exit(struct sub *sub, struct job *job, size_t place, const struct sub_instance_event *e)
+{
+    struct tf_member *m = &job->record.members.items[place];
+    bool done = e->exit_code == 0 && !e->stopped;
+    m->exit_code = e->exit_code;
+    if (done || job->record.phase == TF_ALLOCATION_ENDING) {
+        let_go(sub, job, m, done ? TF_MEMBER_DONE : TF_MEMBER_GONE);
+        if (job->record.phase != TF_ALLOCATION_ENDING)
+            peers_change(sub, job);
+        epoch_look(sub, job);
+        retry(sub, job);
+    } else if (m->state == TF_MEMBER_STOPPING)
+        back_off(sub, job, place);
+    else if (e->stopped)
+        lose(sub, job, place,
+             tf_asprintf("instance %u on %s was stopped by somebody else", m->index, m->node));
+    else
+        fail(sub, job, place,
+             (struct failure){.exit_code = e->exit_code, .output = e->output, .message = exit_message(m, e)});
+}
+
+/* The engine will not start it. Before the epoch ever ran fully that is its end, for the leader to try
+ * elsewhere; later, of a repeated attempt, it is a loss. */
+static void told_refused(struct sub *sub, struct job *job, size_t place, const struct sub_instance_event *e)
+{
+    struct tf_member *m = &job->record.members.items[place];
+    const char *text = e->text && *e->text ? e->text : "it gave no reason";
+    if (m->state == TF_MEMBER_STARTING || m->state == TF_MEMBER_READY)
+        return; /* of a repeated start: it runs */
+    if (m->state == TF_MEMBER_STOPPING && job->record.phase != TF_ALLOCATION_ENDING) {
+        back_off(sub, job, place);
+        return;
+    }
+    bool ran = job->record.started.ms != 0 || m->attempt > 1;
+    char *message = tf_asprintf("the engine refused to start instance %u on %s: %s", m->index, m->node, text);
+    let_go(sub, job, m, TF_MEMBER_GONE);
+    if (job->record.phase == TF_ALLOCATION_ENDING) {
+        free(message);
+        epoch_look(sub, job);
+    } else
+        epoch_end(sub, job,
+                  (struct ending){.end = ran ? TF_END_LOST : TF_END_REFUSED,
+                                  .reason = ran ? TF_REASON_NONE : TF_REASON_ENGINE,
+                                  .message = message});
+}
+
+/* Nothing of the attempt ever ran, and nothing will. */
+static void told_absent(struct sub *sub, struct job *job, size_t place)
+{
+    struct tf_member *m = &job->record.members.items[place];
+    if (job->record.phase == TF_ALLOCATION_ENDING) {
+        let_go(sub, job, m, TF_MEMBER_GONE);
+        epoch_look(sub, job);
+    } else if (m->state == TF_MEMBER_STOPPING)
+        back_off(sub, job, place);
+    else
+        lose(sub, job, place, tf_asprintf("instance %u on %s is unknown to its engine", m->index, m->node));
+}
+
+void member_told(struct sub *sub, struct job *job, size_t place, const struct sub_instance_event *event)
+{
+    assert(member_lives(job->record.members.items[place].state));
+    job->runs.items[place].seen = true;
+    switch (event->state) {
+    case SUB_INSTANCE_STARTING:
+        told_starting(sub, job, place, event);
+        break;
+    case SUB_INSTANCE_READY:
+        told_ready(sub, job, place, event);
+        break;
+    case SUB_INSTANCE_EXITED:
+        told_exit(sub, job, place, event);
+        break;
+    case SUB_INSTANCE_REFUSED:
+        told_refused(sub, job, place, event);
+        break;
+    case SUB_INSTANCE_LOST:
+        member_lost(sub, job, place, event->text && *event->text ? event->text : "the engine says so");
+        break;
+    case SUB_INSTANCE_ABSENT:
+        told_absent(sub, job, place);
+        break;
+    case SUB_INSTANCE_NONE:
+        break;
+    }
+}
+
+/* ---- moments ---- */
+
+static void start_too_slow(struct sub *sub, struct job *job, size_t place)
+{
+    const struct tf_member *m = &job->record.members.items[place];
+    fail(sub, job, place,
+         (struct failure){.runs = true,
+                          .message =
+                              tf_asprintf("instance %u on %s was not ready in time", m->index, m->node)});
+}
+
+static void stop_too_slow(struct sub *sub, struct job *job, size_t place)
+{
+    const struct tf_member *m = &job->record.members.items[place];
+    char gpus[TF_GPU_SET_TEXT];
+    if (job->runs.items[place].stuck)
+        return;
+    job->runs.items[place].stuck = true;
+    alarm_now(sub,
+              "job %s/%s: instance %u on %s should have been killed by now and is not known to be gone; its "
+              "GPUs (%s) stay held until it is: look at the node",
+              job->record.tenant, job->record.name, m->index, m->node, tf_gpu_set_format(m->gpus, gpus));
+    ask_stop(sub, job, m, 0, 0);
+}
+
+static void member_due(struct sub *sub, struct job *job, size_t place)
+{
+    job->runs.items[place].due = TF_NEVER;
+    switch (job->record.members.items[place].state) {
+    case TF_MEMBER_PLANNED:
+    case TF_MEMBER_STARTING:
+        start_too_slow(sub, job, place);
+        break;
+    case TF_MEMBER_STOPPING:
+        stop_too_slow(sub, job, place);
+        break;
+    case TF_MEMBER_BACKOFF:
+        retry(sub, job);
+        break;
+    case TF_MEMBER_NONE:
+    case TF_MEMBER_READY:
+    case TF_MEMBER_DONE:
+    case TF_MEMBER_GONE:
+        break;
+    }
+}
+
+void members_due(struct sub *sub, struct job *job)
+{
+    if (job->runtime_due.ms <= sub->now.mono.ms)
+        epoch_runtime_over(sub, job);
+    for (size_t i = 0; i < job->runs.count; i++)
+        if (job->runs.items[i].due.ms <= sub->now.mono.ms)
+            member_due(sub, job, i);
+    job_due_again(sub, job);
+}

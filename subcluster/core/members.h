@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_SUBCLUSTER_CORE_MEMBERS_H
+#define TF_SUBCLUSTER_CORE_MEMBERS_H
+
+#include "subcluster/core/jobs.h"
+
+/* The lives of a live epoch's members:
+ *
+ *     PLANNED -> STARTING -> READY        (STARTING may be left out)
+ *     PLANNED, STARTING, READY -> DONE    exit 0
+ *     PLANNED, STARTING, READY -> BACKOFF a failure within the limit; then PLANNED with the next attempt
+ *     PLANNED, STARTING, READY -> STOPPING -> BACKOFF   the same of one that must be stopped first
+ *     ENDING: all but DONE -> STOPPING -> GONE          (BACKOFF -> GONE at once) */
+
+/* Alive or about to be: the engine may have something of it. BACKOFF has nothing there but keeps its GPUs. */
+static inline bool member_lives(enum tf_member_state state)
+{
+    return state == TF_MEMBER_PLANNED || state == TF_MEMBER_STARTING || state == TF_MEMBER_READY ||
+           state == TF_MEMBER_STOPPING;
+}
+static inline bool member_holds(enum tf_member_state state)
+{
+    return member_lives(state) || state == TF_MEMBER_BACKOFF;
+}
+bool members_any_live(const struct job *job);
+
+/* Gives each member its run; all are unseen. */
+void members_attach(struct job *job);
+/* Of the job's class among those in force. */
+int class_rank(const struct sub *sub, const struct tf_job_spec *spec);
+/* At which level the member's capacity is held, by the policy in force. */
+tf_level member_level(const struct sub *sub, const struct tf_allocation *record,
+                      const struct tf_member *member);
+/* The policy or the phase changed: the ledger is told. */
+void members_set_levels(struct sub *sub, struct job *job);
+/* Starts all that are PLANNED. */
+void members_start(struct sub *sub, struct job *job);
+/* How long the next attempt after this one waits: retries.backoff, doubled with each, up to five minutes. */
+int64_t member_backoff(const struct job *job, const struct tf_member *m);
+/* After the listing: what should run and was not told of is started, what should stop is stopped. */
+void members_resume(struct sub *sub, struct job *job);
+/* The epoch ends. */
+void members_stop_all(struct sub *sub, struct job *job);
+
+/* The engine's word on the member's present attempt. */
+void member_told(struct sub *sub, struct job *job, size_t place, const struct sub_instance_event *event);
+/* With its node. */
+void member_lost(struct sub *sub, struct job *job, size_t place, const char *why);
+/* Looks at the moments that have come. */
+void members_due(struct sub *sub, struct job *job);
+/* An action goes to the engine now: what it bounds begins. */
+void members_left(struct sub *sub, const struct sub_action *action);
+
+#endif

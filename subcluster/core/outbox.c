@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owns what is held until it may leave, and turns changed records into transactions. Which records changed,
+ * in which order, is the journal's. */
+#include "subcluster/core/outbox.h"
+
+#include "common/model/transaction.h"
+#include "subcluster/core/event.h"
+#include "subcluster/core/members.h"
+
+#include <assert.h>
+
+void outbox_init(struct outbox *box)
+{
+    box->journal = tf_journal_create();
+}
+
+void outbox_release(struct outbox *box)
+{
+    for (size_t i = box->first; i < box->held.count; i++)
+        sub_action_release(&box->held.items[i].action);
+    tf_vec_release(&box->held);
+    tf_journal_destroy(box->journal);
+    *box = (struct outbox){0};
+}
+
+void outbox_hold(struct sub *sub, struct sub_action action)
+{
+    struct held_action held = {tf_journal_last(sub->outbox.journal), action};
+    tf_vec_push(&sub->outbox.held, held);
+}
+
+void outbox_now(struct sub *sub, struct sub_action action)
+{
+    tf_vec_push(sub->actions, action);
+}
+
+void outbox_drop_sends(struct sub *sub)
+{
+    struct outbox *box = &sub->outbox;
+    size_t kept = box->first;
+    for (size_t i = box->first; i < box->held.count; i++) {
+        if (box->held.items[i].action.kind == SUB_ACT_SEND)
+            sub_action_release(&box->held.items[i].action);
+        else
+            box->held.items[kept++] = box->held.items[i];
+    }
+    box->held.count = kept;
+}
+
+bool outbox_busy(const struct sub *sub)
+{
+    return tf_journal_in_flight(sub->outbox.journal);
+}
+
+static void let_go(struct sub *sub)
+{
+    struct outbox *box = &sub->outbox;
+    uint64_t durable = tf_journal_durable(box->journal);
+    while (box->first < box->held.count && box->held.items[box->first].after <= durable) {
+        struct sub_action action = box->held.items[box->first++].action;
+        members_left(sub, &action);
+        outbox_now(sub, action);
+    }
+    if (box->first == box->held.count)
+        box->first = box->held.count = 0;
+}
+
+static void render(struct tf_journal_key key, struct tf_record *out, void *arg)
+{
+    const struct sub *sub = arg;
+    out->kind = key.kind;
+    if (key.kind == TF_RECORD_TERM)
+        out->term = sub->term;
+    else if (key.kind == TF_RECORD_FLOOR)
+        out->number = sub->floor;
+    else if (key.kind == TF_RECORD_POLICY)
+        tf_policy_copy(&out->policy, &sub->policy);
+    else {
+        assert(key.kind == TF_RECORD_ALLOCATION && key.len == TF_UID_BYTES);
+        struct tf_uid uid;
+        memcpy(uid.bytes, key.bytes, TF_UID_BYTES);
+        const struct tf_allocation *allocation = sub_allocation_find(sub, uid);
+        out->gone = !allocation;
+        out->allocation.uid = uid;
+        if (allocation)
+            tf_allocation_copy(&out->allocation, allocation);
+    }
+}
+
+void outbox_flush(struct sub *sub)
+{
+    let_go(sub);
+    struct tf_journal *journal = sub->outbox.journal;
+    if (tf_journal_in_flight(journal) || !tf_journal_dirty(journal))
+        return;
+    struct sub_action action = {.kind = SUB_ACT_PERSIST};
+    action.persist.items = tf_transaction_take(journal, render, sub, &action.persist.count);
+    outbox_now(sub, action);
+}
+
+void outbox_touch(struct sub *sub, enum tf_record_kind kind)
+{
+    tf_journal_touch(sub->outbox.journal, (struct tf_journal_key){.kind = kind});
+}
+
+void outbox_touch_job(struct sub *sub, const struct job *job)
+{
+    const struct tf_uid *uid = &job->record.uid;
+    tf_journal_touch(sub->outbox.journal,
+                     (struct tf_journal_key){TF_RECORD_ALLOCATION, uid->bytes, TF_UID_BYTES});
+}

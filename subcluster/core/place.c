@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Carries out the three things that the leader can want of an epoch. Which nodes is common/fit's, the life
+ * that follows allocation.c's and members.c's. */
+#include "subcluster/core/place.h"
+
+#include "common/base/buf.h"
+#include "subcluster/core/allocation.h"
+#include "subcluster/core/members.h"
+#include "subcluster/core/outbox.h"
+#include "subcluster/core/peers.h"
+#include "subcluster/core/refuse.h"
+#include "subcluster/core/reports.h"
+#include "subcluster/core/strays.h"
+#include "subcluster/core/trace.h"
+
+#include <assert.h>
+
+static void raise_floor(struct sub *sub, uint64_t epoch)
+{
+    if (epoch <= sub->floor)
+        return;
+    sub->floor = epoch;
+    outbox_touch(sub, TF_RECORD_FLOOR);
+}
+
+/* ---- refusals ---- */
+
+/* text is taken. */
+static void refuse(struct sub *sub, const struct tf_entry *entry, enum tf_reason reason, char *text)
+{
+    trace(sub, "job %s/%s epoch %llu needs %dx%d GPUs%s%s: refused, %s: %s", entry->tenant, entry->name,
+          (unsigned long long)entry->epoch, entry->size, entry->spec.group.shape.gpus,
+          entry->model ? " of " : "", entry->model ? entry->model : "", tf_reason_name(reason), text);
+    struct tf_ended ended = {.epoch = entry->epoch, .end = TF_END_REFUSED, .reason = reason, .message = text};
+    epoch_record_end(sub, entry->uid, entry->tenant, entry->name, ended);
+    raise_floor(sub, entry->epoch);
+    strays_judge(sub, entry->uid);
+}
+
+/* What no capacity could help: a reason, and in *text why. NONE: it may be packed. */
+static enum tf_reason unsupported(const struct sub *sub, const struct tf_entry *entry, char **text)
+{
+    const struct tf_elastic *e = &entry->spec.elastic;
+    const struct job *job = job_find(sub, entry->uid);
+    if (job && job_lives(job)) {
+        *text = tf_asprintf("epoch %llu of the job has not ended here yet",
+                            (unsigned long long)job->record.epoch);
+        return TF_REASON_REFUSED;
+    }
+    if (strays_of(sub, entry->uid).count) {
+        *text = tf_strdup("instances of an earlier epoch of the job still run here");
+        return TF_REASON_REFUSED;
+    }
+    if (entry->spec.on_cluster_lost == TF_CLUSTER_LOST_RESTART) {
+        *text = tf_strdup("onClusterLost: restart needs fences, which this subcluster does not have yet");
+        return TF_REASON_FENCE_UNSUPPORTED;
+    }
+    if (e->min < 1 || e->step < 1 || e->max < e->min || e->max > TF_INSTANCES_MAX ||
+        !tf_size_legal(e, entry->size, false) || entry->size < e->min || entry->spec.group.shape.gpus < 0 ||
+        entry->spec.group.shape.gpus > TF_NODE_GPUS_MAX) {
+        *text = tf_asprintf("%d instances of min %d, max %d, step %d is not a size that can be started",
+                            entry->size, e->min, e->max, e->step);
+        return TF_REASON_REFUSED;
+    }
+    return TF_REASON_NONE;
+}
+
+/* ---- packing ---- */
+
+/* The leader chose the model: no other will do. */
+static void only_model(const struct sub *sub, struct tf_demand *demand, const char *model)
+{
+    if (!model || demand->need.gpus == 0)
+        return;
+    int32_t number = tf_intern_find(&ledger_view(&sub->ledger).catalog->models, model);
+    demand->models.count = 0;
+    tf_vec_push(&demand->models, number);
+}
+
+/* `size`, or the largest legal size that fits; 0 if not even the core does. */
+static int32_t pack(const struct sub *sub, const struct tf_demand *demand, int32_t size,
+                    struct tf_fit_placement *packing)
+{
+    TF_AUTO(tf_fit_scratch) scratch = tf_fit_scratch_create();
+    struct tf_fit_view view = ledger_view(&sub->ledger);
+    if (tf_fit_pack(&view, demand, TF_LEVEL_FREE, size, NULL, scratch, packing))
+        return size;
+    struct tf_fit fit = {0};
+    tf_fit_count(&view, demand, TF_LEVEL_FREE, scratch, &fit);
+    int32_t n = fit.count < size ? fit.count : size;
+    n -= n % demand->step;
+    if (n < demand->core || !tf_fit_pack(&view, demand, TF_LEVEL_FREE, n, NULL, scratch, packing))
+        return 0;
+    return n;
+}
+
+static void add_member(struct sub *sub, struct job *job, struct ledger_node *node)
+{
+    struct tf_allocation *record = &job->record;
+    const struct tf_elastic *e = &record->spec.elastic;
+    int32_t gpus = record->spec.group.shape.gpus;
+    uint32_t index = (uint32_t)record->members.count;
+    int32_t beyond = (int32_t)index - e->min;
+    struct tf_member member = {.index = index,
+                               .attempt = 1,
+                               .node = tf_strdup(node->node.name),
+                               .gpus = tf_gpu_set_lowest(ledger_free_gpus(node), gpus),
+                               .mark = beyond < 0 ? 0 : 1 + beyond / e->step,
+                               .state = TF_MEMBER_PLANNED};
+    assert(tf_gpu_set_count(member.gpus) == gpus && "packed into what is free");
+    tf_vec_push(&record->members, member);
+    ledger_hold(&sub->ledger, record->uid, &member, tf_shape_vector(&record->spec.group.shape),
+                member_level(sub, record, &member));
+}
+
+static void add_members(struct sub *sub, struct job *job, const struct tf_fit_placement *packing)
+{
+    tf_vec_each (row, &packing->rows) {
+        assert(row->nodes == 1 && row->row < sub->ledger.nodes.count);
+        for (int32_t i = 0; i < row->each; i++)
+            add_member(sub, job, sub->ledger.nodes.items[row->row]);
+    }
+    assert(job->record.members.count == (size_t)packing->instances);
+}
+
+/* The live epoch of a job that has none; what the entry owns of it moves. */
+static struct job *open_epoch(struct sub *sub, struct tf_entry *entry, int32_t size)
+{
+    struct job *job = job_find(sub, entry->uid);
+    if (!job)
+        job = job_add(sub, entry->uid);
+    struct tf_allocation *record = &job->record;
+    assert(!job_lives(job));
+    tf_str_set(&record->tenant, entry->tenant);
+    tf_str_set(&record->name, entry->name);
+    record->phase = TF_ALLOCATION_STARTING;
+    record->epoch = entry->epoch;
+    record->term = sub->term;
+    tf_job_spec_release(&record->spec);
+    record->spec = entry->spec;
+    entry->spec = (struct tf_job_spec){0};
+    record->submitted = entry->submitted;
+    record->accepted = sub->now.wall;
+    record->size = size;
+    record->retries_used = entry->retries_used;
+    return job;
+}
+
+static void trace_placed(struct sub *sub, const struct job *job)
+{
+    struct tf_buf nodes = TF_BUF_INIT;
+    const char *last = NULL;
+    tf_vec_each (m, &job->record.members) {
+        if (!last || strcmp(last, m->node) != 0)
+            tf_buf_fmt(&nodes, " %s", m->node);
+        last = m->node;
+    }
+    trace_job(sub, job, "needs %dx%d GPUs%s%s: starts on%s", job->record.size,
+              job->record.spec.group.shape.gpus, job->record.model ? " of " : "",
+              job->record.model ? job->record.model : "", tf_buf_text(&nodes));
+    tf_buf_release(&nodes);
+}
+
+static void start(struct sub *sub, struct tf_entry *entry, const struct tf_fit_placement *packing)
+{
+    struct job *job = open_epoch(sub, entry, packing->instances);
+    if (packing->model >= 0)
+        job->record.model =
+            tf_strdup(tf_intern_text(&ledger_view(&sub->ledger).catalog->models, packing->model));
+    add_members(sub, job, packing);
+    members_attach(job);
+    trace_placed(sub, job);
+    job_changed(sub, job);
+    raise_floor(sub, job->record.epoch);
+    peers_write(sub, job);
+    members_start(sub, job);
+}
+
+static int64_t pack_and_start(struct sub *sub, struct tf_entry *entry)
+{
+    struct tf_demand demand = {0};
+    struct tf_fit_placement packing = {0};
+    struct tf_error err = TF_ERROR_INIT;
+    ledger_refresh(&sub->ledger);
+    struct tf_fit_view view = ledger_view(&sub->ledger);
+    char *text = NULL;
+    if (tf_demand_resolve(&demand, &entry->spec, class_rank(sub, &entry->spec), view.catalog, &err)) {
+        text = tf_strdup(err.text);
+        refuse(sub, entry, TF_REASON_TOPOLOGY, text);
+    } else {
+        only_model(sub, &demand, entry->model);
+        if (pack(sub, &demand, entry->size, &packing))
+            start(sub, entry, &packing);
+        else {
+            enum tf_reason reason =
+                refusal_reason(sub, &entry->spec, entry->model, &demand, entry->spec.elastic.min, &text);
+            refuse(sub, entry, reason, text);
+        }
+    }
+    tf_fit_placement_release(&packing);
+    tf_demand_release(&demand);
+    return (int64_t)view.count;
+}
+
+/* ---- adoption: the local store has lost what runs (DESIGN.md §7, truth order) ---- */
+
+/* All of the epoch's instances run, each once, on GPUs that nobody else has. */
+static bool adoptable(const struct sub *sub, const struct tf_entry *entry, struct stray_range range)
+{
+    if (range.count != (size_t)entry->size)
+        return false;
+    for (size_t i = 0; i < range.count; i++) {
+        const struct stray *stray = &sub->strays.items[range.first + i];
+        const struct ledger_node *node = stray->node ? ledger_find(&sub->ledger, stray->node) : NULL;
+        if (stray->id.epoch != entry->epoch || stray->id.index != i || stray->stopping || !node ||
+            tf_gpu_set_count(stray->gpus) != entry->spec.group.shape.gpus ||
+            (ledger_held_gpus(node) & stray->gpus))
+            return false;
+        for (size_t j = 0; j < i; j++) {
+            const struct stray *other = &sub->strays.items[range.first + j];
+            if (strcmp(other->node, stray->node) == 0 && (other->gpus & stray->gpus))
+                return false;
+        }
+    }
+    return true;
+}
+
+static void adopt_member(struct sub *sub, struct job *job, const struct stray *stray)
+{
+    const struct tf_elastic *e = &job->record.spec.elastic;
+    int32_t beyond = (int32_t)stray->id.index - e->min;
+    struct tf_member *member = tf_vec_add(&job->record.members);
+    member->index = stray->id.index;
+    member->attempt = stray->id.attempt;
+    member->node = tf_strdup(stray->node);
+    member->gpus = stray->gpus;
+    member->mark = beyond < 0 ? 0 : 1 + beyond / e->step;
+    member->state = stray->ready ? TF_MEMBER_READY : TF_MEMBER_STARTING;
+    member->started = sub->now.wall;
+    if (stray->ready)
+        member->ready = sub->now.wall;
+    tf_strs_copy(&member->ports, &stray->ports);
+    ledger_hold(&sub->ledger, job->record.uid, member, tf_shape_vector(&job->record.spec.group.shape),
+                member_level(sub, &job->record, member));
+}
+
+static void adopt(struct sub *sub, struct tf_entry *entry, struct stray_range range)
+{
+    struct job *job = open_epoch(sub, entry, entry->size);
+    const struct ledger_node *node = ledger_find(&sub->ledger, sub->strays.items[range.first].node);
+    if (job->record.spec.group.shape.gpus > 0)
+        tf_str_set(&job->record.model, node->node.model);
+    for (size_t i = 0; i < range.count; i++) {
+        adopt_member(sub, job, &sub->strays.items[range.first]);
+        stray_remove(sub, range.first);
+    }
+    members_attach(job);
+    tf_vec_each (run, &job->runs)
+        run->seen = true;
+    trace_job(sub, job, "runs here without a record: adopted, %zu instances", job->record.members.count);
+    job_changed(sub, job);
+    raise_floor(sub, job->record.epoch);
+    peers_write(sub, job);
+    epoch_look(sub, job);
+}
+
+static void place_strays(struct sub *sub, struct tf_entry *entry, struct stray_range range)
+{
+    if (adoptable(sub, entry, range)) {
+        adopt(sub, entry, range);
+        return;
+    }
+    char *text =
+        tf_asprintf("the subcluster lost its record of the epoch, and the %zu instances of it that run "
+                    "are not the %d that were started",
+                    range.count, entry->size);
+    struct tf_ended ended = {.epoch = entry->epoch, .end = TF_END_LOST, .message = text};
+    epoch_record_end(sub, entry->uid, entry->tenant, entry->name, ended);
+    raise_floor(sub, entry->epoch);
+    strays_judge(sub, entry->uid);
+}
+
+/* ---- what the leader wants ---- */
+
+static bool any_stray_of(const struct sub *sub, struct stray_range range, uint64_t epoch)
+{
+    for (size_t i = 0; i < range.count; i++)
+        if (sub->strays.items[range.first + i].id.epoch == epoch)
+            return true;
+    return false;
+}
+
+int64_t place(struct sub *sub, struct tf_entry *entry)
+{
+    struct job *job = job_find(sub, entry->uid);
+    assert(sub->listed);
+    if (job && ((job_lives(job) && job->record.epoch == entry->epoch) || job_ended(job, entry->epoch))) {
+        job_tell(sub, job);
+        return 0;
+    }
+    struct stray_range range = strays_of(sub, entry->uid);
+    if (any_stray_of(sub, range, entry->epoch) && !(job && job_lives(job))) {
+        place_strays(sub, entry, range);
+        return 0;
+    }
+    if (entry->epoch <= sub->floor) {
+        trace(sub, "job %s/%s epoch %llu is unknown here and not above the floor: never started",
+              entry->tenant, entry->name, (unsigned long long)entry->epoch);
+        reports_unknown(sub, entry);
+        return 0;
+    }
+    char *text = NULL;
+    enum tf_reason reason = unsupported(sub, entry, &text);
+    if (reason == TF_REASON_NONE)
+        return pack_and_start(sub, entry);
+    refuse(sub, entry, reason, text);
+    return 0;
+}
+
+void release_epoch(struct sub *sub, const struct tf_entry *entry)
+{
+    struct job *job = job_find(sub, entry->uid);
+    if (job && job_lives(job) && job->record.epoch <= entry->epoch)
+        epoch_end(sub, job, (struct ending){.end = TF_END_RELEASED});
+    job = job_find(sub, entry->uid);
+    bool known =
+        job && ((job_lives(job) && job->record.epoch == entry->epoch) || job_ended(job, entry->epoch));
+    if (known)
+        job_tell(sub, job);
+    else {
+        struct tf_ended ended = {.epoch = entry->epoch, .end = TF_END_RELEASED};
+        epoch_record_end(sub, entry->uid, entry->tenant, entry->name, ended);
+    }
+    raise_floor(sub, entry->epoch);
+    strays_judge(sub, entry->uid);
+}
+
+void stored(struct sub *sub, const struct tf_entry *entry)
+{
+    struct job *job = job_find(sub, entry->uid);
+    const struct tf_ended *ended = job ? job_ended(job, entry->epoch) : NULL;
+    if (!ended)
+        return;
+    size_t at = (size_t)(ended - job->record.ended.items);
+    tf_ended_release(&job->record.ended.items[at]);
+    tf_vec_remove(&job->record.ended, at);
+    outbox_touch_job(sub, job);
+    job_drop_if_empty(sub, job);
+    if (any_stray_of(sub, strays_of(sub, entry->uid), entry->epoch))
+        return; /* forgotten when the last is gone */
+    struct sub_action action = {.kind = SUB_ACT_FORGET};
+    action.forget.uid = entry->uid;
+    action.forget.epoch = entry->epoch;
+    outbox_hold(sub, action);
+}

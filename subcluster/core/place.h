@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_SUBCLUSTER_CORE_PLACE_H
+#define TF_SUBCLUSTER_CORE_PLACE_H
+
+#include "subcluster/core/state.h"
+
+/* What the leader wants of one epoch. */
+
+/* Starts it, or records why not; an epoch that is known changes nothing. Moves out of the entry what it
+ * keeps. Returns the candidates that were looked at. */
+int64_t place(struct sub *sub, struct tf_entry *entry);
+/* Ends it and whatever of the job has a lower epoch: a durable promise. */
+void release_epoch(struct sub *sub, const struct tf_entry *entry);
+/* The leader has stored its end. */
+void stored(struct sub *sub, const struct tf_entry *entry);
+
+#endif

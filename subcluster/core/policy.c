@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owns the policy in force and what follows from a change of it: levels and rows. */
+#include "subcluster/core/policy.h"
+
+#include "common/base/text.h"
+#include "subcluster/core/members.h"
+#include "subcluster/core/outbox.h"
+#include "subcluster/core/profile.h"
+#include "subcluster/core/trace.h"
+
+static bool classes_eq(const struct tf_classes *a, const struct tf_classes *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (!tf_str_eq(a->items[i].name, b->items[i].name) || a->items[i].priority != b->items[i].priority)
+            return false;
+    return true;
+}
+
+static bool policy_eq(const struct tf_policy *a, const struct tf_policy *b)
+{
+    return a->version == b->version && classes_eq(&a->classes, &b->classes) &&
+           tf_str_eq(a->ceiling, b->ceiling) && tf_strs_eq(&a->schedule_labels, &b->schedule_labels) &&
+           a->max_evictions_per_minute == b->max_evictions_per_minute &&
+           a->absorb_cooldown == b->absorb_cooldown && a->surplus_dwell == b->surplus_dwell &&
+           a->offer_time == b->offer_time && a->repair_wait == b->repair_wait &&
+           a->failure_settle == b->failure_settle && a->hub_away_after == b->hub_away_after &&
+           a->start_timeout == b->start_timeout && a->kill_bound == b->kill_bound &&
+           a->fence_timeout == b->fence_timeout;
+}
+
+static void apply(struct sub *sub, const struct tf_policy *policy)
+{
+    tf_policy_copy(&sub->policy, policy);
+    ledger_set_labels(&sub->ledger, &policy->schedule_labels);
+    for (struct job *job = job_first(sub); job; job = job_next(job))
+        members_set_levels(sub, job);
+}
+
+bool policy_load(struct sub *sub, const struct tf_policy *policy, struct tf_error *err)
+{
+    if (tf_policy_check(policy, err))
+        return false;
+    apply(sub, policy);
+    return true;
+}
+
+void policy_set(struct sub *sub, const struct tf_policy *policy)
+{
+    struct tf_error err = TF_ERROR_INIT;
+    if (tf_policy_check(policy, &err)) {
+        alarm_now(sub, "the leader's policy is not sound and the one in force stays: %s", err.text);
+        return;
+    }
+    if (policy_eq(policy, &sub->policy))
+        return;
+    trace(sub, "policy: version %llu with %zu classes", (unsigned long long)policy->version,
+          policy->classes.count);
+    apply(sub, policy);
+    outbox_touch(sub, TF_RECORD_POLICY);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Renders reports from records. When they leave is the outbox's. */
+#include "subcluster/core/reports.h"
+
+#include "subcluster/core/jobs.h"
+#include "subcluster/core/outbox.h"
+#include "subcluster/core/peers.h"
+#include "subcluster/core/strays.h"
+
+static bool attached(const struct sub *sub)
+{
+    return sub->link.state != LINK_DOWN && sub->link.state != LINK_BROKEN;
+}
+
+static void send(struct sub *sub, struct tf_up up)
+{
+    outbox_hold(sub, (struct sub_action){.kind = SUB_ACT_SEND, .send = up});
+}
+
+static enum tf_phase phase_of(enum tf_allocation_phase phase)
+{
+    switch (phase) {
+    case TF_ALLOCATION_STARTING:
+        return TF_PHASE_STARTING;
+    case TF_ALLOCATION_RUNNING:
+        return TF_PHASE_RUNNING;
+    case TF_ALLOCATION_ENDING:
+        return TF_PHASE_STOPPING;
+    case TF_ALLOCATION_IDLE:
+        break;
+    }
+    return TF_PHASE_NONE;
+}
+
+static void send_live(struct sub *sub, const struct tf_allocation *record)
+{
+    struct tf_up up = {.kind = TF_UP_REPORT};
+    struct tf_report *r = &up.report;
+    r->uid = record->uid;
+    r->epoch = record->epoch;
+    r->tenant = tf_strdup(record->tenant);
+    r->name = tf_strdup(record->name);
+    r->phase = phase_of(record->phase);
+    r->model = tf_strdup(record->model);
+    r->size = record->size;
+    r->accepted = record->accepted;
+    r->started = record->started;
+    r->retries_used = record->retries_used;
+    tf_vec_each (m, &record->members) {
+        r->ready += m->state == TF_MEMBER_READY;
+        r->restarts += (int32_t)m->attempt - 1;
+        tf_member_copy(tf_vec_add(&r->members), m);
+    }
+    send(sub, up);
+}
+
+static void send_ended(struct sub *sub, const struct tf_allocation *record, const struct tf_ended *ended)
+{
+    struct tf_up up = {.kind = TF_UP_REPORT};
+    up.report.uid = record->uid;
+    up.report.epoch = ended->epoch;
+    up.report.tenant = tf_strdup(record->tenant);
+    up.report.name = tf_strdup(record->name);
+    tf_ended_copy(&up.report.ended, ended);
+    send(sub, up);
+}
+
+/* An end says that nothing of the epoch runs; `released` says it of all lower ones too (DESIGN.md §7). */
+static bool may_tell(const struct sub *sub, const struct tf_allocation *record, const struct tf_ended *ended)
+{
+    bool lower_lives = record->phase != TF_ALLOCATION_IDLE && record->epoch < ended->epoch;
+    if (ended->end == TF_END_RELEASED && (lower_lives || !sub->listed))
+        return false;
+    return ended->end == TF_END_REFUSED || !strays_up_to(sub, record->uid, ended->epoch);
+}
+
+static void send_job(struct sub *sub, const struct tf_allocation *record)
+{
+    tf_vec_each (ended, &record->ended)
+        if (may_tell(sub, record, ended))
+            send_ended(sub, record, ended);
+    if (record->phase != TF_ALLOCATION_IDLE)
+        send_live(sub, record);
+}
+
+static void add_stray(struct tf_report *report, const struct stray *stray)
+{
+    struct tf_member *m = tf_vec_add(&report->members);
+    m->index = stray->id.index;
+    m->attempt = stray->id.attempt;
+    m->node = tf_strdup(stray->node ? stray->node : "unknown");
+    m->gpus = stray->gpus;
+    m->state = stray->ready ? TF_MEMBER_READY : TF_MEMBER_STARTING;
+    tf_strs_copy(&m->ports, &stray->ports);
+    report->size++;
+    report->ready += stray->ready;
+}
+
+/* One report an epoch of which something runs and no record is. */
+static void send_strays(struct sub *sub)
+{
+    for (size_t i = 0; i < sub->strays.count;) {
+        const struct stray *first = &sub->strays.items[i];
+        struct tf_up up = {.kind = TF_UP_REPORT};
+        up.report.uid = first->id.uid;
+        up.report.epoch = first->id.epoch;
+        up.report.tenant = tf_strdup(first->tenant);
+        up.report.name = tf_strdup(first->name);
+        up.report.phase = TF_PHASE_RUNNING;
+        for (; i < sub->strays.count && tf_uid_eq(sub->strays.items[i].id.uid, first->id.uid) &&
+               sub->strays.items[i].id.epoch == first->id.epoch;
+             i++)
+            if (!sub->strays.items[i].stopping)
+                add_stray(&up.report, &sub->strays.items[i]);
+        if (up.report.size)
+            send(sub, up);
+        else
+            tf_up_release(&up);
+    }
+}
+
+void reports_unknown(struct sub *sub, const struct tf_entry *entry)
+{
+    struct tf_up up = {.kind = TF_UP_REPORT};
+    up.report.uid = entry->uid;
+    up.report.epoch = entry->epoch;
+    up.report.tenant = tf_strdup(entry->tenant);
+    up.report.name = tf_strdup(entry->name);
+    up.report.ended.epoch = entry->epoch;
+    up.report.ended.end = TF_END_UNKNOWN;
+    up.report.ended.reason = TF_REASON_UNKNOWN_EPOCH;
+    up.report.ended.at = sub->now.wall;
+    up.report.ended.message =
+        tf_asprintf("%s has no record of the epoch and never started it", sub->boot.name);
+    tf_vec_push(&sub->link.answers, up);
+}
+
+void reports_all(struct sub *sub)
+{
+    for (struct job *job = job_first(sub); job; job = job_next(job))
+        job_tell(sub, job);
+    sub->strays_due = true;
+    sub->link.listed_due = sub->listed;
+}
+
+static void render_touched(struct sub *sub)
+{
+    for (size_t i = 0; i < sub->touched.count; i++) {
+        struct job *job = job_find(sub, sub->touched.items[i]);
+        if (!job || !job->report_due)
+            continue; /* it is gone, or a new one of that uid was told */
+        job->report_due = false;
+        if (job->peers_due && job_lives(job))
+            peers_write(sub, job);
+        job->peers_due = false;
+        if (attached(sub))
+            send_job(sub, &job->record);
+    }
+    sub->touched.count = 0;
+}
+
+void reports_render(struct sub *sub)
+{
+    render_touched(sub);
+    if (!attached(sub))
+        return;
+    if (sub->strays_due)
+        send_strays(sub);
+    sub->strays_due = false;
+    tf_vec_each (answer, &sub->link.answers)
+        send(sub, *answer);
+    sub->link.answers.count = 0;
+    if (sub->link.listed_due)
+        send(sub, (struct tf_up){.kind = TF_UP_LISTED});
+    sub->link.listed_due = false;
+}

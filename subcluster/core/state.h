@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_SUBCLUSTER_CORE_STATE_H
+#define TF_SUBCLUSTER_CORE_STATE_H
+
+#include "common/base/rng.h"
+#include "common/base/tree.h"
+#include "common/model/journal.h"
+#include "subcluster/core/ledger.h"
+#include "subcluster/core/sub.h"
+
+/* All that a subcluster's core knows. Private to this folder; who may change which part is said at the top of
+ * each .c. Everything here but the records can be asked again: it is gone with a restart. */
+
+/* What is known of a member's present attempt besides its record. */
+struct member_run {
+    bool seen;            /* the engine has told of it since boot */
+    bool stuck;           /* its stop took longer than it may: alarmed once */
+    struct tf_mono due;   /* start time-out, end of back-off or bound of a stop, by its state */
+    struct tf_mono retry; /* earliest next attempt, of one that will be tried again */
+};
+
+struct job {
+    struct tf_allocation record;
+    struct tf_tree_node by_uid;
+    TF_VEC(struct member_run) runs; /* one a member, same place */
+    struct tf_mono runtime_due;     /* end of maxRuntime */
+    struct tf_tree_node by_due;     /* linked while due is not TF_NEVER */
+    struct tf_mono due;             /* at most the earliest of runtime_due and its members' due */
+    bool report_due, peers_due;
+};
+
+/* An instance that the engine has and no record wants. */
+struct stray {
+    struct tf_instance_id id;
+    char *tenant, *name, *node;
+    uint64_t gpus;
+    struct tf_strs ports;
+    bool ready;
+    bool stopping;      /* SUB_ACT_STOP was asked for */
+    struct tf_mono due; /* then: it should be gone by now */
+};
+
+struct epoch_id {
+    struct tf_uid uid;
+    uint64_t epoch;
+};
+
+/* What leaves when every change up to `after` is durable. */
+struct held_action {
+    uint64_t after;
+    struct sub_action action;
+};
+struct outbox {
+    struct tf_journal *journal;
+    TF_VEC(struct held_action) held;
+    size_t first; /* of held: those before it have gone */
+};
+
+/* A line of what the leader wants, or (kind NONE) the end of what its message n wanted. */
+struct order {
+    struct tf_entry entry;
+    uint64_t n;
+    bool full; /* with NONE: the end of a full set */
+};
+
+enum link_state {
+    LINK_DOWN = 0,
+    LINK_HELLO,  /* said hello, waits for the full set */
+    LINK_SET,    /* the full set is coming in */
+    LINK_LIVE,   /* the set is complete, changes follow */
+    LINK_BROKEN, /* a gap: waits to be closed */
+};
+
+struct link {
+    enum link_state state;
+    uint64_t n;              /* of the last message with entries */
+    uint64_t set_left;       /* entries of the set still to come */
+    struct tf_policy policy; /* of the set under way */
+    bool stale_told;         /* a lower term was traced once */
+    TF_VEC(struct order) orders;
+    size_t next_order; /* the cursor: those before it are done */
+    bool listed_due;
+    bool continue_asked;          /* SUB_EV_CONTINUE is on its way */
+    TF_VEC(struct tf_up) answers; /* reports of epochs that have no record */
+};
+
+/* What of the ledger the leader has been told. */
+struct profiler {
+    struct tf_term reflects_term;
+    uint64_t reflects_n;
+    uint64_t counter; /* of the last generation */
+    bool open;        /* the full set was acted on: profiles may go */
+    bool full_due, due;
+    struct tf_mono next; /* not before */
+};
+
+struct sub {
+    struct tf_now now;           /* of the step under way */
+    struct sub_actions *actions; /* likewise */
+    struct tf_rng rng;           /* for what has to be drawn by lot */
+    bool loaded, listed;
+    struct sub_boot boot;
+    struct tf_term term;
+    uint64_t floor;
+    struct tf_policy policy;
+    struct outbox outbox;
+    struct ledger ledger;
+    struct tf_tree jobs;            /* by uid */
+    struct tf_tree dues;            /* by (due, uid) */
+    TF_VEC(struct stray) strays;    /* by id */
+    TF_VEC(struct epoch_id) exited; /* of no record, ended before the listing was complete */
+    TF_VEC(struct tf_uid) touched;  /* jobs with something to tell */
+    bool strays_due;                /* reports of epochs that no record knows */
+    struct link link;
+    struct profiler profiler;
+    struct tf_profile *view; /* for sub_profile */
+    struct tf_mono wake;     /* the last SUB_ACT_WAKE; TF_NEVER = none */
+};
+
+#endif

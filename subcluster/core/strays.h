@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_SUBCLUSTER_CORE_STRAYS_H
+#define TF_SUBCLUSTER_CORE_STRAYS_H
+
+#include "subcluster/core/state.h"
+
+/* Instances that the engine has and no record wants. One of an epoch that is known to be over, or of an
+ * attempt that is, is stopped. One of an unknown epoch is kept, its GPUs count as taken, and it is reported
+ * as a live epoch, so that the leader places it (it is adopted) or releases it: absence is never an order. */
+
+void stray_told(struct sub *sub, const struct sub_instance_event *event);
+/* The job's records changed: strays of it may now be known to be over. */
+void strays_judge(struct sub *sub, struct tf_uid uid);
+/* The listing is complete: exits of epochs that nothing is left of are forgotten. */
+void strays_listed(struct sub *sub);
+/* The node is lost, and all on it. */
+void strays_node_lost(struct sub *sub, const char *node);
+void stray_remove(struct sub *sub, size_t at);
+void strays_release(struct sub *sub);
+
+/* The strays of the job are sub->strays.items[first .. first + count). */
+struct stray_range {
+    size_t first, count;
+};
+struct stray_range strays_of(const struct sub *sub, struct tf_uid uid);
+/* True if one of them has this epoch or a lower one. */
+bool strays_up_to(const struct sub *sub, struct tf_uid uid, uint64_t epoch);
+
+/* Moments: those of stops under way. */
+struct tf_mono strays_due(const struct sub *sub); /* TF_NEVER if there is none */
+void strays_due_look(struct sub *sub);
+void stray_stop_left(struct sub *sub, const struct tf_instance_id *id, struct tf_mono due);
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Dispatch: one event in, what it changes, then whatever may leave. Each part is in a file of its own. */
+#include "subcluster/core/sub.h"
+
+#include "subcluster/core/event.h"
+#include "subcluster/core/link.h"
+#include "subcluster/core/load.h"
+#include "subcluster/core/members.h"
+#include "subcluster/core/outbox.h"
+#include "subcluster/core/profile.h"
+#include "subcluster/core/reports.h"
+#include "subcluster/core/strays.h"
+#include "subcluster/core/trace.h"
+
+#include <assert.h>
+
+struct sub *sub_create(uint64_t seed)
+{
+    struct sub *sub = tf_calloc(1, sizeof *sub);
+    tf_rng_init(&sub->rng, seed);
+    jobs_init(sub);
+    outbox_init(&sub->outbox);
+    sub->view = tf_calloc(1, sizeof *sub->view);
+    sub->wake = TF_NEVER;
+    return sub;
+}
+
+void sub_destroy(struct sub *sub)
+{
+    if (!sub)
+        return;
+    struct sub_actions none = {0};
+    sub->actions = &none;
+    link_down(sub);
+    jobs_release(sub);
+    strays_release(sub);
+    outbox_release(&sub->outbox);
+    ledger_free(&sub->ledger);
+    tf_vec_release(&sub->link.orders);
+    tf_vec_release(&sub->link.answers);
+    tf_vec_release(&sub->exited);
+    tf_vec_release(&sub->touched);
+    tf_policy_release(&sub->policy);
+    sub_boot_release(&sub->boot);
+    tf_profile_release(sub->view);
+    free(sub->view);
+    sub_actions_release(&none);
+    free(sub);
+}
+
+/* ---- events ---- */
+
+static void boot(struct sub *sub, struct sub_boot *taken)
+{
+    assert(!sub->boot.name && taken->name);
+    sub->boot = *taken;
+    *taken = (struct sub_boot){0};
+    tf_policy_copy(&sub->policy, &sub->boot.policy);
+    ledger_init(&sub->ledger, &sub->boot.planes, &sub->policy.schedule_labels);
+}
+
+/* With the node goes all that was on it. */
+static void node_lost(struct sub *sub, const struct ledger_node *node)
+{
+    TF_VEC(struct holding) all = {0};
+    tf_vec_each (h, &node->holdings)
+        tf_vec_push(&all, *h);
+    tf_vec_each (h, &all) {
+        struct job *job = job_find(sub, h->uid);
+        if (!job || h->gone_after || h->index >= job->record.members.count)
+            continue;
+        char *why = tf_asprintf("node %s is lost", node->node.name);
+        member_lost(sub, job, h->index, why);
+        free(why);
+    }
+    tf_vec_release(&all);
+    strays_node_lost(sub, node->node.name);
+}
+
+static void node_told(struct sub *sub, struct tf_node *node)
+{
+    struct tf_complaints complaints = {0};
+    if (!tf_node_check(node, &sub->boot.planes, node->name ? node->name : "a node", &complaints)) {
+        alarm_now(sub, "the engine's node %s cannot be used: %s", node->name ? node->name : "without a name",
+                  complaints.items[0].text);
+        tf_complaints_release(&complaints);
+        return;
+    }
+    const struct ledger_node *known = ledger_find(&sub->ledger, node->name);
+    enum tf_node_state before = known ? known->node.state : TF_NODE_NONE;
+    struct ledger_node *now = ledger_set_node(&sub->ledger, node);
+    if (now->node.state == before)
+        return;
+    trace(sub, "node %s is %s", now->node.name, tf_node_state_name(now->node.state));
+    if (now->node.state == TF_NODE_LOST)
+        node_lost(sub, now);
+}
+
+/* A record's member, in its present attempt, as far as it lives; or else a stray. */
+static void instance_told(struct sub *sub, const struct sub_instance_event *e)
+{
+    struct job *job = job_find(sub, e->id.uid);
+    assert(sub->loaded);
+    if (job && job_lives(job) && job->record.epoch == e->id.epoch &&
+        e->id.index < job->record.members.count) {
+        const struct tf_member *m = &job->record.members.items[e->id.index];
+        if (m->attempt == e->id.attempt && member_lives(m->state)) {
+            member_told(sub, job, e->id.index, e);
+            return;
+        }
+    }
+    stray_told(sub, e);
+}
+
+static void committed(struct sub *sub)
+{
+    struct tf_journal *journal = sub->outbox.journal;
+    tf_journal_committed(journal);
+    ledger_durable(&sub->ledger, tf_journal_durable(journal));
+}
+
+static void take(struct sub *sub, struct sub_event *event)
+{
+    switch (event->kind) {
+    case SUB_EV_BOOT:
+        boot(sub, &event->boot);
+        break;
+    case SUB_EV_RECORD:
+        load_record(sub, &event->record);
+        break;
+    case SUB_EV_LOADED:
+        load_done(sub);
+        break;
+    case SUB_EV_COMMITTED:
+        committed(sub);
+        break;
+    case SUB_EV_NODE:
+        node_told(sub, &event->node);
+        break;
+    case SUB_EV_INSTANCE:
+        instance_told(sub, &event->instance);
+        break;
+    case SUB_EV_LISTED:
+        load_listed(sub);
+        break;
+    case SUB_EV_LINK_UP:
+        assert(sub->loaded);
+        link_up(sub);
+        break;
+    case SUB_EV_LINK_DOWN:
+        link_down(sub);
+        break;
+    case SUB_EV_DOWN:
+        link_said(sub, &event->down);
+        break;
+    case SUB_EV_TIMER:
+        sub->wake = TF_NEVER;
+        break;
+    case SUB_EV_CONTINUE:
+        sub->link.continue_asked = false;
+        break;
+    case SUB_EV_NONE:
+        break;
+    }
+}
+
+/* ---- what follows ---- */
+
+static void moments(struct sub *sub)
+{
+    struct job *job;
+    while ((job = job_due_first(sub)) && job->due.ms <= sub->now.mono.ms)
+        members_due(sub, job);
+    if (sub->strays.count)
+        strays_due_look(sub);
+}
+
+static struct tf_mono earlier(struct tf_mono a, struct tf_mono b)
+{
+    return a.ms < b.ms ? a : b;
+}
+
+static void ask_wake(struct sub *sub)
+{
+    const struct job *job = job_due_first(sub);
+    struct tf_mono next = earlier(job ? job->due : TF_NEVER, strays_due(sub));
+    if (!outbox_busy(sub))
+        next = earlier(next, profile_due(sub));
+    if (next.ms >= sub->wake.ms)
+        return;
+    sub->wake = next;
+    outbox_now(sub, (struct sub_action){.kind = SUB_ACT_WAKE, .wake = next});
+}
+
+/* Nothing is decided before the records are there. */
+static void settle(struct sub *sub)
+{
+    if (!sub->loaded)
+        return;
+    moments(sub);
+    link_orders(sub);
+    ledger_refresh(&sub->ledger);
+    if (!outbox_busy(sub)) {
+        reports_render(sub);
+        profile_render(sub);
+    }
+    outbox_flush(sub);
+    ask_wake(sub);
+}
+
+void sub_step(struct sub *sub, struct tf_now now, struct sub_event *event, struct sub_actions *actions)
+{
+    assert(sub->boot.name || event->kind == SUB_EV_BOOT);
+    sub->now = now;
+    sub->actions = actions;
+    take(sub, event);
+    settle(sub);
+    sub->actions = NULL;
+    sub_event_release(event);
+}
+
+/* ---- for reading ---- */
+
+size_t sub_node_count(const struct sub *sub)
+{
+    return sub->ledger.by_name.count;
+}
+
+struct sub_node_view sub_node_at(const struct sub *sub, size_t index)
+{
+    const struct ledger_node *node = sub->ledger.by_name.items[index];
+    return (struct sub_node_view){.node = &node->node,
+                                  .free_gpus = ledger_free_gpus(node),
+                                  .held_gpus = ledger_held_gpus(node),
+                                  .used = ledger_used(node),
+                                  .instances = (int32_t)node->holdings.count};
+}
