@@ -25,7 +25,7 @@ subcluster/daemon      common subcluster
 tools/fedctl           common tools/fedctl
 tools/fedsim/audit     common/base common/model tools/fedsim/audit
 tools/fedsim           common federation/core subcluster/core tools/fedsim
-tools/fedbench         common federation/core subcluster/core tools/fedbench
+tools/fedbench         common federation/core subcluster/core tools/fedbench tests/support
 tests                  common proto federation subcluster tools tests
 '
 # third-party header prefix, then the only folders that may include it.

@@ -170,6 +170,15 @@ int test_etcd_port(const struct test_etcd *etcd)
     return etcd->port;
 }
 
+int64_t test_etcd_cpu_us(const struct test_etcd *etcd)
+{
+    struct timespec used;
+    clockid_t clock;
+    if (etcd->pid <= 0 || clock_getcpuclockid(etcd->pid, &clock) != 0 || clock_gettime(clock, &used) != 0)
+        return 0;
+    return (int64_t)used.tv_sec * 1000000 + used.tv_nsec / 1000;
+}
+
 void test_etcd_kill(struct test_etcd *etcd)
 {
     test_process_kill(etcd->pid);

@@ -26,6 +26,8 @@ void test_etcd_stop(struct test_etcd *etcd);
 const char *test_etcd_endpoint(
     const struct test_etcd *etcd); /* http://127.0.0.1:PORT, also after a restart */
 int test_etcd_port(const struct test_etcd *etcd);
+/* User and system time that it has used since it was started, in microseconds; 0 if it is not running. */
+int64_t test_etcd_cpu_us(const struct test_etcd *etcd);
 
 void test_etcd_kill(struct test_etcd *etcd); /* SIGKILL, and waits for its end; keeps the data */
 bool test_etcd_restart(

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fedbench NAME [OPTIONS]: the benchmarks of tidefed. */
+#include "common/base/cleanup.h"
+#include "tools/fedbench/bench.h"
+
+static const struct bench benches[] = {
+    {"store", "records/s through the guard of a prefix to a real etcd", bench_store},
+};
+
+static int usage(FILE *to, int code)
+{
+    fprintf(to, "usage: fedbench NAME [OPTIONS], or fedbench NAME --help\n");
+    for (size_t i = 0; i < TF_ARRAY_LEN(benches); i++)
+        fprintf(to, "  %-12s %s\n", benches[i].name, benches[i].help);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2)
+        return usage(stderr, 2);
+    if (strcmp(argv[1], "--help") == 0)
+        return usage(stdout, 0);
+    for (size_t i = 0; i < TF_ARRAY_LEN(benches); i++)
+        if (strcmp(argv[1], benches[i].name) == 0)
+            return benches[i].run(argc - 1, argv + 1);
+    fprintf(stderr, "fedbench: there is no benchmark \"%s\"\n", argv[1]);
+    return usage(stderr, 2);
+}
