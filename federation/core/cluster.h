@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_FEDERATION_CORE_CLUSTER_H
+#define TF_FEDERATION_CORE_CLUSTER_H
+
+#include "federation/core/state.h"
+
+/* The registered subclusters, by name. NULL if there is none. */
+struct cluster *cluster_by_name(const struct fed *fed, const char *name);
+struct cluster *cluster_by_link(const struct fed *fed, uint64_t link);
+/* Registers the name if it is new. */
+struct cluster *cluster_add(struct fed *fed, const char *name);
+void cluster_destroy(struct cluster *cluster);
+
+/* An epoch of the job was committed to it; has ended. */
+void cluster_placed(struct cluster *cluster, uint64_t epoch, struct job *job);
+void cluster_left(struct cluster *cluster, uint64_t epoch);
+
+/* Seconds since its stream went; 0 while attached. */
+int64_t cluster_away_seconds(const struct fed *fed, const struct cluster *cluster);
+/* The profile reflects everything that this leader wants of it: it may be given more. */
+bool cluster_is_current(const struct fed *fed, const struct cluster *cluster);
+
+#endif

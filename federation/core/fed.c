@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The step: an event goes to whoever owns its subject, then what is due is done, waiting jobs are considered,
+ * and what may leave leaves. */
+#include "federation/core/fed.h"
+
+#include "federation/core/cluster.h"
+#include "federation/core/desired.h"
+#include "federation/core/jobs.h"
+#include "federation/core/links.h"
+#include "federation/core/load.h"
+#include "federation/core/outbox.h"
+#include "federation/core/place.h"
+#include "federation/core/queue.h"
+#include "federation/core/refusals.h"
+#include "federation/core/retention.h"
+#include "federation/core/submit.h"
+#include "federation/core/tenants.h"
+#include "federation/core/verbs.h"
+
+#include <assert.h>
+
+enum { QUOTA_ALARMS = 70 }; /* percent */
+
+struct fed *fed_create(uint64_t seed)
+{
+    struct fed *fed = tf_calloc(1, sizeof *fed);
+    fed->journal = tf_journal_create();
+    fed->scratch = tf_fit_scratch_create();
+    fed->wake = TF_NEVER;
+    tf_tree_init(&fed->jobs, jobs_cmp);
+    tf_tree_init(&fed->todo, todo_cmp);
+    tf_tree_init(&fed->refused, refused_cmp);
+    tf_tree_init(&fed->finished, finished_cmp);
+    tf_tree_init(&fed->expiry, expiry_cmp);
+    fed->jobs.seed = seed;
+    return fed;
+}
+
+static void destroy_jobs(struct fed *fed)
+{
+    HASH_CLEAR(by_uid, fed->jobs_by_uid);
+    for (struct job *job = job_first(fed), *next; job; job = next) {
+        next = job_next(job);
+        tf_tree_remove(&fed->jobs, &job->by_name);
+        job_destroy(job);
+    }
+}
+
+void fed_destroy(struct fed *fed)
+{
+    if (!fed)
+        return;
+    queue_release(fed);
+    destroy_jobs(fed);
+    tenants_release(fed);
+    tf_vec_each (cluster, &fed->clusters)
+        cluster_destroy(*cluster);
+    tf_vec_release(&fed->clusters);
+    tf_vec_release(&fed->round);
+    outbox_release(fed);
+    tf_settings_release(&fed->settings);
+    tf_demand_release(&fed->demand);
+    tf_fit_placement_release(&fed->pack);
+    tf_fit_scratch_destroy(fed->scratch);
+    tf_journal_destroy(fed->journal);
+    free(fed->closed);
+    free(fed);
+}
+
+/* ---- events ---- */
+
+static bool is_request(enum fed_event_kind kind)
+{
+    switch (kind) {
+    case FED_EV_SUBMIT:
+    case FED_EV_DELETE:
+    case FED_EV_SCALE:
+    case FED_EV_HOLD:
+    case FED_EV_RESUME:
+    case FED_EV_CORDON:
+    case FED_EV_FORGET:
+    case FED_EV_BARRIER:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Nothing is changed, and nothing told, by a leader that is not open. */
+static bool refuse_closed(struct fed *fed, const struct fed_event *event)
+{
+    if (!is_request(event->kind) || (fed->stage == FED_STAGE_OPEN && !fed->closed))
+        return false;
+    reply_error(fed, event->request, TF_ERR_UNAVAILABLE, "%s",
+                fed->closed ? fed->closed : "the leader is still loading: try again");
+    return true;
+}
+
+static void take_quota(struct fed *fed, int32_t percent)
+{
+    fed->quota = percent;
+    if (percent >= QUOTA_ALARMS && !fed->quota_alarmed)
+        alarm_now(fed,
+                  "the federation's store is %d %% full: submits are refused from 90 %%. Delete finished "
+                  "jobs, shorten "
+                  "keepFinished, or raise etcd's --quota-backend-bytes",
+                  percent);
+    fed->quota_alarmed = percent >= QUOTA_ALARMS;
+}
+
+static void take_request(struct fed *fed, struct fed_event *event)
+{
+    switch (event->kind) {
+    case FED_EV_SUBMIT:
+        submit_take(fed, event->request, &event->submit);
+        break;
+    case FED_EV_DELETE:
+        verb_delete(fed, event);
+        break;
+    case FED_EV_SCALE:
+        verb_scale(fed, event);
+        break;
+    case FED_EV_HOLD:
+        verb_hold(fed, event);
+        break;
+    case FED_EV_RESUME:
+        verb_resume(fed, event);
+        break;
+    case FED_EV_CORDON:
+        verb_cordon(fed, event);
+        break;
+    case FED_EV_FORGET:
+        verb_forget(fed, event);
+        break;
+    default:
+        assert(event->kind == FED_EV_BARRIER);
+        reply_done(fed, event->request, FED_OUTCOME_DONE, (struct tf_uid){{0}}, 0);
+        break;
+    }
+}
+
+static void take_event(struct fed *fed, struct fed_event *event)
+{
+    switch (event->kind) {
+    case FED_EV_BOOT:
+        load_boot(fed, event);
+        break;
+    case FED_EV_RECORD:
+        load_record(fed, &event->record);
+        break;
+    case FED_EV_LOADED:
+        load_done(fed);
+        break;
+    case FED_EV_COMMITTED:
+        tf_journal_committed(fed->journal);
+        break;
+    case FED_EV_ARCHIVED:
+        retention_archived(fed, event->archived);
+        break;
+    case FED_EV_SETTINGS:
+        load_settings(fed, &event->settings);
+        break;
+    case FED_EV_QUOTA:
+        take_quota(fed, event->quota_percent);
+        break;
+    case FED_EV_LINK_UP:
+        link_up(fed, event->link, &event->hello);
+        break;
+    case FED_EV_LINK_DOWN:
+        link_down(fed, event->link);
+        break;
+    case FED_EV_UP:
+        link_said(fed, event->link, &event->up);
+        break;
+    case FED_EV_TIMER:
+        fed->wake = TF_NEVER;
+        break;
+    case FED_EV_CONTINUE:
+        fed->continuing = false;
+        break;
+    default:
+        assert(is_request(event->kind));
+        take_request(fed, event);
+        break;
+    }
+}
+
+/* ---- what follows ---- */
+
+static struct tf_mono earlier(struct tf_mono a, struct tf_mono b)
+{
+    return a.ms < b.ms ? a : b;
+}
+
+static void wish_wake(struct fed *fed)
+{
+    struct tf_mono next = earlier(earlier(refusals_next(fed), links_next(fed)), retention_next(fed));
+    if (next.ms == fed->wake.ms || next.ms == TF_NEVER.ms)
+        return;
+    fed->wake = next;
+    outbox_now(fed, (struct fed_action){.kind = FED_ACT_WAKE, .wake = next});
+}
+
+static void wish_continue(struct fed *fed)
+{
+    if (!fed->unfinished || fed->continuing)
+        return;
+    fed->continuing = true;
+    outbox_now(fed, (struct fed_action){.kind = FED_ACT_CONTINUE});
+}
+
+void fed_step(struct fed *fed, struct tf_now now, struct fed_event *event, struct fed_actions *actions)
+{
+    fed->now = now;
+    fed->out = actions;
+    if (!refuse_closed(fed, event))
+        take_event(fed, event);
+    fed_event_release(event);
+    links_judge(fed);
+    refusals_expire(fed);
+    retention_run(fed);
+    place_round(fed);
+    desired_flush(fed);
+    wish_wake(fed);
+    wish_continue(fed);
+    outbox_flush(fed);
+    fed->out = NULL;
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of jobs and the life of one:
+ *
+ *     Pending -> (placed) -> Starting -> Running -> Stopping -> Pending | Held | Succeeded | Failed | Deleted
+ *
+ * Every change of a record is made here or by the requests, and ends in job_settle, which looks at the record
+ * alone, so that a restart files each job as before. */
+#include "federation/core/jobs.h"
+
+#include "common/base/cleanup.h"
+#include "common/base/text.h"
+#include "federation/core/cluster.h"
+#include "federation/core/desired.h"
+#include "federation/core/ledger.h"
+#include "federation/core/outbox.h"
+#include "federation/core/queue.h"
+#include "federation/core/refusals.h"
+#include "federation/core/retention.h"
+#include "federation/core/tenants.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { MESSAGE_BYTES = 1000, OUTPUT_BYTES = 16 * 1024 }; /* kept of what a subcluster says of an end */
+
+/* ---- the table ---- */
+
+struct name_key {
+    const char *tenant, *name;
+};
+
+static int job_name_cmp(const void *key, const struct tf_tree_node *node)
+{
+    const struct name_key *k = key;
+    const struct tf_job_record *r = &TF_CONTAINER_OF(node, const struct job, by_name)->record;
+    int order = strcmp(k->tenant, r->tenant);
+    return order ? order : strcmp(k->name, r->name);
+}
+
+int jobs_cmp(const struct tf_tree_node *a, const struct tf_tree_node *b)
+{
+    const struct tf_job_record *r = &TF_CONTAINER_OF(a, const struct job, by_name)->record;
+    struct name_key key = {r->tenant, r->name};
+    return job_name_cmp(&key, b);
+}
+
+struct job *job_by_name(const struct fed *fed, const char *tenant, const char *name)
+{
+    struct name_key key = {tenant, name};
+    struct tf_tree_node *node = tf_tree_find(&fed->jobs, &key, job_name_cmp);
+    return node ? TF_CONTAINER_OF(node, struct job, by_name) : NULL;
+}
+
+struct job *job_after(const struct fed *fed, const char *tenant, const char *name)
+{
+    struct name_key key = {tenant, name};
+    struct tf_tree_node *node = tf_tree_after(&fed->jobs, &key, job_name_cmp);
+    return node ? TF_CONTAINER_OF(node, struct job, by_name) : NULL;
+}
+
+struct job *job_by_key(const struct fed *fed, const char *key)
+{
+    char tenant[FED_KEY_MAX];
+    const char *slash = strchr(key, '/');
+    assert(slash && (size_t)(slash - key) < sizeof tenant);
+    memcpy(tenant, key, (size_t)(slash - key));
+    tenant[slash - key] = '\0';
+    return job_by_name(fed, tenant, slash + 1);
+}
+
+struct job *job_by_uid(const struct fed *fed, struct tf_uid uid)
+{
+    struct job *job = NULL;
+    HASH_FIND(by_uid, fed->jobs_by_uid, &uid, sizeof uid, job);
+    return job;
+}
+
+struct job *job_first(const struct fed *fed)
+{
+    struct tf_tree_node *node = tf_tree_first(&fed->jobs);
+    return node ? TF_CONTAINER_OF(node, struct job, by_name) : NULL;
+}
+
+struct job *job_next(const struct job *job)
+{
+    struct tf_tree_node *node = tf_tree_next(&job->by_name);
+    return node ? TF_CONTAINER_OF(node, struct job, by_name) : NULL;
+}
+
+struct job *job_add(struct fed *fed, struct tf_job_record *record)
+{
+    struct job *job = tf_calloc(1, sizeof *job);
+    job->record = *record;
+    memset(record, 0, sizeof *record);
+    snprintf(job->key, sizeof job->key, "%s/%s", job->record.tenant, job->record.name);
+    tf_tree_insert(&fed->jobs, &job->by_name);
+    HASH_ADD(by_uid, fed->jobs_by_uid, record.uid, sizeof job->record.uid, job);
+    tf_vec_each (placement, &job->record.placements)
+        cluster_placed(cluster_add(fed, placement->cluster), placement->epoch, job);
+    return job;
+}
+
+void job_destroy(struct job *job)
+{
+    tf_job_record_release(&job->record);
+    tf_vec_release(&job->refusals);
+    if (job->report)
+        tf_report_release(job->report);
+    free(job->report);
+    tf_strs_release(&job->decisions);
+    if (job->replacement) {
+        tf_job_record_release(&job->replacement->record);
+        tf_vec_release(&job->replacement->requests);
+    }
+    free(job->replacement);
+    free(job);
+}
+
+void job_remove(struct fed *fed, struct job *job)
+{
+    assert(job->record.placements.count == 0);
+    queue_remove(fed, job);
+    refusals_clear(fed, job);
+    retention_forget(fed, job);
+    tenant_discharge(fed, job);
+    tf_tree_remove(&fed->jobs, &job->by_name);
+    HASH_DELETE(by_uid, fed->jobs_by_uid, job);
+    job_destroy(job);
+}
+
+/* ---- what it is ---- */
+
+bool job_is_waiting(const struct job *job)
+{
+    const struct tf_job_record *r = &job->record;
+    return r->phase == TF_PHASE_PENDING && !r->held && !r->deleted && r->placements.count == 0;
+}
+
+struct tf_placement *job_placement(struct job *job, uint64_t epoch)
+{
+    tf_vec_each (placement, &job->record.placements)
+        if (placement->epoch == epoch)
+            return placement;
+    return NULL;
+}
+
+const struct tf_placement *job_last_placement(const struct job *job)
+{
+    size_t count = job->record.placements.count;
+    return count ? &job->record.placements.items[count - 1] : NULL;
+}
+
+void job_set_phase(struct fed *fed, struct job *job, enum tf_phase phase)
+{
+    struct tf_job_record *r = &job->record;
+    if (r->phase == phase)
+        return;
+    r->phase = phase;
+    r->changed = fed->now.wall;
+    if (tf_phase_is_final(phase))
+        r->finished = fed->now.wall;
+}
+
+/* ---- what happens to it ---- */
+
+struct tf_placement *job_place(struct fed *fed, struct job *job, struct cluster *cluster, int32_t size)
+{
+    assert(job_is_waiting(job));
+    queue_remove(fed, job);
+    struct tf_placement *placement = tf_vec_add(&job->record.placements);
+    placement->epoch = ++fed->epoch;
+    touch_epoch(fed);
+    placement->cluster = tf_strdup(cluster->record.name);
+    placement->size = size;
+    placement->phase = TF_PHASE_PENDING;
+    placement->placed = fed->now.wall;
+    placement->level = TF_LEVEL_FREE;
+    cluster->record.highest_epoch = placement->epoch;
+    cluster_placed(cluster, placement->epoch, job);
+    tf_str_set(&job->record.message, NULL);
+    job->told_to_wait = false;
+    touch_job(fed, job);
+    return placement;
+}
+
+void job_adopt(struct fed *fed, struct job *job, struct cluster *cluster, const struct tf_report *report)
+{
+    queue_remove(fed, job);
+    struct tf_placement *placement = tf_vec_add(&job->record.placements);
+    placement->epoch = report->epoch;
+    placement->cluster = tf_strdup(cluster->record.name);
+    placement->size = report->size;
+    placement->model = tf_strdup(report->model);
+    placement->phase = TF_PHASE_PENDING;
+    placement->placed = report->accepted;
+    placement->level = TF_LEVEL_FREE;
+    cluster_placed(cluster, placement->epoch, job);
+    tf_job_record_event(&job->record, fed->now.wall, report->epoch, "Adopted", "runs in %s",
+                        placement->cluster);
+    if (job->record.deleted || job->record.held)
+        job_release(fed, job, job->record.deleted ? TF_RELEASE_DELETE : TF_RELEASE_HOLD);
+    touch_job(fed, job);
+}
+
+static void release_placement(struct fed *fed, struct job *job, struct tf_placement *placement,
+                              enum tf_release why)
+{
+    placement->release = why;
+    placement->phase = TF_PHASE_STOPPING;
+    desired_release(cluster_by_name(fed, placement->cluster), job->record.uid, placement->epoch, why);
+}
+
+void job_release(struct fed *fed, struct job *job, enum tf_release why)
+{
+    assert(why != TF_RELEASE_NONE);
+    tf_vec_each (placement, &job->record.placements)
+        if (placement->release == TF_RELEASE_NONE || why == TF_RELEASE_DELETE)
+            release_placement(fed, job, placement, why);
+    if (job->record.placements.count)
+        job_set_phase(fed, job, TF_PHASE_STOPPING);
+}
+
+/* The first `max` bytes of text, on a UTF-8 border. */
+static void set_cut(char **to, const char *text, size_t max)
+{
+    free(*to);
+    *to = text ? tf_strndup(text, max) : NULL;
+    if (*to)
+        tf_utf8_trim(*to);
+}
+
+/* What an end means for the job, unless something else was asked of it meanwhile. */
+struct end_rule {
+    const char *event;
+    enum tf_phase phase; /* NONE: back to where it came from */
+};
+static const struct end_rule end_rules[] = {
+    [TF_END_RELEASED] = {"Released", TF_PHASE_NONE}, [TF_END_EVICTED] = {"Evicted", TF_PHASE_NONE},
+    [TF_END_FENCED] = {"Fenced", TF_PHASE_NONE},     [TF_END_FINISHED] = {"Succeeded", TF_PHASE_SUCCEEDED},
+    [TF_END_FAILED] = {"Failed", TF_PHASE_FAILED},   [TF_END_LOST] = {"Lost", TF_PHASE_NONE},
+    [TF_END_REFUSED] = {"Refused", TF_PHASE_NONE},   [TF_END_UNKNOWN] = {"Lost", TF_PHASE_NONE},
+};
+
+static void note_end(struct fed *fed, struct job *job, const struct tf_placement *p,
+                     const struct tf_ended *ended)
+{
+    struct tf_job_record *r = &job->record;
+    const char *reason = ended->end == TF_END_REFUSED ? tf_reason_name(ended->reason) : "";
+    const char *words = ended->message ? ended->message : "";
+    const char *comma = *reason && *words ? ", " : "";
+    tf_job_record_event(r, fed->now.wall, p->epoch, end_rules[ended->end].event, "in %s%s%s%s%s", p->cluster,
+                        *reason || *words ? ": " : "", reason, comma, words);
+    set_cut(&r->message, ended->message, MESSAGE_BYTES);
+}
+
+/* Counters and causes: what of the end stays in the record. */
+static void count_end(struct job *job, const struct tf_ended *ended)
+{
+    struct tf_job_record *r = &job->record;
+    r->retries_used += ended->failures;
+    r->evictions += ended->end == TF_END_EVICTED;
+    r->losses += ended->end == TF_END_LOST || ended->end == TF_END_UNKNOWN;
+    if (job->report)
+        r->restarts += job->report->restarts;
+    if (ended->end != TF_END_FAILED)
+        return;
+    r->exit_code = ended->exit_code;
+    set_cut(&r->output, ended->output, OUTPUT_BYTES);
+}
+
+static void drop_report(struct job *job)
+{
+    if (job->report)
+        tf_report_release(job->report);
+    free(job->report);
+    job->report = NULL;
+}
+
+void job_epoch_ended(struct fed *fed, struct job *job, uint64_t epoch, const struct tf_ended *ended)
+{
+    struct tf_job_record *r = &job->record;
+    struct tf_placement *p = job_placement(job, epoch);
+    assert(p && ended->end > TF_END_NONE && ended->end <= TF_END_UNKNOWN);
+    struct cluster *cluster = cluster_by_name(fed, p->cluster);
+    bool again = p->release == TF_RELEASE_RESTART; /* it goes on with another spec, however this one ended */
+    note_end(fed, job, p, ended);
+    count_end(job, ended);
+    if (ended->end == TF_END_REFUSED)
+        refusals_add(fed, job, cluster, ended->reason, ended->message);
+    ledger_drop(fed, cluster, epoch);
+    cluster_left(cluster, epoch);
+    drop_report(job);
+    tf_placement_release(p);
+    tf_vec_remove(&r->placements, (size_t)(p - r->placements.items));
+    if (end_rules[ended->end].phase != TF_PHASE_NONE && !again && r->placements.count == 0)
+        job_set_phase(fed, job, end_rules[ended->end].phase);
+    job_settle(fed, job);
+    touch_job(fed, job);
+}
+
+void job_settle(struct fed *fed, struct job *job)
+{
+    struct tf_job_record *r = &job->record;
+    queue_remove(fed, job);
+    job->rank = tf_classes_rank(&fed->settings.policy.classes, r->spec.priority);
+    if (r->placements.count) {
+        tenant_charge(fed, job);
+        return;
+    }
+    if (!tf_phase_is_final(r->phase)) {
+        if (r->deleted)
+            job_set_phase(fed, job, TF_PHASE_DELETED);
+        else
+            job_set_phase(fed, job, r->held ? TF_PHASE_HELD : TF_PHASE_PENDING);
+    }
+    tenant_charge(fed, job);
+    if (tf_phase_is_final(r->phase))
+        retention_file(fed, job);
+    else if (job_is_waiting(job))
+        queue_add(fed, job);
+}

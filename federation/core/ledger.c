@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The in-flight ledger (PITFALLS.md 4). From the decision to place until a profile of this term reflects the
+ * message that carried it, the placement is a flight: the rows of the profile are debited by what pack
+ * chooses for it. A newer profile that does not reflect it yet is debited anew, in the same order. */
+#include "federation/core/ledger.h"
+
+#include "common/base/text.h"
+
+#include <assert.h>
+
+static void flight_release(struct flight *flight)
+{
+    tf_job_spec_release(&flight->spec);
+    tf_fit_undo_release(&flight->debit);
+    free(flight->model);
+}
+
+static struct flight *find(const struct cluster *cluster, uint64_t epoch)
+{
+    for (size_t i = cluster->flights.count; i-- > 0;)
+        if (cluster->flights.items[i].epoch == epoch)
+            return &cluster->flights.items[i];
+    return NULL;
+}
+
+/* ---- demands and debits ---- */
+
+/* The job's demand in this subcluster's numbers, in fed->demand; -1: it cannot be met there, ever. */
+static int resolve(struct fed *fed, const struct cluster *cluster, const struct tf_job_spec *spec, int rank)
+{
+    struct tf_fit_view view = tf_fit_rows_view(cluster->room);
+    if (tf_demand_resolve(&fed->demand, spec, rank, view.catalog, NULL))
+        return -1;
+    if (spec->max_runtime > 0)
+        fed->demand.ends.ms = fed->now.wall.ms + spec->max_runtime;
+    return 0;
+}
+
+static const char *model_name(const struct cluster *cluster, int32_t model)
+{
+    struct tf_fit_view view = tf_fit_rows_view(cluster->room);
+    return model < 0 ? NULL : tf_intern_text(&view.catalog->models, model);
+}
+
+/* An epoch has one model: the one it was placed with. */
+static void keep_model(struct fed *fed, const struct cluster *cluster, const char *model)
+{
+    for (size_t i = fed->demand.models.count; model && i-- > 0;)
+        if (!tf_str_eq(model_name(cluster, fed->demand.models.items[i]), model))
+            tf_vec_remove(&fed->demand.models, i);
+}
+
+/* Puts `size` instances of fed->demand into the rows; false if they do not fit. */
+static bool debit(struct fed *fed, struct cluster *cluster, struct flight *flight, int32_t size)
+{
+    struct tf_fit_view view = tf_fit_rows_view(cluster->room);
+    if (!tf_fit_pack(&view, &fed->demand, TF_LEVEL_FREE, size, NULL, fed->scratch, &fed->pack))
+        return false;
+    tf_fit_debit(cluster->room, &fed->pack, fed->demand.need, tf_level_core(flight->rank), &flight->debit);
+    cluster->change++;
+    return true;
+}
+
+static void undo(struct cluster *cluster, struct flight *flight)
+{
+    tf_fit_debit_undo(cluster->room, &flight->debit);
+}
+
+/* The flights from index `first` on leave the rows; the newest first. */
+static void undo_from(struct cluster *cluster, size_t first)
+{
+    for (size_t i = cluster->flights.count; i-- > first;)
+        undo(cluster, &cluster->flights.items[i]);
+}
+
+/* A flight as a whole, or, where the profile has lost what it was to get, as much of it as there is. */
+static void redo(struct fed *fed, struct cluster *cluster, struct flight *flight)
+{
+    struct tf_fit fit;
+    if (resolve(fed, cluster, &flight->spec, flight->rank))
+        return;
+    keep_model(fed, cluster, flight->model);
+    if (debit(fed, cluster, flight, flight->size))
+        return;
+    struct tf_fit_view view = tf_fit_rows_view(cluster->room);
+    fed->demand.core = fed->demand.step;
+    tf_fit_count(&view, &fed->demand, TF_LEVEL_FREE, fed->scratch, &fit);
+    int32_t part = fit.count < flight->size ? fit.count : flight->size;
+    if (part > 0)
+        debit(fed, cluster, flight, part);
+}
+
+static void redo_from(struct fed *fed, struct cluster *cluster, size_t first)
+{
+    for (size_t i = first; i < cluster->flights.count; i++)
+        redo(fed, cluster, &cluster->flights.items[i]);
+}
+
+static void has_more(struct fed *fed, struct cluster *cluster)
+{
+    cluster->capacity++;
+    cluster->change++;
+    fed->more_room = true;
+}
+
+/* ---- profiles ---- */
+
+static bool is_reflected(const struct fed *fed, const struct tf_profile *profile, const struct flight *flight)
+{
+    return flight->n && tf_term_cmp(profile->reflects_term, fed->term) == 0 &&
+           profile->reflects_n >= flight->n;
+}
+
+/* Those that the profile reflects have landed; true if there were any. No debit is in force. */
+static bool land(struct fed *fed, struct cluster *cluster)
+{
+    size_t kept = 0, count = cluster->flights.count;
+    for (size_t i = 0; i < count; i++) {
+        struct flight *flight = &cluster->flights.items[i];
+        if (is_reflected(fed, cluster->profile, flight))
+            flight_release(flight);
+        else
+            cluster->flights.items[kept++] = *flight;
+    }
+    cluster->flights.count = kept;
+    return kept < count;
+}
+
+static int take_full(struct cluster *cluster, struct tf_profile *profile, struct tf_error *err)
+{
+    if (tf_profile_check(profile, err))
+        return -1;
+    if (!cluster->profile)
+        cluster->profile = tf_calloc(1, sizeof *cluster->profile);
+    if (!cluster->room)
+        cluster->room = tf_fit_rows_create(&profile->planes);
+    undo_from(cluster, 0);
+    tf_profile_release(cluster->profile);
+    *cluster->profile = *profile;
+    memset(profile, 0, sizeof *profile);
+    tf_fit_rows_load(cluster->room, cluster->profile);
+    return 0;
+}
+
+static int take_delta(struct cluster *cluster, const struct tf_profile *delta, struct tf_error *err)
+{
+    if (!cluster->profile)
+        return tf_error_set(err, TF_ERR_CONFLICT, "a delta came before any full profile");
+    if (tf_profile_apply(cluster->profile, delta, err))
+        return -1;
+    undo_from(cluster, 0);
+    tf_fit_rows_apply(cluster->room, delta);
+    return 0;
+}
+
+int ledger_profile(struct fed *fed, struct cluster *cluster, struct tf_profile *profile, struct tf_error *err)
+{
+    bool rows = profile->full || profile->rows.count;
+    if (profile->full ? take_full(cluster, profile, err) : take_delta(cluster, profile, err))
+        return -1;
+    bool landed = land(fed, cluster);
+    redo_from(fed, cluster, 0);
+    cluster->profiles += rows;
+    if (rows || landed)
+        has_more(fed, cluster);
+    return 0;
+}
+
+void ledger_reset(struct cluster *cluster)
+{
+    tf_vec_each (flight, &cluster->flights)
+        flight_release(flight);
+    cluster->flights.count = 0;
+    tf_fit_rows_destroy(cluster->room);
+    cluster->room = NULL;
+    if (cluster->profile)
+        tf_profile_release(cluster->profile);
+    free(cluster->profile);
+    cluster->profile = NULL;
+}
+
+/* ---- what fits ---- */
+
+static int32_t place_of_model(const struct tf_job_spec *spec, const char *model)
+{
+    for (size_t i = 0; model && i < spec->group.shape.gpu_models.count; i++)
+        if (strcmp(spec->group.shape.gpu_models.items[i], model) == 0)
+            return (int32_t)i;
+    return 0;
+}
+
+static bool prefers_a_plane(const struct tf_demand *demand)
+{
+    tf_vec_each (rule, &demand->rules)
+        if (rule->prefer)
+            return true;
+    return false;
+}
+
+void ledger_fit(struct fed *fed, const struct cluster *cluster, const struct tf_job_spec *spec, int rank,
+                struct verdict *out)
+{
+    *out = (struct verdict){.capacity = cluster->capacity, .change = cluster->change};
+    if (resolve(fed, cluster, spec, rank))
+        return;
+    struct tf_fit_view view = tf_fit_rows_view(cluster->room);
+    struct tf_fit fit;
+    tf_fit_count(&view, &fed->demand, TF_LEVEL_FREE, fed->scratch, &fit);
+    out->fits = fit.fits;
+    out->count = fit.count;
+    out->model = place_of_model(spec, model_name(cluster, fit.model));
+    if (fit.fits && prefers_a_plane(&fed->demand) &&
+        tf_fit_pack(&view, &fed->demand, TF_LEVEL_FREE, fed->demand.core, NULL, fed->scratch, &fed->pack))
+        out->domains = fed->pack.domains;
+}
+
+const char *ledger_add(struct fed *fed, struct cluster *cluster, const struct tf_job_spec *spec, int rank,
+                       uint64_t epoch, int32_t size)
+{
+    struct flight *flight = tf_vec_add(&cluster->flights);
+    *flight = (struct flight){.epoch = epoch, .rank = rank, .size = size};
+    tf_job_spec_copy(&flight->spec, spec);
+    bool there = resolve(fed, cluster, spec, rank) == 0 && debit(fed, cluster, flight, size);
+    assert(there && "placed where it fits");
+    (void)there;
+    flight->model = tf_strdup(model_name(cluster, fed->pack.model));
+    return flight->model;
+}
+
+int32_t ledger_size(const struct cluster *cluster, uint64_t epoch)
+{
+    return find(cluster, epoch)->size;
+}
+
+/* Tries the flight with another size; the flights after it are packed again behind it. All or nothing. */
+static bool resize(struct fed *fed, struct cluster *cluster, struct flight *flight, int32_t size)
+{
+    size_t at = (size_t)(flight - cluster->flights.items);
+    int32_t before = flight->size;
+    bool fits = true;
+    undo_from(cluster, at);
+    flight->size = size;
+    for (size_t i = at; i < cluster->flights.count && fits; i++) {
+        struct flight *f = &cluster->flights.items[i];
+        resolve(fed, cluster, &f->spec, f->rank);
+        keep_model(fed, cluster, f->model);
+        fits = debit(fed, cluster, f, f->size);
+    }
+    if (fits)
+        return true;
+    undo_from(cluster, at);
+    flight->size = before;
+    redo_from(fed, cluster, at);
+    return false;
+}
+
+bool ledger_raise_step(struct fed *fed, struct cluster *cluster, uint64_t epoch)
+{
+    struct flight *flight = find(cluster, epoch);
+    const struct tf_elastic *e = &flight->spec.elastic;
+    int32_t size = flight->size + e->step;
+    return size <= e->max && resize(fed, cluster, flight, size);
+}
+
+/* The flight goes behind all others, so that what it could take is what is left. */
+static struct flight *move_last(struct fed *fed, struct cluster *cluster, struct flight *flight)
+{
+    size_t at = (size_t)(flight - cluster->flights.items), last = cluster->flights.count - 1;
+    struct flight moved = *flight;
+    undo_from(cluster, at);
+    memset(&moved.debit, 0, sizeof moved.debit);
+    tf_vec_remove(&cluster->flights, at);
+    cluster->flights.items[cluster->flights.count++] = moved;
+    for (size_t i = at; i < last; i++)
+        redo(fed, cluster, &cluster->flights.items[i]);
+    return &cluster->flights.items[last];
+}
+
+void ledger_raise_most(struct fed *fed, struct cluster *cluster, uint64_t epoch)
+{
+    struct flight *flight = move_last(fed, cluster, find(cluster, epoch));
+    struct tf_fit fit;
+    resolve(fed, cluster, &flight->spec, flight->rank);
+    keep_model(fed, cluster, flight->model);
+    struct tf_fit_view view = tf_fit_rows_view(cluster->room);
+    tf_fit_count(&view, &fed->demand, TF_LEVEL_FREE, fed->scratch, &fit);
+    int32_t size = tf_size_align(&flight->spec.elastic, fit.count);
+    if (size > flight->size)
+        flight->size = size;
+    redo(fed, cluster, flight);
+}
+
+/* ---- the life of a flight ---- */
+
+void ledger_drop(struct fed *fed, struct cluster *cluster, uint64_t epoch)
+{
+    struct flight *flight = find(cluster, epoch);
+    if (!flight)
+        return;
+    size_t at = (size_t)(flight - cluster->flights.items);
+    undo_from(cluster, at);
+    flight_release(flight);
+    tf_vec_remove(&cluster->flights, at);
+    redo_from(fed, cluster, at);
+    has_more(fed, cluster);
+}
+
+void ledger_numbered(struct cluster *cluster, uint64_t epoch, uint64_t n)
+{
+    struct flight *flight = find(cluster, epoch);
+    if (flight && !flight->n)
+        flight->n = n;
+}
+
+void ledger_all_numbered(struct cluster *cluster, uint64_t n)
+{
+    tf_vec_each (flight, &cluster->flights)
+        flight->n = n;
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Attach and detach. What a report means is reports.c's; what is wanted of a subcluster is desired.c's. */
+#include "federation/core/links.h"
+
+#include "common/base/text.h"
+#include "federation/core/cluster.h"
+#include "federation/core/desired.h"
+#include "federation/core/ledger.h"
+#include "federation/core/outbox.h"
+#include "federation/core/reports.h"
+#include "federation/core/retention.h"
+#include "federation/core/trace.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+static void close_link(struct fed *fed, uint64_t link, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void close_link(struct fed *fed, uint64_t link, const char *fmt, ...)
+{
+    char text[1000];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    outbox_hold(fed, (struct fed_action){.kind = FED_ACT_CLOSE, .link = link, .text = tf_strdup(text)});
+}
+
+static void detach(struct fed *fed, struct cluster *cluster)
+{
+    cluster->link = 0;
+    cluster->away_since = fed->now.mono;
+    cluster->listed = false;
+    cluster->wants_profile = false;
+    cluster->unknown.count = 0;
+    tf_vec_each (entry, &cluster->entries)
+        tf_entry_release(entry);
+    cluster->entries.count = 0;
+    ledger_reset(cluster);
+}
+
+/* ---- a restored store ---- */
+
+/* A subcluster has seen what this leader's store does not know. Either the store was restored, or another
+ * leads by now: which, a transaction tells, so the alarm waits for one. */
+static void refuse_to_act(struct fed *fed, const struct tf_hello *hello)
+{
+    char text[600];
+    snprintf(text, sizeof text,
+             "subcluster %s has seen term %" PRIu64 ".%" PRIu64 " and epoch %" PRIu64
+             ", this leader has term %" PRIu64 ".%" PRIu64 " and epoch %" PRIu64
+             ": the federation's store was restored to an older state. Nothing is changed until an operator "
+             "restarts the leader once with `fedd --accept-rollback`",
+             hello->name, hello->highest_term.era, hello->highest_term.revision, hello->highest_epoch,
+             fed->term.era, fed->term.revision, fed->epoch);
+    if (!fed->closed) {
+        touch_proof(fed);
+        outbox_hold(fed, (struct fed_action){.kind = FED_ACT_ALARM, .text = tf_strdup(text)});
+    }
+    tf_str_set(&fed->closed, text);
+    tf_vec_each (c, &fed->clusters) {
+        if (!(*c)->link)
+            continue;
+        close_link(fed, (*c)->link, "%s", text);
+        detach(fed, *c);
+    }
+}
+
+static bool is_ahead(const struct fed *fed, const struct tf_hello *hello)
+{
+    if (tf_term_cmp(hello->highest_term, fed->term) > 0)
+        return true;
+    return hello->highest_epoch > fed->epoch && !fed->accept_rollback;
+}
+
+void links_all_known(struct fed *fed)
+{
+    if (!fed->waits_for_all)
+        return;
+    tf_vec_each (c, &fed->clusters)
+        if (!(*c)->hello && !(*c)->record.forgotten)
+            return;
+    fed->waits_for_all = false;
+    fed->adopted_up_to = fed->epoch;
+    fed->more_room = true;
+    trace_line(fed,
+               "rollback accepted: every registered subcluster is known again, epochs go on above %" PRIu64,
+               fed->epoch);
+}
+
+/* ---- hello ---- */
+
+/* True if the stream may not stay; it is closed then. */
+static bool refuse_hello(struct fed *fed, uint64_t link, const struct tf_hello *hello)
+{
+    struct tf_error err = TF_ERROR_INIT;
+    if (hello->protocol != TF_PROTOCOL_VERSION) {
+        close_link(fed, link,
+                   "subcluster %s speaks protocol version %" PRIu32 ", this federation version %d: run "
+                   "fedd and subclusterd of the same release",
+                   hello->name ? hello->name : "?", hello->protocol, TF_PROTOCOL_VERSION);
+        return true;
+    }
+    if (!hello->name || tf_name_check(hello->name, "the subcluster's name", &err)) {
+        close_link(fed, link, "%s",
+                   hello->name ? err.text : "a subcluster without a name: set `name` in its configuration");
+        return true;
+    }
+    if (fed->stage != FED_STAGE_OPEN) {
+        close_link(fed, link, "the leader is still loading: dial again");
+        return true;
+    }
+    const struct cluster *known = cluster_by_name(fed, hello->name);
+    if (known && known->link && known->hello->owner_revision > hello->owner_revision) {
+        close_link(fed, link,
+                   "another subclusterd is attached as %s and is its newer owner (revision %" PRIu64
+                   ", yours is %" PRIu64 "): give each subcluster a name of its own",
+                   hello->name, known->hello->owner_revision, hello->owner_revision);
+        return true;
+    }
+    if (fed->closed || is_ahead(fed, hello)) {
+        if (is_ahead(fed, hello))
+            refuse_to_act(fed, hello);
+        close_link(fed, link, "%s", fed->closed);
+        return true;
+    }
+    return false;
+}
+
+/* The registration is written when it is new or says something else. */
+static void register_cluster(struct fed *fed, struct cluster *cluster, const struct tf_hello *hello)
+{
+    struct tf_cluster_record *r = &cluster->record;
+    bool fresh = r->registered.ms == 0;
+    if (!fresh && !r->forgotten && tf_str_eq(r->region, hello->region) &&
+        tf_pairs_eq(&r->labels, &hello->labels))
+        return;
+    if (fresh)
+        r->registered = fed->now.wall;
+    r->forgotten = false;
+    tf_str_set(&r->region, hello->region);
+    tf_pairs_copy(&r->labels, &hello->labels);
+    touch_cluster(fed, cluster);
+}
+
+static void keep_hello(struct cluster *cluster, struct tf_hello *hello)
+{
+    if (!cluster->hello)
+        cluster->hello = tf_calloc(1, sizeof *cluster->hello);
+    tf_hello_release(cluster->hello);
+    *cluster->hello = *hello;
+    memset(hello, 0, sizeof *hello);
+}
+
+void link_up(struct fed *fed, uint64_t link, struct tf_hello *hello)
+{
+    if (refuse_hello(fed, link, hello))
+        return;
+    struct cluster *cluster = cluster_add(fed, hello->name);
+    if (cluster->link) {
+        close_link(fed, cluster->link, "a newer stream of subcluster %s has taken over", hello->name);
+        detach(fed, cluster);
+    }
+    if (hello->highest_epoch > fed->epoch) {
+        fed->epoch = hello->highest_epoch;
+        touch_epoch(fed);
+    }
+    if (cluster->lost)
+        trace_line(fed, "subcluster %s is back after %" PRId64 " s", hello->name,
+                   cluster_away_seconds(fed, cluster));
+    register_cluster(fed, cluster, hello);
+    cluster->link = link;
+    cluster->lost = false;
+    cluster->contact = fed->now.wall;
+    keep_hello(cluster, hello);
+    desired_all(fed, cluster);
+    links_all_known(fed);
+}
+
+void link_down(struct fed *fed, uint64_t link)
+{
+    struct cluster *cluster = cluster_by_link(fed, link);
+    if (cluster)
+        detach(fed, cluster);
+}
+
+/* ---- what it says ---- */
+
+static void take_profile(struct fed *fed, struct cluster *cluster, struct tf_profile *profile)
+{
+    struct tf_error err = TF_ERROR_INIT;
+    bool was_current = cluster_is_current(fed, cluster);
+    bool full = profile->full;
+    if (ledger_profile(fed, cluster, profile, &err)) {
+        if (err.code != TF_ERR_CONFLICT) {
+            close_link(fed, cluster->link, "the profile of subcluster %s is wrong: %s", cluster->record.name,
+                       err.text);
+            detach(fed, cluster);
+        } else if (!cluster->wants_profile) {
+            cluster->wants_profile = true;
+            desired_send(fed, cluster, TF_DOWN_WANT_PROFILE);
+        }
+        return;
+    }
+    if (full)
+        cluster->wants_profile = false;
+    fed->more_room |= cluster_is_current(fed, cluster) && !was_current;
+    retention_profile(cluster);
+}
+
+void link_said(struct fed *fed, uint64_t link, struct tf_up *up)
+{
+    struct cluster *cluster = cluster_by_link(fed, link);
+    if (!cluster)
+        return;
+    cluster->contact = fed->now.wall;
+    switch (up->kind) {
+    case TF_UP_PROFILE:
+        take_profile(fed, cluster, &up->profile);
+        break;
+    case TF_UP_REPORT:
+        report_take(fed, cluster, &up->report);
+        break;
+    case TF_UP_LISTED:
+        report_listed(fed, cluster);
+        break;
+    case TF_UP_NONE:
+    case TF_UP_HELLO:
+    case TF_UP_FENCE: /* no job is under a lease: DESIGN.md §7, onClusterLost is refused */
+    case TF_UP_ANSWER:
+        break;
+    }
+}
+
+/* ---- lost ---- */
+
+static struct tf_mono lost_at(const struct fed *fed, const struct cluster *cluster)
+{
+    if (cluster->link || cluster->lost || cluster->record.forgotten)
+        return TF_NEVER;
+    return (struct tf_mono){cluster->away_since.ms + fed->settings.cluster_lost_after};
+}
+
+void links_judge(struct fed *fed)
+{
+    if (fed->stage != FED_STAGE_OPEN)
+        return;
+    tf_vec_each (c, &fed->clusters) {
+        if (lost_at(fed, *c).ms > fed->now.mono.ms)
+            continue;
+        (*c)->lost = true;
+        alarm_now(fed,
+                  "subcluster %s is lost: its stream has been away for %" PRId64
+                  " s. What runs there goes on; `fedctl cluster forget %s` if it is known to be dead",
+                  (*c)->record.name, cluster_away_seconds(fed, *c), (*c)->record.name);
+    }
+}
+
+struct tf_mono links_next(const struct fed *fed)
+{
+    struct tf_mono next = TF_NEVER;
+    if (fed->stage == FED_STAGE_OPEN)
+        tf_vec_each (c, &fed->clusters)
+            if (lost_at(fed, *c).ms < next.ms)
+                next = lost_at(fed, *c);
+    return next;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owns what is held until it may be told, and turns changed records into transactions. Which records changed,
+ * in which order, is the journal's. */
+#include "federation/core/outbox.h"
+
+#include "common/model/transaction.h"
+#include "federation/core/action.h"
+#include "federation/core/cluster.h"
+#include "federation/core/jobs.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+/* ---- what is held ---- */
+
+void outbox_hold(struct fed *fed, struct fed_action action)
+{
+    struct outbox *box = &fed->outbox;
+    if (box->count == box->cap) {
+        size_t cap = box->cap ? 2 * box->cap : 16;
+        struct held_action *items = tf_calloc(cap, sizeof *items);
+        for (size_t i = 0; i < box->count; i++)
+            items[i] = box->items[(box->first + i) % box->cap];
+        free(box->items);
+        *box = (struct outbox){.items = items, .count = box->count, .cap = cap};
+    }
+    box->items[(box->first + box->count++) % box->cap] =
+        (struct held_action){tf_journal_last(fed->journal), action};
+}
+
+void outbox_now(struct fed *fed, struct fed_action action)
+{
+    tf_vec_push(fed->out, action);
+}
+
+/* A message for a link that is no longer the subcluster's is for nobody. */
+static bool is_stale(const struct fed *fed, const struct fed_action *action)
+{
+    return action->kind == FED_ACT_SEND && !cluster_by_link(fed, action->link);
+}
+
+static void let_go(struct fed *fed)
+{
+    struct outbox *box = &fed->outbox;
+    uint64_t durable = tf_journal_durable(fed->journal);
+    while (box->count && box->items[box->first].after <= durable) {
+        struct fed_action action = box->items[box->first].action;
+        box->first = (box->first + 1) % box->cap;
+        box->count--;
+        if (is_stale(fed, &action))
+            fed_action_release(&action);
+        else
+            outbox_now(fed, action);
+    }
+}
+
+void outbox_release(struct fed *fed)
+{
+    struct outbox *box = &fed->outbox;
+    for (size_t i = 0; i < box->count; i++)
+        fed_action_release(&box->items[(box->first + i) % box->cap].action);
+    free(box->items);
+    *box = (struct outbox){0};
+}
+
+/* ---- transactions ---- */
+
+static void read_job(const struct fed *fed, const char *key, struct tf_record *out)
+{
+    const struct job *job = job_by_key(fed, key);
+    if (job) {
+        tf_job_record_copy(&out->job, &job->record);
+        return;
+    }
+    const char *slash = strchr(key, '/');
+    assert(slash);
+    out->gone = true;
+    out->job.tenant = tf_strndup(key, (size_t)(slash - key));
+    out->job.name = tf_strdup(slash + 1);
+}
+
+/* The latest content of the record that the key names. */
+static void read_record(struct tf_journal_key key, struct tf_record *out, void *arg)
+{
+    const struct fed *fed = arg;
+    char name[FED_KEY_MAX];
+    assert(key.len < sizeof name);
+    if (key.len)
+        memcpy(name, key.bytes, key.len);
+    name[key.len] = '\0';
+    out->kind = key.kind;
+    if (key.kind == TF_RECORD_EPOCH) {
+        out->number = fed->epoch;
+        return;
+    }
+    if (key.kind == TF_RECORD_JOB) {
+        read_job(fed, name, out);
+        return;
+    }
+    const struct cluster *cluster = cluster_by_name(fed, name);
+    assert(cluster && "registrations are never removed");
+    if (key.kind == TF_RECORD_CLUSTER)
+        tf_cluster_record_copy(&out->cluster, &cluster->record);
+    else
+        tf_summary_record_copy(&out->summary, &cluster->summary);
+}
+
+static void start_transaction(struct fed *fed)
+{
+    struct fed_action action = {.kind = FED_ACT_PERSIST};
+    action.persist.items = tf_transaction_take(fed->journal, read_record, fed, &action.persist.count);
+    outbox_now(fed, action);
+}
+
+void outbox_flush(struct fed *fed)
+{
+    if (!tf_journal_in_flight(fed->journal) && tf_journal_dirty(fed->journal))
+        start_transaction(fed);
+    let_go(fed);
+}
+
+/* ---- answers and alarms ---- */
+
+void reply_done(struct fed *fed, uint64_t request, enum fed_outcome outcome, struct tf_uid uid,
+                uint64_t version)
+{
+    struct fed_reply reply = {.request = request, .outcome = outcome, .uid = uid, .version = version};
+    outbox_hold(fed, (struct fed_action){.kind = FED_ACT_REPLY, .reply = reply});
+}
+
+void reply_error(struct fed *fed, uint64_t request, enum tf_error_code code, const char *fmt, ...)
+{
+    struct fed_action action = {.kind = FED_ACT_REPLY, .reply = {.request = request}};
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(action.reply.error.text, sizeof action.reply.error.text, fmt, args);
+    va_end(args);
+    action.reply.error.code = code;
+    outbox_hold(fed, action);
+}
+
+void alarm_now(struct fed *fed, const char *fmt, ...)
+{
+    char line[1000];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(line, sizeof line, fmt, args);
+    va_end(args);
+    outbox_now(fed, (struct fed_action){.kind = FED_ACT_ALARM, .text = tf_strdup(line)});
+}
+
+/* ---- changes ---- */
+
+void touch_job(struct fed *fed, struct job *job)
+{
+    job->record.version++;
+    tf_journal_touch(fed->journal, (struct tf_journal_key){TF_RECORD_JOB, job->key, strlen(job->key)});
+}
+
+static void touch_named(struct fed *fed, enum tf_record_kind kind, const char *name)
+{
+    tf_journal_touch(fed->journal, (struct tf_journal_key){kind, name, strlen(name)});
+}
+
+void touch_epoch(struct fed *fed)
+{
+    tf_journal_touch(fed->journal, (struct tf_journal_key){.kind = TF_RECORD_EPOCH});
+}
+
+void touch_cluster(struct fed *fed, const struct cluster *cluster)
+{
+    touch_named(fed, TF_RECORD_CLUSTER, cluster->record.name);
+}
+
+void touch_summary(struct fed *fed, const struct cluster *cluster)
+{
+    touch_named(fed, TF_RECORD_SUMMARY, cluster->record.name);
+}
+
+void touch_proof(struct fed *fed)
+{
+    tf_journal_touch(fed->journal, (struct tf_journal_key){.kind = TF_RECORD_NONE});
+}

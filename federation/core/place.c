@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A round of placement: the waiting jobs in queue order, each to the subcluster that suits it best, at its
+ * smallest size; then, when every waiting core has been considered, the placements of this round take more of
+ * what is still free, step by step. Which jobs are due is queue.c's, what a subcluster has left is
+ * ledger.c's.
+ *
+ * Work is counted in candidate evaluations (one demand against one subcluster); the budget is looked at
+ * between demands. A verdict is kept until what it was made from changes: a failure until there is more room,
+ * a success until the room changes at all. */
+#include "federation/core/place.h"
+
+#include "federation/core/cluster.h"
+#include "federation/core/desired.h"
+#include "federation/core/jobs.h"
+#include "federation/core/ledger.h"
+#include "federation/core/outbox.h"
+#include "federation/core/queue.h"
+#include "federation/core/refusals.h"
+#include "federation/core/trace.h"
+
+#include <assert.h>
+
+/* ---- who may be asked ---- */
+
+bool place_is_allowed(const struct tf_job_spec *spec, const struct cluster *cluster)
+{
+    if (spec->clusters.count && !tf_strs_has(&spec->clusters, cluster->record.name))
+        return false;
+    return !spec->regions.count ||
+           (cluster->record.region && tf_strs_has(&spec->regions, cluster->record.region));
+}
+
+enum tf_reason place_bar(const struct fed *fed, const struct job *job, const struct cluster *cluster)
+{
+    if (!place_is_allowed(&job->record.spec, cluster) || job->rank < 0)
+        return TF_REASON_POLICY;
+    if (cluster->lost || cluster->record.forgotten)
+        return TF_REASON_CLUSTER_LOST;
+    if (cluster->record.cordoned)
+        return TF_REASON_CLUSTER_CORDONED;
+    if (!cluster_is_current(fed, cluster))
+        return TF_REASON_NOT_CONSIDERED_YET;
+    return refusals_hold(fed, job, cluster) ? TF_REASON_REFUSED : TF_REASON_NONE;
+}
+
+bool place_is_stopped(const struct fed *fed)
+{
+    return fed->stage != FED_STAGE_OPEN || fed->closed || fed->waits_for_all;
+}
+
+/* ---- one demand ---- */
+
+/* The shape's verdict about the subcluster, made anew if it no longer holds; counts that in *work. */
+static const struct verdict *verdict_of(struct fed *fed, struct shape *shape, const struct cluster *cluster,
+                                        int64_t *work)
+{
+    while (shape->verdicts.count <= cluster->slot)
+        (void)tf_vec_add(&shape->verdicts);
+    struct verdict *v = &shape->verdicts.items[cluster->slot];
+    bool holds = v->fits ? v->change == cluster->change : v->capacity == cluster->capacity;
+    if (holds)
+        return v;
+    const struct job *job = queue_first(shape);
+    ledger_fit(fed, cluster, &job->record.spec, job->rank, v);
+    ++*work;
+    return v;
+}
+
+static size_t place_in_list(const struct tf_strs *list, const char *name)
+{
+    size_t i = 0;
+    while (i < list->count && strcmp(list->items[i], name) != 0)
+        i++;
+    return i;
+}
+
+static int32_t room_to_grow(const struct tf_job_spec *spec, const struct verdict *v)
+{
+    return spec->grow == TF_GROW_NEVER ? 0 : tf_size_align(&spec->elastic, v->count);
+}
+
+/* DESIGN.md §6, of subclusters in which the core fits in free capacity: better topology, the job's own order
+ * (models, then clusters), room to grow, balance (most room left). Equal in all: the one asked first stays.
+ */
+static bool is_better(const struct tf_job_spec *spec, const struct cluster *a, const struct verdict *va,
+                      const struct cluster *b, const struct verdict *vb)
+{
+    if (va->domains != vb->domains)
+        return va->domains < vb->domains;
+    if (va->model != vb->model)
+        return va->model < vb->model;
+    size_t pa = place_in_list(&spec->clusters, a->record.name),
+           pb = place_in_list(&spec->clusters, b->record.name);
+    if (pa != pb)
+        return pa < pb;
+    if (room_to_grow(spec, va) != room_to_grow(spec, vb))
+        return room_to_grow(spec, va) > room_to_grow(spec, vb);
+    return va->count > vb->count;
+}
+
+/* The best subcluster for the first job of the shape; NULL if it fits in none. */
+static struct cluster *choose(struct fed *fed, struct shape *shape, int64_t *work)
+{
+    const struct job *job = queue_first(shape);
+    struct cluster *best = NULL;
+    tf_vec_each (c, &fed->clusters) {
+        if (place_bar(fed, job, *c) != TF_REASON_NONE)
+            continue;
+        const struct verdict *v = verdict_of(fed, shape, *c, work);
+        if (v->fits &&
+            (!best || is_better(&job->record.spec, *c, v, best, &shape->verdicts.items[best->slot])))
+            best = *c;
+    }
+    return best;
+}
+
+static void commit(struct fed *fed, struct job *job, struct cluster *cluster)
+{
+    const struct tf_job_spec *spec = &job->record.spec;
+    struct raise raise = {.job = job, .cluster = cluster, .line = trace_candidates(fed, job->shape, cluster)};
+    struct tf_placement *placement = job_place(fed, job, cluster, spec->elastic.min);
+    const char *model = ledger_add(fed, cluster, spec, job->rank, placement->epoch, placement->size);
+    placement->model = tf_strdup(model);
+    raise.epoch = placement->epoch;
+    tf_vec_push(&fed->round, raise);
+}
+
+static void consider(struct fed *fed, struct shape *shape, int64_t *work)
+{
+    struct job *job = queue_first(shape);
+    struct cluster *cluster = choose(fed, shape, work);
+    if (cluster) {
+        commit(fed, job, cluster);
+        return;
+    }
+    if (!job->told_to_wait)
+        trace_waits(fed, job);
+    job->told_to_wait = true;
+    queue_considered(fed, shape);
+}
+
+/* ---- the rest of the room ---- */
+
+static bool may_grow(const struct raise *raise)
+{
+    const struct tf_job_spec *spec = &raise->job->record.spec;
+    return spec->elastic.max > spec->elastic.min && spec->grow != TF_GROW_NEVER;
+}
+
+static size_t growers_in(const struct fed *fed, const struct cluster *cluster)
+{
+    size_t count = 0;
+    tf_vec_each (raise, &fed->round)
+        count += raise->cluster == cluster && may_grow(raise);
+    return count;
+}
+
+/* One step to each in turn, until none can take another or the budget is used up. */
+static void raise_by_steps(struct fed *fed, struct cluster *cluster, int64_t *work)
+{
+    bool more = true;
+    while (more) {
+        more = false;
+        tf_vec_each (raise, &fed->round) {
+            if (raise->cluster != cluster || !may_grow(raise) || *work >= fed->settings.decision_budget)
+                continue;
+            more |= ledger_raise_step(fed, cluster, raise->epoch);
+            ++*work;
+        }
+    }
+}
+
+static void raise_round(struct fed *fed, int64_t *work)
+{
+    tf_vec_each (c, &fed->clusters) {
+        size_t growers = growers_in(fed, *c);
+        if (growers > 1)
+            raise_by_steps(fed, *c, work);
+        tf_vec_each (raise, &fed->round)
+            if (growers == 1 && raise->cluster == *c && may_grow(raise))
+                ledger_raise_most(fed, *c, raise->epoch);
+    }
+}
+
+/* The sizes of this round are final: they are recorded, told and traced. */
+static void close_round(struct fed *fed)
+{
+    tf_vec_each (raise, &fed->round) {
+        struct job *job = raise->job;
+        struct tf_placement *p = job_placement(job, raise->epoch);
+        p->size = ledger_size(raise->cluster, raise->epoch);
+        tf_job_record_event(&job->record, fed->now.wall, p->epoch, "Placed", "in %s, %d instance%s%s%s",
+                            p->cluster, p->size, p->size == 1 ? "" : "s", p->model ? " on " : "",
+                            p->model ? p->model : "");
+        trace_placed(fed, job, p, raise->line);
+        free(raise->line);
+        desired_place(raise->cluster, job, p);
+        touch_job(fed, job);
+    }
+    fed->round.count = 0;
+}
+
+void place_round(struct fed *fed)
+{
+    fed->unfinished = false;
+    if (place_is_stopped(fed))
+        return;
+    if (fed->more_room)
+        queue_reconsider(fed);
+    fed->more_room = false;
+    int64_t work = 0;
+    struct shape *shape;
+    while ((shape = queue_next(fed)) && work < fed->settings.decision_budget)
+        consider(fed, shape, &work);
+    fed->unfinished = shape != NULL;
+    if (!fed->unfinished)
+        raise_round(fed, &work);
+    close_round(fed);
+}

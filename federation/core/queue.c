@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owns the order of waiting jobs and which of them must be looked at. Jobs that ask for the same are one
+ * shape: a failure of its first is the failure of all, until a subcluster has more to give. A job with
+ * refusals in force is a shape of its own. Where a job goes is place.c's. */
+#include "federation/core/queue.h"
+
+#include "common/base/buf.h"
+#include "common/base/cleanup.h"
+#include "federation/core/jobs.h"
+#include "federation/core/refusals.h"
+
+#include <assert.h>
+#include <inttypes.h>
+
+static int compare_jobs(const struct job *x, const struct job *y)
+{
+    if (x->rank != y->rank)
+        return x->rank > y->rank ? -1 : 1;
+    int64_t a = x->record.submitted.ms, b = y->record.submitted.ms;
+    if (a != b)
+        return a < b ? -1 : 1;
+    return tf_uid_cmp(x->record.uid, y->record.uid);
+}
+
+static int waiting_cmp(const struct tf_tree_node *a, const struct tf_tree_node *b)
+{
+    return compare_jobs(TF_CONTAINER_OF(a, struct job, waiting), TF_CONTAINER_OF(b, struct job, waiting));
+}
+
+struct job *queue_first(const struct shape *shape)
+{
+    struct tf_tree_node *first = tf_tree_first(&shape->waiting);
+    assert(first && "a shape has a waiting job");
+    return TF_CONTAINER_OF(first, struct job, waiting);
+}
+
+int todo_cmp(const struct tf_tree_node *a, const struct tf_tree_node *b)
+{
+    return compare_jobs(queue_first(TF_CONTAINER_OF(a, struct shape, todo)),
+                        queue_first(TF_CONTAINER_OF(b, struct shape, todo)));
+}
+
+/* ---- what jobs of one shape have in common: all that decides where they fit ---- */
+
+static void key_strs(struct tf_buf *key, const struct tf_strs *list)
+{
+    tf_vec_each (item, list)
+        tf_buf_fmt(key, "%s,", *item);
+    tf_buf_char(key, ';');
+}
+
+static void key_topology(struct tf_buf *key, const struct tf_job_spec *spec)
+{
+    tf_vec_each (rule, &spec->topology)
+        tf_buf_fmt(key, "%s/%s/%d/%d,", rule->plane ? rule->plane : "", rule->within, (int)rule->of,
+                   (int)rule->mode);
+    tf_buf_char(key, ';');
+    tf_vec_each (pair, &spec->node_labels)
+        tf_buf_fmt(key, "%s=%s,", pair->key, pair->value);
+    tf_buf_char(key, ';');
+}
+
+static char *shape_key(const struct job *job)
+{
+    const struct tf_job_spec *s = &job->record.spec;
+    const struct tf_shape *shape = &s->group.shape;
+    struct tf_buf key = TF_BUF_INIT;
+    tf_buf_fmt(&key, "%d;%d,%d,%d,%d;", job->rank, s->elastic.min, s->elastic.max, s->elastic.step, s->grow);
+    tf_buf_fmt(&key, "%d,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%d;", shape->gpus, shape->gpu_memory,
+               shape->cpu, shape->memory, s->max_runtime, s->max_nodes);
+    key_strs(&key, &shape->gpu_models);
+    key_topology(&key, s);
+    key_strs(&key, &s->clusters);
+    key_strs(&key, &s->regions);
+    if (refusals_any(job)) {
+        char uid[TF_UID_TEXT];
+        tf_uid_format(job->record.uid, uid);
+        tf_buf_str(&key, uid);
+    }
+    return tf_buf_take(&key);
+}
+
+static struct shape *shape_of(struct fed *fed, const struct job *job)
+{
+    TF_AUTO_FREE char *key = shape_key(job);
+    struct shape *shape = NULL;
+    HASH_FIND_STR(fed->shapes, key, shape);
+    if (shape)
+        return shape;
+    shape = tf_calloc(1, sizeof *shape);
+    shape->key = TF_STEAL(key);
+    tf_tree_init(&shape->waiting, waiting_cmp);
+    HASH_ADD_KEYPTR(hh, fed->shapes, shape->key, strlen(shape->key), shape);
+    return shape;
+}
+
+static void shape_destroy(struct fed *fed, struct shape *shape)
+{
+    assert(!tf_tree_linked(&shape->todo));
+    HASH_DELETE(hh, fed->shapes, shape);
+    tf_vec_release(&shape->verdicts);
+    free(shape->key);
+    free(shape);
+}
+
+/* ---- filing ---- */
+
+void queue_mark(struct fed *fed, struct shape *shape)
+{
+    if (!tf_tree_linked(&shape->todo))
+        tf_tree_insert(&fed->todo, &shape->todo);
+}
+
+void queue_considered(struct fed *fed, struct shape *shape)
+{
+    if (tf_tree_linked(&shape->todo))
+        tf_tree_remove(&fed->todo, &shape->todo);
+}
+
+void queue_add(struct fed *fed, struct job *job)
+{
+    assert(!job->shape && job_is_waiting(job));
+    struct shape *shape = shape_of(fed, job);
+    queue_considered(fed, shape); /* its place may change with its first job */
+    job->shape = shape;
+    tf_tree_insert(&shape->waiting, &job->waiting);
+    queue_mark(fed, shape);
+}
+
+void queue_remove(struct fed *fed, struct job *job)
+{
+    struct shape *shape = job->shape;
+    if (!shape)
+        return;
+    bool marked = tf_tree_linked(&shape->todo);
+    queue_considered(fed, shape);
+    tf_tree_remove(&shape->waiting, &job->waiting);
+    job->shape = NULL;
+    if (shape->waiting.count == 0)
+        shape_destroy(fed, shape);
+    else if (marked)
+        queue_mark(fed, shape);
+}
+
+void queue_rebuild(struct fed *fed)
+{
+    for (struct job *job = job_first(fed); job; job = job_next(job)) {
+        bool waits = job->shape != NULL;
+        queue_remove(fed, job);
+        job->rank = tf_classes_rank(&fed->settings.policy.classes, job->record.spec.priority);
+        if (waits)
+            queue_add(fed, job);
+    }
+}
+
+struct shape *queue_next(const struct fed *fed)
+{
+    struct tf_tree_node *first = tf_tree_first(&fed->todo);
+    return first ? TF_CONTAINER_OF(first, struct shape, todo) : NULL;
+}
+
+void queue_reconsider(struct fed *fed)
+{
+    for (struct shape *shape = fed->shapes; shape; shape = shape->hh.next)
+        queue_mark(fed, shape);
+}
+
+void queue_release(struct fed *fed)
+{
+    struct shape *shape, *next;
+    tf_tree_init(&fed->todo, todo_cmp);
+    HASH_ITER (hh, fed->shapes, shape, next) {
+        memset(&shape->todo, 0, sizeof shape->todo);
+        shape_destroy(fed, shape);
+    }
+}

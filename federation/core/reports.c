@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What subclusters report of epochs. A report about a present placement changes its job; one about any other
+ * epoch changes nothing: its end is acknowledged, and if it still runs it is told to stop, but only after a
+ * transaction has proved that this leader's view is the latest one (PITFALLS.md 3, 5). */
+#include "federation/core/reports.h"
+
+#include "federation/core/desired.h"
+#include "federation/core/jobs.h"
+#include "federation/core/outbox.h"
+#include "federation/core/refusals.h"
+#include "federation/core/trace.h"
+
+#include <inttypes.h>
+
+/* ---- a placement that goes on ---- */
+
+static const char *const phase_events[] = {
+    [TF_PHASE_STARTING] = "Accepted",
+    [TF_PHASE_RUNNING] = "Running",
+    [TF_PHASE_STOPPING] = "Stopping",
+};
+
+/* True if something changed that must outlive this leader: not every ready count. */
+static bool update_placement(struct fed *fed, struct job *job, struct tf_placement *p,
+                             const struct tf_report *report)
+{
+    bool changed = false;
+    if (p->phase != report->phase && p->release == TF_RELEASE_NONE) {
+        p->phase = report->phase;
+        tf_job_record_event(&job->record, fed->now.wall, p->epoch, phase_events[report->phase], "in %s",
+                            p->cluster);
+        changed = true;
+    }
+    if (p->accepted.ms != report->accepted.ms || p->started.ms != report->started.ms) {
+        p->accepted = report->accepted;
+        p->started = report->started;
+        changed = true;
+    }
+    if (report->size > 0 && p->size != report->size) {
+        p->size = report->size;
+        changed = true;
+    }
+    return refusals_accepted(job, p->cluster) || changed;
+}
+
+static void keep_report(struct job *job, struct tf_report *report)
+{
+    if (!job->report)
+        job->report = tf_calloc(1, sizeof *job->report);
+    tf_report_release(job->report);
+    *job->report = *report;
+    memset(report, 0, sizeof *report);
+}
+
+static bool is_live_phase(enum tf_phase phase)
+{
+    return phase == TF_PHASE_STARTING || phase == TF_PHASE_RUNNING || phase == TF_PHASE_STOPPING;
+}
+
+static void goes_on(struct fed *fed, struct job *job, struct tf_placement *p, struct tf_report *report)
+{
+    if (!is_live_phase(report->phase))
+        return;
+    bool changed = update_placement(fed, job, p, report);
+    if (job_last_placement(job) == p) {
+        job_set_phase(fed, job, p->phase);
+        keep_report(job, report);
+    }
+    if (changed)
+        touch_job(fed, job);
+}
+
+/* ---- a placement that is over ---- */
+
+static void is_over(struct fed *fed, struct cluster *cluster, struct job *job, uint64_t epoch,
+                    const struct tf_ended *ended)
+{
+    trace_job(fed, job, "epoch %" PRIu64 " in %s is over: %s%s%s", epoch, cluster->record.name,
+              tf_end_name(ended->end), ended->message ? ": " : "", ended->message ? ended->message : "");
+    struct tf_uid uid = job->record.uid;
+    job_epoch_ended(fed, job, epoch, ended);
+    desired_stored(cluster, uid, epoch);
+}
+
+static void wait_for_listing(struct cluster *cluster, struct tf_uid uid, uint64_t epoch)
+{
+    tf_vec_each (unknown, &cluster->unknown)
+        if (unknown->epoch == epoch)
+            return;
+    tf_vec_push(&cluster->unknown, (struct unknown_end){uid, epoch});
+}
+
+/* ---- no placement of ours ---- */
+
+/* After --accept-rollback what runs is adopted: the store may have forgotten the placement. */
+static bool adopt(struct fed *fed, struct cluster *cluster, struct job *job, struct tf_report *report)
+{
+    if (!fed->accept_rollback || report->epoch > fed->adopted_up_to)
+        return false;
+    if (!job || !is_live_phase(report->phase) || job->record.placements.count ||
+        tf_phase_is_final(job->record.phase)) {
+        alarm_now(fed,
+                  "subcluster %s runs %s/%s epoch %" PRIu64
+                  ", of which the restored store knows nothing: it is "
+                  "left alone; submit the job again, or stop it there",
+                  cluster->record.name, report->tenant, report->name, report->epoch);
+        return true;
+    }
+    job_adopt(fed, job, cluster, report);
+    goes_on(fed, job, job_placement(job, report->epoch), report);
+    return true;
+}
+
+static void is_orphan(struct fed *fed, struct cluster *cluster, const struct tf_report *report)
+{
+    trace_line(fed,
+               "subcluster %s reports %s/%s epoch %" PRIu64 ", which is no placement: released as an orphan",
+               cluster->record.name, report->tenant ? report->tenant : "?", report->name ? report->name : "?",
+               report->epoch);
+    touch_proof(fed);
+    desired_release(cluster, report->uid, report->epoch, TF_RELEASE_ORPHAN);
+}
+
+/* Bounds of what a peer said; the numbers index tables here. */
+static bool is_sane(const struct tf_report *r)
+{
+    return r->phase <= TF_PHASE_DELETED && r->ended.end <= TF_END_UNKNOWN && r->ended.failures >= 0 &&
+           r->restarts >= 0 && r->size >= 0 && r->size <= TF_INSTANCES_MAX && r->ready >= 0;
+}
+
+void report_take(struct fed *fed, struct cluster *cluster, struct tf_report *report)
+{
+    if (!is_sane(report)) {
+        alarm_now(fed, "subcluster %s sent a report that makes no sense (epoch %" PRIu64 "): ignored",
+                  cluster->record.name, report->epoch);
+        return;
+    }
+    struct job *job = job_by_uid(fed, report->uid);
+    struct tf_placement *p = job ? job_placement(job, report->epoch) : NULL;
+    bool present = p && strcmp(p->cluster, cluster->record.name) == 0;
+    enum tf_end end = report->ended.end;
+    if (!present && end != TF_END_NONE)
+        desired_stored(cluster, report->uid, report->epoch);
+    else if (!present && !adopt(fed, cluster, job, report))
+        is_orphan(fed, cluster, report);
+    else if (present && end == TF_END_UNKNOWN && !cluster->listed)
+        wait_for_listing(cluster, report->uid, report->epoch);
+    else if (present && end != TF_END_NONE)
+        is_over(fed, cluster, job, report->epoch, &report->ended);
+    else if (present)
+        goes_on(fed, job, p, report);
+}
+
+void report_listed(struct fed *fed, struct cluster *cluster)
+{
+    cluster->listed = true;
+    tf_vec_each (unknown, &cluster->unknown) {
+        struct job *job = job_by_uid(fed, unknown->uid);
+        struct tf_ended lost = {.end = TF_END_LOST,
+                                .at = fed->now.wall,
+                                .message = "the subcluster has no record of it and never started it"};
+        if (job && job_placement(job, unknown->epoch))
+            is_over(fed, cluster, job, unknown->epoch, &lost);
+    }
+    cluster->unknown.count = 0;
+}

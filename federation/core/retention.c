@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finished jobs: kept for keepFinished, and at most history.max of them, then archived, then gone. A few are
+ * on their way at a time. And the summaries of subclusters. */
+#include "federation/core/retention.h"
+
+#include "common/base/cleanup.h"
+#include "federation/core/jobs.h"
+#include "federation/core/outbox.h"
+#include "federation/core/submit.h"
+
+#include <assert.h>
+
+enum { SUMMARY_EVERY = 30 * TF_SECOND };
+
+/* ---- order ---- */
+
+int finished_cmp(const struct tf_tree_node *a, const struct tf_tree_node *b)
+{
+    const struct job *x = TF_CONTAINER_OF(a, struct job, finished),
+                     *y = TF_CONTAINER_OF(b, struct job, finished);
+    if (x->record.finished.ms != y->record.finished.ms)
+        return x->record.finished.ms < y->record.finished.ms ? -1 : 1;
+    return tf_uid_cmp(x->record.uid, y->record.uid);
+}
+
+int expiry_cmp(const struct tf_tree_node *a, const struct tf_tree_node *b)
+{
+    const struct job *x = TF_CONTAINER_OF(a, struct job, expiry), *y = TF_CONTAINER_OF(b, struct job, expiry);
+    if (x->due.ms != y->due.ms)
+        return x->due.ms < y->due.ms ? -1 : 1;
+    return tf_uid_cmp(x->record.uid, y->record.uid);
+}
+
+/* ---- finished jobs ---- */
+
+/* From the stored moment to the monotonic clock: what is left of the time, never more than all of it. */
+static struct tf_mono expires(const struct fed *fed, const struct tf_job_record *r)
+{
+    int64_t keep = r->spec.keep_finished > 0 ? r->spec.keep_finished : 0;
+    int64_t left = r->finished.ms + keep - fed->now.wall.ms;
+    left = left < 0 ? 0 : left > keep ? keep : left;
+    return (struct tf_mono){fed->now.mono.ms + left};
+}
+
+void retention_file(struct fed *fed, struct job *job)
+{
+    assert(tf_phase_is_final(job->record.phase));
+    if (job->record.deleted)
+        retention_archive(fed, job);
+    if (job->archiving || tf_tree_linked(&job->finished))
+        return;
+    job->due = expires(fed, &job->record);
+    tf_tree_insert(&fed->finished, &job->finished);
+    tf_tree_insert(&fed->expiry, &job->expiry);
+}
+
+void retention_forget(struct fed *fed, struct job *job)
+{
+    if (!tf_tree_linked(&job->finished))
+        return;
+    tf_tree_remove(&fed->finished, &job->finished);
+    tf_tree_remove(&fed->expiry, &job->expiry);
+}
+
+void retention_archive(struct fed *fed, struct job *job)
+{
+    if (job->archiving)
+        return;
+    retention_forget(fed, job);
+    job->archiving = true;
+    fed->archives_out++;
+    struct fed_action action = {.kind = FED_ACT_ARCHIVE};
+    tf_job_record_copy(&action.archive, &job->record);
+    outbox_hold(fed, action);
+}
+
+void retention_archived(struct fed *fed, struct tf_uid uid)
+{
+    struct job *job = job_by_uid(fed, uid);
+    if (!job || !job->archiving)
+        return;
+    assert(fed->archives_out > 0);
+    fed->archives_out--;
+    if (job->replacement) {
+        submit_replace(fed, job);
+        return;
+    }
+    touch_job(fed, job);
+    job_remove(fed, job);
+}
+
+static bool too_many(const struct fed *fed)
+{
+    return fed->settings.history_max > 0 && fed->finished.count > (size_t)fed->settings.history_max;
+}
+
+static void archive_due(struct fed *fed)
+{
+    while (fed->archives_out < FED_ARCHIVES_OUT) {
+        struct tf_tree_node *first = tf_tree_first(&fed->expiry), *oldest = tf_tree_first(&fed->finished);
+        if (too_many(fed))
+            retention_archive(fed, TF_CONTAINER_OF(oldest, struct job, finished));
+        else if (first && TF_CONTAINER_OF(first, struct job, expiry)->due.ms <= fed->now.mono.ms)
+            retention_archive(fed, TF_CONTAINER_OF(first, struct job, expiry));
+        else
+            return;
+    }
+}
+
+/* ---- summaries ---- */
+
+static bool counts_eq(const struct tf_health_counts *a, const struct tf_health_counts *b)
+{
+    return memcmp(a, b, sizeof *a) == 0; /* integers of one size: no padding */
+}
+
+void retention_profile(struct cluster *cluster)
+{
+    const struct tf_profile *p = cluster->profile;
+    const struct tf_summary_record *s = &cluster->summary;
+    cluster->summary_due =
+        tf_generation_cmp(s->generation, p->generation) != 0 || !counts_eq(&s->health, &p->health);
+}
+
+static struct tf_mono summary_at(const struct cluster *cluster)
+{
+    return cluster->summary_due && cluster->profile ? cluster->summary_next : TF_NEVER;
+}
+
+static void write_summaries(struct fed *fed)
+{
+    tf_vec_each (c, &fed->clusters) {
+        struct cluster *cluster = *c;
+        if (summary_at(cluster).ms > fed->now.mono.ms)
+            continue;
+        cluster->summary.contact = cluster->contact;
+        cluster->summary.generation = cluster->profile->generation;
+        cluster->summary.health = cluster->profile->health;
+        cluster->summary_due = false;
+        cluster->summary_next.ms = fed->now.mono.ms + SUMMARY_EVERY;
+        touch_summary(fed, cluster);
+    }
+}
+
+/* ---- due ---- */
+
+void retention_run(struct fed *fed)
+{
+    if (fed->stage != FED_STAGE_OPEN || fed->closed)
+        return;
+    archive_due(fed);
+    write_summaries(fed);
+}
+
+struct tf_mono retention_next(const struct fed *fed)
+{
+    struct tf_mono next = TF_NEVER;
+    if (fed->stage != FED_STAGE_OPEN || fed->closed)
+        return next;
+    struct tf_tree_node *first = tf_tree_first(&fed->expiry);
+    if (first && fed->archives_out < FED_ARCHIVES_OUT)
+        next = TF_CONTAINER_OF(first, struct job, expiry)->due;
+    tf_vec_each (c, &fed->clusters)
+        if (summary_at(*c).ms < next.ms)
+            next = summary_at(*c);
+    return next;
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_FEDERATION_CORE_STATE_H
+#define TF_FEDERATION_CORE_STATE_H
+
+#include "common/base/hash.h"
+#include "common/base/tree.h"
+#include "common/fit/rows.h"
+#include "common/model/journal.h"
+#include "federation/core/fed.h"
+
+/* All that the leader knows. Private to this folder; who may change which part is said at the top of each .c.
+ */
+
+struct shape;
+struct cluster;
+struct tenant;
+
+enum {
+    FED_KEY_MAX = 2 * TF_NAME_MAX + 2, /* "tenant/name" with the NUL */
+    FED_DECISIONS_KEPT = 8,            /* decision lines a job */
+    FED_ARCHIVES_OUT = 64,             /* FED_ACT_ARCHIVE under way */
+};
+
+/* A refusal in force: the job is not tried there before `until`, or until the profile changes. */
+struct refusal_wait {
+    struct cluster *cluster;
+    struct tf_mono until;
+    uint64_t profiles; /* the cluster's counter when it refused */
+};
+
+/* A submit that waits for the finished job of its name to be archived. */
+struct replacement {
+    struct tf_job_record record;
+    TF_VEC(uint64_t) requests;
+};
+
+struct job {
+    struct tf_job_record record;
+    char key[FED_KEY_MAX];
+    struct tf_tree_node by_name;
+    UT_hash_handle by_uid;
+
+    struct shape *shape; /* with the waiting jobs of the same demand; NULL when it does not wait */
+    struct tf_tree_node waiting;
+    int rank;     /* of its class while it waits; -1 = its class is not configured */
+    bool charged; /* to its tenant */
+    int64_t charged_gpus;
+
+    TF_VEC(struct refusal_wait) refusals; /* in force */
+    struct tf_tree_node refused;          /* when there are any: in order of the next end */
+    struct tf_mono refusals_due;
+
+    struct tf_report *report;  /* about the present epoch */
+    struct tf_uid last_change; /* the submit that was applied last */
+    enum fed_outcome last_outcome;
+    struct tf_strs decisions;
+    bool told_to_wait; /* traced that it fits nowhere, since it was queued */
+
+    struct tf_tree_node finished; /* in order of end, oldest first, until archiving begins */
+    struct tf_tree_node expiry;   /* in order of due */
+    struct tf_mono due;           /* to be archived */
+    bool archiving;               /* FED_ACT_ARCHIVE is queued or out */
+    struct replacement *replacement;
+};
+
+/* A placement that the profile does not reflect yet: its capacity is debited. */
+struct flight {
+    uint64_t epoch;
+    struct tf_job_spec spec; /* as placed */
+    int rank;
+    int32_t size;
+    char *model;
+    uint64_t n;               /* of the message that carries it; 0 = not queued yet */
+    struct tf_fit_undo debit; /* in force while there is room */
+};
+
+struct placed {
+    uint64_t epoch;
+    struct job *job;
+};
+
+/* An end `unknown` that waits for the engine's listing. */
+struct unknown_end {
+    struct tf_uid uid;
+    uint64_t epoch;
+};
+
+struct cluster {
+    struct tf_cluster_record record;
+    struct tf_summary_record summary; /* as stored last */
+    size_t slot;                      /* index of verdicts; never reused */
+    TF_VEC(struct placed) placed;     /* unfinished epochs there, ascending */
+
+    struct tf_hello *hello; /* of the present or last attach */
+    uint64_t link;          /* 0 = not attached */
+    struct tf_mono away_since;
+    bool lost;
+    struct tf_wall contact;
+    bool listed;
+    TF_VEC(struct unknown_end) unknown;
+
+    uint64_t n;                      /* of the last full set or change, in this term */
+    uint64_t set_n;                  /* of the full set of this attach */
+    TF_VEC(struct tf_entry) entries; /* of this step, for one CHANGE at its end */
+    bool proof;                      /* they wait for a proof of leadership */
+    bool wants_profile;              /* asked for a full one */
+
+    struct tf_profile *profile;    /* as received; NULL until one came in this attach */
+    struct tf_fit_rows *room;      /* the same less the flights */
+    TF_VEC(struct flight) flights; /* in order of debit */
+    uint64_t profiles;             /* counts profiles that changed a row */
+    uint64_t capacity;             /* counts the times that more may have become free */
+    uint64_t change;               /* counts all changes of room */
+
+    bool summary_due;            /* the profile differs from the stored summary */
+    struct tf_mono summary_next; /* not before */
+};
+
+/* What is known of one shape in one cluster; valid for the counters with which it was made. */
+struct verdict {
+    uint64_t capacity, change; /* 0 = none yet */
+    bool fits;
+    int32_t count;   /* most instances in free capacity, of that model */
+    int32_t model;   /* its place in the job's list */
+    int32_t domains; /* of the preferred plane that the core would be spread over */
+};
+
+/* Waiting jobs that ask for the same: what failed for one fails for all. */
+struct shape {
+    char *key;
+    UT_hash_handle hh;
+    struct tf_tree waiting;          /* of jobs, in queue order */
+    struct tf_tree_node todo;        /* by its first job, while it is to be considered */
+    TF_VEC(struct verdict) verdicts; /* by slot of the cluster */
+};
+
+/* What leaves when everything up to `after` is durable. */
+struct held_action {
+    uint64_t after;
+    struct fed_action action;
+};
+struct outbox {
+    struct held_action *items; /* a ring */
+    size_t first, count, cap;
+};
+
+/* A placement of the round under way, which may still be raised. */
+struct raise {
+    struct job *job;
+    struct cluster *cluster;
+    uint64_t epoch;
+    char *line; /* of the decision trace, so far */
+};
+
+enum fed_stage { FED_STAGE_NEW = 0, FED_STAGE_LOADING, FED_STAGE_OPEN };
+
+struct fed {
+    struct tf_now now; /* of the event under way */
+    enum fed_stage stage;
+    struct tf_term term;
+    struct tf_mono boot;
+    struct tf_settings settings;
+    bool accept_rollback;
+    bool waits_for_all; /* after --accept-rollback: for every registered subcluster */
+    uint64_t
+        adopted_up_to; /* with it: running epochs up to this one that the store has forgotten are adopted */
+    char *closed;      /* why nothing is done: the store was restored; NULL = all is well */
+
+    uint64_t epoch; /* the counter: the highest one given out */
+    struct tf_journal *journal;
+    struct outbox outbox;
+
+    struct tf_tree jobs; /* by tenant, name */
+    struct job *jobs_by_uid;
+    struct tenant *tenants;
+    TF_VEC(struct cluster *) clusters; /* by name */
+    size_t slots;                      /* given to clusters */
+
+    struct shape *shapes;
+    struct tf_tree todo;    /* shapes to be considered, in order of their first jobs */
+    struct tf_tree refused; /* jobs with refusals in force */
+    TF_VEC(struct raise) round;
+    bool more_room;  /* a cluster's capacity counter grew: consider every shape */
+    bool unfinished; /* the budget was used up */
+    bool continuing; /* FED_ACT_CONTINUE is out */
+
+    struct tf_tree finished, expiry;
+    size_t archives_out;
+    int32_t quota;
+    bool quota_alarmed;
+    struct tf_mono wake; /* the last wish; TF_NEVER = none */
+
+    /* memory that decisions reuse */
+    struct tf_demand demand;
+    struct tf_fit_scratch *scratch;
+    struct tf_fit_placement pack;
+
+    struct fed_actions *out; /* of the step under way */
+};
+
+#endif

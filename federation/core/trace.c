@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The decision trace: each decision is one line, and the latest lines about a job are kept for explain. */
+#include "federation/core/trace.h"
+
+#include "federation/core/outbox.h"
+#include "federation/core/place.h"
+#include "federation/core/queue.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+enum { CLUSTERS_NAMED = 6 };
+
+static void add_time(const struct fed *fed, struct tf_buf *line)
+{
+    int64_t ms = fed->now.mono.ms;
+    tf_buf_fmt(line, "[%6" PRId64 ".%03d] ", ms / TF_SECOND, (int)(ms % TF_SECOND));
+}
+
+static void add_shape(const struct tf_job_spec *spec, struct tf_buf *line)
+{
+    const struct tf_shape *shape = &spec->group.shape;
+    tf_buf_fmt(line, "%dx%d", spec->elastic.min, shape->gpus);
+    for (size_t i = 0; i < shape->gpu_models.count; i++)
+        tf_buf_fmt(line, "%c%s", i ? '|' : ' ', shape->gpu_models.items[i]);
+}
+
+static void add_candidate(const struct fed *fed, const struct shape *shape, const struct job *job,
+                          const struct cluster *cluster, struct tf_buf *line)
+{
+    int32_t min = job->record.spec.elastic.min;
+    enum tf_reason bar = place_bar(fed, job, cluster);
+    if (bar != TF_REASON_NONE) {
+        tf_buf_fmt(line, "%s %s", cluster->record.name, tf_reason_name(bar));
+        return;
+    }
+    const struct verdict *v = &shape->verdicts.items[cluster->slot];
+    tf_buf_fmt(line, "%s free %d %s %d", cluster->record.name, v->count, v->fits ? ">=" : "<", min);
+}
+
+char *trace_candidates(const struct fed *fed, const struct shape *shape, const struct cluster *chosen)
+{
+    const struct job *job = queue_first(shape);
+    struct tf_buf line = TF_BUF_INIT;
+    char level[TF_LEVEL_TEXT];
+    add_time(fed, &line);
+    tf_buf_fmt(&line, "job %s needs ", job->key);
+    add_shape(&job->record.spec, &line);
+    if (job->rank >= 0)
+        tf_buf_fmt(&line, " %s",
+                   tf_level_name(tf_level_core(job->rank), &fed->settings.policy.classes, level));
+    size_t named = 0;
+    tf_vec_each (c, &fed->clusters) {
+        if (*c != chosen && named >= CLUSTERS_NAMED)
+            continue;
+        tf_buf_str(&line, named++ ? "; " : ": ");
+        add_candidate(fed, shape, job, *c, &line);
+    }
+    if (fed->clusters.count == 0)
+        tf_buf_str(&line, ": no subcluster is registered");
+    if (fed->clusters.count > named)
+        tf_buf_fmt(&line, "; %zu more", fed->clusters.count - named);
+    return tf_buf_take(&line);
+}
+
+static void keep(struct job *job, const char *line)
+{
+    if (job->decisions.count == FED_DECISIONS_KEPT) {
+        free(job->decisions.items[0]);
+        tf_vec_remove(&job->decisions, 0);
+    }
+    tf_strs_add(&job->decisions, line);
+}
+
+/* Takes the line. */
+static void emit(struct fed *fed, struct job *job, char *line)
+{
+    if (job)
+        keep(job, line);
+    outbox_now(fed, (struct fed_action){.kind = FED_ACT_TRACE, .text = line});
+}
+
+void trace_placed(struct fed *fed, struct job *job, const struct tf_placement *placement, const char *line)
+{
+    emit(fed, job,
+         tf_asprintf("%s -> %s, epoch %" PRIu64 ", size %d", line, placement->cluster, placement->epoch,
+                     placement->size));
+}
+
+void trace_waits(struct fed *fed, struct job *job)
+{
+    char *line = trace_candidates(fed, job->shape, NULL);
+    emit(fed, job, tf_asprintf("%s -> waits", line));
+    free(line);
+}
+
+void trace_job(struct fed *fed, struct job *job, const char *fmt, ...)
+{
+    char text[1000];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    struct tf_buf line = TF_BUF_INIT;
+    add_time(fed, &line);
+    tf_buf_fmt(&line, "job %s %s", job->key, text);
+    emit(fed, job, tf_buf_take(&line));
+}
+
+void trace_line(struct fed *fed, const char *fmt, ...)
+{
+    char text[1000];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    struct tf_buf line = TF_BUF_INIT;
+    add_time(fed, &line);
+    tf_buf_str(&line, text);
+    emit(fed, NULL, tf_buf_take(&line));
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_FEDERATION_CORE_VERBS_H
+#define TF_FEDERATION_CORE_VERBS_H
+
+#include "federation/core/state.h"
+
+/* What people ask of a job or a subcluster that is there already. */
+void verb_delete(struct fed *fed, const struct fed_event *event);
+void verb_hold(struct fed *fed, const struct fed_event *event);
+void verb_resume(struct fed *fed, const struct fed_event *event);
+void verb_scale(struct fed *fed, const struct fed_event *event);
+void verb_cordon(struct fed *fed, const struct fed_event *event);
+void verb_forget(struct fed *fed, const struct fed_event *event);
+
+#endif
