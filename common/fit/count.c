@@ -151,13 +151,33 @@ static void sum_largest(const struct tf_demand *demand, struct tf_fit_scratch *s
     }
 }
 
+/* What the row has at the level, and what protected cores above it hold. */
+static struct tf_vector with_protected(const struct tf_profile_row *row, tf_level level)
+{
+    struct tf_vector have = tf_profile_row_at(row, level);
+    for (size_t i = 1; i < row->levels.count; i++) {
+        const struct tf_level_vector *at = &row->levels.items[i];
+        if (at->level > level && at->level == tf_level_protected((at->level - 2) / 3))
+            have = tf_vector_add(have, tf_vector_sub(at->have, at[-1].have));
+    }
+    return have;
+}
+
+static int32_t row_cap(const struct tf_demand *demand, const struct tf_profile_row *row, tf_level level,
+                       const struct tf_fit_scratch *scratch)
+{
+    struct tf_vector have =
+        scratch->add_protected ? with_protected(row, level) : tf_profile_row_at(row, level);
+    return tf_vector_count(demand->need, have);
+}
+
 static void sum_rows(const struct tf_fit_view *view, const struct tf_demand *demand, tf_level level,
                      struct tf_fit_scratch *scratch)
 {
     for (size_t i = 0; i < view->count; i++) {
         const struct tf_profile_row *row = &view->rows[i];
         uint32_t spot = row->count > 0 ? fit_spot(view, demand, row, scratch) : SPOT_NONE;
-        int32_t cap = spot != SPOT_NONE ? tf_vector_count(demand->need, tf_profile_row_at(row, level)) : 0;
+        int32_t cap = spot != SPOT_NONE ? row_cap(demand, row, level, scratch) : 0;
         if (cap == 0)
             continue;
         if (demand->max_nodes == 0) {

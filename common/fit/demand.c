@@ -122,6 +122,14 @@ void tf_demand_anchor(struct tf_demand *demand, const struct tf_catalog *catalog
             rule->domain = tf_catalog_domain(catalog, class, rule->slot);
 }
 
+void tf_demand_fix_model(struct tf_demand *demand, const struct tf_catalog *catalog, const char *model)
+{
+    int32_t number = model ? tf_intern_find(&catalog->models, model) : -1;
+    demand->models.count = 0;
+    if (demand->need.gpus > 0 && number >= 0)
+        tf_vec_push(&demand->models, number);
+}
+
 static int model_place(const struct tf_demand *demand, const struct tf_class_info *info)
 {
     if (demand->need.gpus == 0)

@@ -52,6 +52,9 @@ int tf_demand_resolve(struct tf_demand *demand, const struct tf_job_spec *spec, 
 void tf_demand_anchor(struct tf_demand *demand, const struct tf_catalog *catalog, uint32_t class,
                       bool step_too);
 
+/* Only this model (a Place names the one that was chosen); with gpus: 0 nothing changes. */
+void tf_demand_fix_model(struct tf_demand *demand, const struct tf_catalog *catalog, const char *model);
+
 /* Place in the demand's order of models (0 with gpus: 0), or -1 if nodes of that class are not for it: model,
  * GPU memory, labels, and a path for every required rule (R4). */
 int tf_demand_admits(const struct tf_demand *demand, const struct tf_catalog *catalog, uint32_t class);

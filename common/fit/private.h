@@ -53,6 +53,7 @@ struct tf_fit_scratch {
     uint32_t *class_round;
     size_t class_cap;
     uint32_t round;
+    bool add_protected; /* count what protected cores above the level hold, too (explain) */
     TF_VEC(struct fit_entry) entries;
     TF_VEC(struct fit_part) parts;
     TF_VEC(struct fit_state) heap, done;

@@ -35,7 +35,7 @@ static bool is_valid(const struct world *w, const struct ask *ask, const struct 
         if (part->nodes != 1 || part->each <= 0 || !naive_admits(w, ask, node) || held[part->row] > 0)
             return false;
         held[part->row] += part->each;
-        if (held[part->row] > naive_node(node, need, ask->level))
+        if (held[part->row] > naive_node(node, need, ask->level, false))
             return false;
         if (need.gpus > 0 && !first && !tf_str_eq(model, node->node.model))
             return false;

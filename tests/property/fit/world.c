@@ -243,13 +243,19 @@ void world_spec(struct tf_job_spec *spec, struct tf_rng *rng)
 
 /* ---- the naive loop ---- */
 
-static bool overfull(const struct world_node *n, struct tf_vector need, int32_t k, tf_level level, bool later)
+static bool stays(const struct tf_hold *hold, tf_level level, bool take_protected)
+{
+    return hold->level > level && !(take_protected && hold->level == tf_level_protected(WORLD_CEILING));
+}
+
+static bool overfull(const struct world_node *n, struct tf_vector need, int32_t k, tf_level level,
+                     bool take_protected, bool later)
 {
     int64_t cpu = k * need.cpu + n->node.foreign.cpu, memory = k * need.memory + n->node.foreign.memory;
     int64_t slots = k + n->node.foreign.slots;
     for (size_t i = 0; i < n->hold_count; i++) {
         const struct tf_hold *hold = &n->holds[i];
-        if (hold->level <= level || (later && hold->level == TF_LEVEL_GOING))
+        if (!stays(hold, level, take_protected) || (later && hold->level == TF_LEVEL_GOING))
             continue;
         cpu += hold->amount.cpu;
         memory += hold->amount.memory;
@@ -265,23 +271,31 @@ static bool overfull(const struct world_node *n, struct tf_vector need, int32_t 
     return cpu > n->node.capacity.cpu || memory > n->node.capacity.memory || slots > n->node.capacity.slots;
 }
 
-int32_t naive_node(const struct world_node *n, struct tf_vector need, tf_level level)
+int32_t naive_gpus(const struct world_node *n, tf_level level, bool take_protected)
 {
+    int32_t usable = 0;
     if (n->node.state != TF_NODE_READY)
         return 0;
-    int32_t usable = 0;
     for (int g = 0; g < n->node.capacity.gpus; g++) {
         uint64_t bit = UINT64_C(1) << g;
         bool blocked = (n->node.bad_gpus | n->node.foreign.gpus) & bit;
         for (size_t i = 0; i < n->hold_count; i++)
-            blocked = blocked || (n->holds[i].level > level && n->holds[i].gpus & bit);
+            blocked = blocked || (stays(&n->holds[i], level, take_protected) && n->holds[i].gpus & bit);
         for (size_t i = 0; i < n->claim_count; i++)
             blocked = blocked || (n->claims[i].level > level && n->claims[i].gpus & bit);
         usable += !blocked;
     }
-    for (int32_t k = 1;; k++)
-        if (k * need.gpus > usable || overfull(n, need, k, level, false) || overfull(n, need, k, level, true))
+    return usable;
+}
+
+int32_t naive_node(const struct world_node *n, struct tf_vector need, tf_level level, bool take_protected)
+{
+    int32_t usable = naive_gpus(n, level, take_protected);
+    for (int32_t k = 1; n->node.state == TF_NODE_READY; k++)
+        if (k * need.gpus > usable || overfull(n, need, k, level, take_protected, false) ||
+            overfull(n, need, k, level, take_protected, true))
             return k - 1;
+    return 0;
 }
 
 const char *world_domain(const struct world *w, const struct world_node *n,
@@ -350,14 +364,14 @@ static int32_t count_set(const struct world *w, const struct ask *ask, unsigned 
             g++;
         if (g == groups)
             snprintf(steps[groups++], 256, "%s", step);
-        sums[g] += naive_node(n, need, ask->level);
+        sums[g] += naive_node(n, need, ask->level, ask->take_protected);
     }
     if (!ask->ignore_topology && spec->max_nodes > 0 && nodes > spec->max_nodes)
         return 0;
     bool whole = groups > 0 && steps[0][0] != '\0';
     for (int32_t g = 0; g < groups; g++)
         total += whole ? sums[g] / spec->elastic.step * spec->elastic.step : sums[g];
-    return total / spec->elastic.step * spec->elastic.step;
+    return ask->singles && !whole ? total : total / spec->elastic.step * spec->elastic.step;
 }
 
 static int32_t best_set(const struct world *w, const struct ask *ask, const char *model)

@@ -51,7 +51,8 @@ struct ask {
     int rank;
     bool is_core;
     int64_t ends;
-    bool ignore_topology, ignore_claims, gpus_only;
+    bool ignore_topology, ignore_claims, gpus_only, take_protected;
+    bool singles; /* not rounded to steps where no rule is about them */
 };
 
 struct naive {
@@ -60,9 +61,11 @@ struct naive {
     bool fits;
 };
 
+/* GPUs that nothing above the level holds or claims. */
+int32_t naive_gpus(const struct world_node *n, tf_level level, bool take_protected);
 /* Instances that go on the node, one after the other, until one does not: now, and when all claims are
  * served. */
-int32_t naive_node(const struct world_node *n, struct tf_vector need, tf_level level);
+int32_t naive_node(const struct world_node *n, struct tf_vector need, tf_level level, bool take_protected);
 bool naive_admits(const struct world *w, const struct ask *ask, const struct world_node *n);
 /* Best over all sets of nodes, R3 over models. */
 struct naive naive_count(const struct world *w, const struct ask *ask);

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Idle causes. For each row three nested sums, each the most over the shapes of the mix: deliverable <= fits
+ * node by node
+ * <= would by GPUs alone <= idle. Their differences are the causes, so the causes sum to all idle GPUs. */
+#include "common/fit/explain.h"
+
+#include "common/fit/private.h"
+
+/* GPUs of all nodes of one row. */
+struct idle_row {
+    int64_t deliverable, fits, by_gpus;
+    bool admitted;  /* by some shape */
+    bool placeless; /* a shape would, but for a required path */
+    bool topology;  /* why the shape that fits best is not deliverable; else step */
+};
+
+/* Instances of one model, node by node and with all rules kept. */
+struct of_model {
+    int64_t fits, given;
+};
+
+struct survey {
+    const struct tf_fit_view *view;
+    const struct tf_demand *demand;
+    struct tf_fit_scratch *scratch;
+    struct idle_row *rows;
+    int64_t *given;             /* instances a row that the present shape can use, all rules kept */
+    struct of_model *of_models; /* by place in the shape's order */
+};
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Rows that hold an instance, sorted by the spot in which they count together. */
+static void collect(const struct survey *s, bool steps)
+{
+    struct tf_fit_scratch *scratch = s->scratch;
+    scratch->entries.count = 0;
+    for (size_t i = 0; i < s->view->count; i++) {
+        const struct tf_profile_row *row = &s->view->rows[i];
+        uint32_t spot = row->count > 0 ? fit_spot(s->view, s->demand, row, scratch) : SPOT_NONE;
+        s->given[i] = 0;
+        if (spot == SPOT_NONE)
+            continue;
+        s->rows[i].admitted = true;
+        int32_t cap = tf_vector_count(s->demand->need, tf_profile_row_at(row, TF_LEVEL_FREE));
+        int64_t key = steps ? spot : scratch->spots.items[spot].job;
+        if (cap > 0)
+            tf_vec_push(&scratch->entries,
+                        (struct fit_entry){
+                            .row = (uint32_t)i, .spot = spot, .cap = cap, .nodes = row->count, .key = key});
+    }
+    if (scratch->entries.count > 1)
+        qsort(scratch->entries.items, scratch->entries.count, sizeof *scratch->entries.items, fit_by_size);
+}
+
+/* Entries [first, last) share a spot that holds the core: all whole steps of them can be used. */
+static void give_steps(const struct survey *s, size_t first, size_t last)
+{
+    const struct fit_entry *entries = s->scratch->entries.items;
+    int64_t left = 0;
+    for (size_t i = first; i < last; i++)
+        left += (int64_t)entries[i].cap * entries[i].nodes;
+    left = fit_align(left, s->demand->step);
+    for (size_t i = first; i < last; i++) {
+        int64_t all = (int64_t)entries[i].cap * entries[i].nodes;
+        s->given[entries[i].row] = left < all ? left : all;
+        left -= s->given[entries[i].row];
+    }
+}
+
+/* A place in the sorted entries: nodes left of entry `at`. */
+struct cursor {
+    size_t at;
+    int32_t left;
+};
+
+/* Takes the next so many nodes; notes them in given unless that is NULL. Returns the instances they hold. */
+static int64_t take_nodes(const struct fit_entry *entries, size_t last, struct cursor *cursor, int32_t nodes,
+                          int64_t *given)
+{
+    int64_t sum = 0;
+    while (nodes > 0 && cursor->at < last) {
+        const struct fit_entry *entry = &entries[cursor->at];
+        int32_t take = cursor->left < nodes ? cursor->left : nodes;
+        sum += (int64_t)take * entry->cap;
+        if (given)
+            given[entry->row] += (int64_t)take * entry->cap;
+        nodes -= take;
+        cursor->left -= take;
+        if (cursor->left == 0 && ++cursor->at < last)
+            cursor->left = entries[cursor->at].nodes;
+    }
+    return sum;
+}
+
+/* maxNodes: one job after the other takes the largest nodes that are left, so long as they hold its core. */
+static void give_jobs(const struct survey *s, size_t first, size_t last)
+{
+    const struct fit_entry *entries = s->scratch->entries.items;
+    struct cursor cursor = {first, entries[first].nodes};
+    while (cursor.at < last) {
+        struct cursor ahead = cursor;
+        int64_t sum = take_nodes(entries, last, &ahead, s->demand->max_nodes, NULL);
+        if (fit_align(sum, s->demand->step) < s->demand->core)
+            return;
+        take_nodes(entries, last, &cursor, s->demand->max_nodes, s->given);
+    }
+}
+
+static void give(const struct survey *s)
+{
+    const struct tf_fit_scratch *scratch = s->scratch;
+    for (size_t first = 0, last; first < scratch->entries.count; first = last) {
+        for (last = first; last < scratch->entries.count &&
+                           scratch->entries.items[last].key == scratch->entries.items[first].key;)
+            last++;
+        uint32_t job = scratch->spots.items[scratch->entries.items[first].spot].job;
+        if (fit_align(scratch->spots.items[job].total, s->demand->step) < s->demand->core)
+            continue;
+        if (s->demand->max_nodes > 0)
+            give_jobs(s, first, last);
+        else
+            give_steps(s, first, last);
+    }
+}
+
+static void sum_models(const struct survey *s)
+{
+    memset(s->of_models, 0, s->demand->models.count * sizeof *s->of_models);
+    for (size_t i = 0; i < s->scratch->entries.count; i++) {
+        const struct fit_entry *entry = &s->scratch->entries.items[i];
+        struct of_model *sum = &s->of_models[s->scratch->spots.items[entry->spot].place];
+        sum->fits += (int64_t)entry->cap * entry->nodes;
+        sum->given += s->given[entry->row];
+    }
+}
+
+/* Why what fits node by node is not all deliverable: it would make more whole steps if topology were no
+ * matter. */
+static bool for_topology(const struct survey *s, const struct of_model *sum)
+{
+    int64_t possible = fit_align(sum->fits, s->demand->step);
+    return possible >= s->demand->core && possible > sum->given;
+}
+
+static void weigh(const struct survey *s)
+{
+    int32_t gpus = s->demand->need.gpus;
+    sum_models(s);
+    tf_vec_each (entry, &s->scratch->entries) {
+        struct idle_row *row = &s->rows[entry->row];
+        int64_t fits = (int64_t)entry->cap * entry->nodes * gpus;
+        if (fits > row->fits)
+            row->topology = for_topology(s, &s->of_models[s->scratch->spots.items[entry->spot].place]);
+        row->fits = larger(row->fits, fits);
+        row->deliverable = larger(row->deliverable, s->given[entry->row] * gpus);
+    }
+}
+
+static void weigh_by_gpus(const struct survey *s)
+{
+    struct tf_demand flat = *s->demand;
+    flat.rules.count = 0;
+    for (size_t i = 0; i < s->view->count; i++) {
+        const struct tf_profile_row *row = &s->view->rows[i];
+        if (row->count == 0 || tf_demand_barred(s->demand, row))
+            continue;
+        if (tf_demand_admits(s->demand, s->view->catalog, row->class) < 0) {
+            if (tf_demand_admits(&flat, s->view->catalog, row->class) >= 0)
+                s->rows[i].placeless = true;
+            continue;
+        }
+        int64_t gpus = tf_profile_row_at(row, TF_LEVEL_FREE).gpus;
+        s->rows[i].by_gpus = larger(s->rows[i].by_gpus, fit_align(gpus, s->demand->need.gpus) * row->count);
+    }
+}
+
+static void add_causes(const struct tf_profile_row *row, const struct idle_row *found,
+                       struct tf_idle_causes *out)
+{
+    int64_t idle = (int64_t)tf_profile_row_at(row, TF_LEVEL_FREE).gpus * row->count;
+    if (!found->admitted) {
+        *(found->placeless ? &out->topology : &out->policy) += (int32_t)idle;
+        return;
+    }
+    out->deliverable += (int32_t)found->deliverable;
+    *(found->topology ? &out->topology : &out->step) += (int32_t)(found->fits - found->deliverable);
+    out->cpu_memory += (int32_t)(found->by_gpus - found->fits);
+    out->count += (int32_t)(idle - found->by_gpus);
+}
+
+void tf_fit_idle_causes(const struct tf_fit_view *view, const struct tf_mix *mix, int32_t unhealthy,
+                        struct tf_fit_scratch *scratch, struct tf_idle_causes *out)
+{
+    *out = (struct tf_idle_causes){.health = unhealthy};
+    TF_AUTO_FREE struct idle_row *rows = tf_calloc(view->count + 1, sizeof *rows);
+    TF_AUTO_FREE int64_t *given = tf_calloc(view->count + 1, sizeof *given);
+    TF_AUTO_FREE struct of_model *of_models = tf_calloc(view->catalog->models.count + 1, sizeof *of_models);
+    bool any = false;
+    tf_vec_each (entry, &mix->entries) {
+        const struct survey s = {view, &entry->demand, scratch, rows, given, of_models};
+        if (entry->demand.need.gpus == 0)
+            continue;
+        any = true;
+        fit_begin(view, scratch);
+        fit_sum(view, &entry->demand, TF_LEVEL_FREE, scratch);
+        collect(&s, fit_has_step_rule(&entry->demand));
+        give(&s);
+        weigh(&s);
+        weigh_by_gpus(&s);
+    }
+    for (size_t i = 0; i < view->count; i++) {
+        if (any)
+            add_causes(&view->rows[i], &rows[i], out);
+        else
+            out->deliverable += tf_profile_row_at(&view->rows[i], TF_LEVEL_FREE).gpus * view->rows[i].count;
+    }
+}
