@@ -33,41 +33,63 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Rows that hold an instance, sorted by the spot in which they count together. */
-static void collect(const struct survey *s, bool steps)
+/* A shape whose required rules the node has no path for would use it otherwise. */
+static bool is_placeless(const struct survey *s, uint32_t class)
 {
-    struct tf_fit_scratch *scratch = s->scratch;
-    scratch->entries.count = 0;
-    for (size_t i = 0; i < s->view->count; i++) {
-        const struct tf_profile_row *row = &s->view->rows[i];
-        uint32_t spot = row->count > 0 ? fit_spot(s->view, s->demand, row, scratch) : SPOT_NONE;
-        s->given[i] = 0;
-        if (spot == SPOT_NONE)
-            continue;
-        s->rows[i].admitted = true;
-        int32_t cap = tf_vector_count(s->demand->need, tf_profile_row_at(row, TF_LEVEL_FREE));
-        int64_t key = steps ? spot : scratch->spots.items[spot].job;
-        if (cap > 0)
-            tf_vec_push(&scratch->entries,
-                        (struct fit_entry){
-                            .row = (uint32_t)i, .spot = spot, .cap = cap, .nodes = row->count, .key = key});
-    }
-    if (scratch->entries.count > 1)
-        qsort(scratch->entries.items, scratch->entries.count, sizeof *scratch->entries.items, fit_by_size);
+    struct tf_demand flat = *s->demand;
+    flat.rules.count = 0;
+    return s->demand->rules.count > 0 && tf_demand_admits(&flat, s->view->catalog, class) >= 0;
 }
 
-/* Entries [first, last) share a spot that holds the core: all whole steps of them can be used. */
-static void give_steps(const struct survey *s, size_t first, size_t last)
+/* Looks at one row: what fits node by node becomes an entry and counts in its spot. */
+static void look(const struct survey *s, uint32_t index)
 {
-    const struct fit_entry *entries = s->scratch->entries.items;
-    int64_t left = 0;
-    for (size_t i = first; i < last; i++)
-        left += (int64_t)entries[i].cap * entries[i].nodes;
-    left = fit_align(left, s->demand->step);
-    for (size_t i = first; i < last; i++) {
-        int64_t all = (int64_t)entries[i].cap * entries[i].nodes;
-        s->given[entries[i].row] = left < all ? left : all;
-        left -= s->given[entries[i].row];
+    const struct tf_profile_row *row = &s->view->rows[index];
+    struct tf_fit_scratch *scratch = s->scratch;
+    uint32_t id = fit_spot(s->view, s->demand, row, scratch);
+    if (id == SPOT_NONE) {
+        s->rows[index].placeless =
+            s->rows[index].placeless || (!tf_demand_barred(s->demand, row) && is_placeless(s, row->class));
+        return;
+    }
+    struct tf_vector have = tf_profile_row_at(row, TF_LEVEL_FREE);
+    int32_t cap = tf_vector_count(s->demand->need, have);
+    int64_t by_gpus = fit_align(have.gpus, s->demand->need.gpus) * row->count;
+    s->rows[index].admitted = true;
+    s->rows[index].by_gpus = larger(s->rows[index].by_gpus, by_gpus);
+    if (cap == 0)
+        return;
+    struct spot *spot = &scratch->spots.items[id];
+    spot->sum += (int64_t)cap * row->count;
+    tf_vec_push(
+        &scratch->entries,
+        (struct fit_entry){.row = index, .spot = id, .cap = cap, .nodes = row->count, .key = spot->job});
+}
+
+/* What the whole steps of each spot may use, in spot->sum: nothing where the job's spot does not hold the
+ * core. */
+static void set_budgets(const struct survey *s)
+{
+    struct tf_fit_scratch *scratch = s->scratch;
+    int32_t step = s->demand->step;
+    bool steps = fit_has_step_rule(s->demand);
+    tf_vec_each (spot, &scratch->spots)
+        if (spot->leaf)
+            scratch->spots.items[spot->job].total += steps ? fit_align(spot->sum, step) : spot->sum;
+    tf_vec_each (spot, &scratch->spots) {
+        int64_t total = fit_align(scratch->spots.items[spot->job].total, step);
+        spot->sum = total < s->demand->core ? 0 : steps ? fit_align(spot->sum, step) : total;
+    }
+}
+
+/* Hands the budgets out, lower rows first. */
+static void give_steps(const struct survey *s)
+{
+    tf_vec_each (entry, &s->scratch->entries) {
+        struct spot *spot = &s->scratch->spots.items[entry->spot];
+        int64_t all = (int64_t)entry->cap * entry->nodes;
+        s->given[entry->row] = spot->sum < all ? spot->sum : all;
+        spot->sum -= s->given[entry->row];
     }
 }
 
@@ -112,18 +134,22 @@ static void give_jobs(const struct survey *s, size_t first, size_t last)
 
 static void give(const struct survey *s)
 {
-    const struct tf_fit_scratch *scratch = s->scratch;
-    for (size_t first = 0, last; first < scratch->entries.count; first = last) {
-        for (last = first; last < scratch->entries.count &&
-                           scratch->entries.items[last].key == scratch->entries.items[first].key;)
+    struct tf_fit_scratch *scratch = s->scratch;
+    struct fit_entry *entries = scratch->entries.items;
+    size_t count = scratch->entries.count;
+    tf_vec_each (entry, &scratch->entries)
+        s->given[entry->row] = 0;
+    if (s->demand->max_nodes == 0) {
+        set_budgets(s);
+        give_steps(s);
+        return;
+    }
+    if (count > 1)
+        qsort(entries, count, sizeof *entries, fit_by_size);
+    for (size_t first = 0, last; first < count; first = last) {
+        for (last = first; last < count && entries[last].key == entries[first].key;)
             last++;
-        uint32_t job = scratch->spots.items[scratch->entries.items[first].spot].job;
-        if (fit_align(scratch->spots.items[job].total, s->demand->step) < s->demand->core)
-            continue;
-        if (s->demand->max_nodes > 0)
-            give_jobs(s, first, last);
-        else
-            give_steps(s, first, last);
+        give_jobs(s, first, last);
     }
 }
 
@@ -160,24 +186,6 @@ static void weigh(const struct survey *s)
     }
 }
 
-static void weigh_by_gpus(const struct survey *s)
-{
-    struct tf_demand flat = *s->demand;
-    flat.rules.count = 0;
-    for (size_t i = 0; i < s->view->count; i++) {
-        const struct tf_profile_row *row = &s->view->rows[i];
-        if (row->count == 0 || tf_demand_barred(s->demand, row))
-            continue;
-        if (tf_demand_admits(s->demand, s->view->catalog, row->class) < 0) {
-            if (tf_demand_admits(&flat, s->view->catalog, row->class) >= 0)
-                s->rows[i].placeless = true;
-            continue;
-        }
-        int64_t gpus = tf_profile_row_at(row, TF_LEVEL_FREE).gpus;
-        s->rows[i].by_gpus = larger(s->rows[i].by_gpus, fit_align(gpus, s->demand->need.gpus) * row->count);
-    }
-}
-
 static void add_causes(const struct tf_profile_row *row, const struct idle_row *found,
                        struct tf_idle_causes *out)
 {
@@ -206,11 +214,12 @@ void tf_fit_idle_causes(const struct tf_fit_view *view, const struct tf_mix *mix
             continue;
         any = true;
         fit_begin(view, scratch);
-        fit_sum(view, &entry->demand, TF_LEVEL_FREE, scratch);
-        collect(&s, fit_has_step_rule(&entry->demand));
+        scratch->entries.count = 0;
+        for (size_t i = 0; i < view->count; i++)
+            if (view->rows[i].count > 0)
+                look(&s, (uint32_t)i);
         give(&s);
         weigh(&s);
-        weigh_by_gpus(&s);
     }
     for (size_t i = 0; i < view->count; i++) {
         if (any)

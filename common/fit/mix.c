@@ -8,6 +8,7 @@ void tf_mix_release(struct tf_mix *mix)
     tf_vec_each (entry, &mix->entries)
         tf_demand_release(&entry->demand);
     tf_vec_release(&mix->entries);
+    tf_vec_release(&mix->needs);
     tf_vec_release(&mix->admitted);
     mix->weight = 0;
 }
@@ -32,22 +33,36 @@ void tf_mix_resolve(struct tf_mix *mix, const struct tf_mix_shape *shapes, size_
             continue;
         }
         tf_vec_push(&mix->entries, entry);
+        tf_vec_push(&mix->needs, (struct tf_mix_need){entry.demand.need, entry.weight});
         mix->weight += entry.weight;
     }
     for (uint32_t class = 0; class < catalog->classes.count; class ++)
         tf_vec_push(&mix->admitted, admitted_by(mix, catalog, class));
 }
 
+static inline bool fits(const struct tf_vector *need, const struct tf_vector *have)
+{
+    return need->gpus <= have->gpus && need->cpu <= have->cpu && need->memory <= have->memory &&
+           need->slots <= have->slots;
+}
+
 int64_t tf_mix_fragmentation(const struct tf_mix *mix, uint32_t class, struct tf_vector have)
 {
+    return -tf_mix_growth(mix, class, have, have);
+}
+
+int64_t tf_mix_growth(const struct tf_mix *mix, uint32_t class, struct tf_vector have, struct tf_vector taken)
+{
     assert(class < mix->admitted.count);
-    if (have.gpus == 0)
-        return 0;
-    int64_t blocked = mix->weight;
+    const struct tf_vector left = tf_vector_sub(have, taken);
+    int64_t blocked = mix->weight, blocked_then = mix->weight;
     for (uint64_t set = mix->admitted.items[class]; set != 0; set &= set - 1) {
-        const struct tf_mix_entry *entry = &mix->entries.items[__builtin_ctzll(set)];
-        if (tf_vector_fits(entry->demand.need, have))
-            blocked -= entry->weight;
+        const struct tf_mix_need *shape = &mix->needs.items[__builtin_ctzll(set)];
+        if (!fits(&shape->need, &have))
+            continue;
+        blocked -= shape->weight;
+        if (fits(&shape->need, &left))
+            blocked_then -= shape->weight;
     }
-    return have.gpus * blocked;
+    return left.gpus * blocked_then - have.gpus * blocked;
 }

@@ -19,10 +19,17 @@ struct tf_mix_entry {
     int32_t weight;
 };
 
+/* What one measure of an entry needs, side by side. */
+struct tf_mix_need {
+    struct tf_vector need;
+    int64_t weight;
+};
+
 struct tf_mix {
     TF_VEC(struct tf_mix_entry) entries;
-    TF_VEC(uint64_t) admitted; /* of each class of the catalog: the entries that may use its nodes */
-    int64_t weight;            /* of all entries */
+    TF_VEC(struct tf_mix_need) needs; /* of the entries, in their order */
+    TF_VEC(uint64_t) admitted;        /* of each class of the catalog: the entries that may use its nodes */
+    int64_t weight;                   /* of all entries */
 };
 
 void tf_mix_release(struct tf_mix *mix);
@@ -35,5 +42,8 @@ void tf_mix_resolve(struct tf_mix *mix, const struct tf_mix_shape *shapes, size_
  * it: too few GPUs, too little of the rest, or not admitted. (Whole GPUs leave no residue smaller than a
  * shape's GPU.) */
 int64_t tf_mix_fragmentation(const struct tf_mix *mix, uint32_t class, struct tf_vector have);
+/* By how much F grows when that node gives away `taken`. */
+int64_t tf_mix_growth(const struct tf_mix *mix, uint32_t class, struct tf_vector have,
+                      struct tf_vector taken);
 
 #endif

@@ -49,9 +49,7 @@ static int64_t growth(const struct pack *pack, uint32_t row, struct tf_vector ha
 {
     if (!pack->mix)
         return 0;
-    uint32_t class = pack->view->rows[row].class;
-    struct tf_vector left = tf_vector_sub(have, pack->demand->need);
-    return tf_mix_fragmentation(pack->mix, class, left) - tf_mix_fragmentation(pack->mix, class, have);
+    return tf_mix_growth(pack->mix, pack->view->rows[row].class, have, pack->demand->need);
 }
 
 static void start_heap(const struct pack *pack, const struct fit_part *part)

@@ -40,21 +40,28 @@ bool tf_vector_eq(struct tf_vector a, struct tf_vector b)
     return a.gpus == b.gpus && a.slots == b.slots && a.cpu == b.cpu && a.memory == b.memory;
 }
 
-static int32_t quotient(int64_t have, int64_t need, int32_t best)
+/* The most that have / need allows, at most best; divides only where best does not fit. */
+static int32_t limit(int64_t have, int64_t need, int32_t best)
 {
     if (need <= 0)
         return best;
-    int64_t n = have <= 0 ? 0 : have / need;
-    return n < best ? (int32_t)n : best;
+    if (have < need)
+        return 0;
+    int64_t product;
+    if (!__builtin_mul_overflow(need, best, &product) && product <= have)
+        return best;
+    return (int32_t)(have / need);
 }
 
 int32_t tf_vector_count(struct tf_vector need, struct tf_vector have)
 {
     assert(need.slots > 0);
-    int32_t n = quotient(have.slots, need.slots, INT32_MAX);
-    n = quotient(have.gpus, need.gpus, n);
-    n = quotient(have.cpu, need.cpu, n);
-    return quotient(have.memory, need.memory, n);
+    if (have.gpus < need.gpus || have.slots < need.slots)
+        return 0;
+    int32_t n = need.slots == 1 ? have.slots : have.slots / need.slots;
+    n = need.gpus > 0 && have.gpus / need.gpus < n ? have.gpus / need.gpus : n;
+    n = limit(have.cpu, need.cpu, n);
+    return limit(have.memory, need.memory, n);
 }
 
 struct tf_vector tf_shape_vector(const struct tf_shape *shape)
