@@ -107,7 +107,7 @@ static void test_nodes_in_use_are_not_limited(void)
     struct tf_demand demand = {0};
     TF_AUTO(tf_fit_scratch) scratch = tf_fit_scratch_create();
     struct tf_fit fit;
-    struct tf_placement p = {0};
+    struct tf_fit_placement p = {0};
     CU_ASSERT_EQUAL(tf_demand_resolve(&demand, &spec, 0, view.catalog, NULL), 0);
     tf_fit_count(&view, &demand, 0, scratch, &fit);
     CU_ASSERT_EQUAL(fit.count, 8);
@@ -120,7 +120,7 @@ static void test_nodes_in_use_are_not_limited(void)
     CU_ASSERT_EQUAL(p.nodes, 2);
     CU_ASSERT_EQUAL(p.rows.items[0].row, 0);
     CU_ASSERT_EQUAL(p.rows.items[1].row, 2); /* the tightest that holds the other three */
-    tf_placement_release(&p);
+    tf_fit_placement_release(&p);
     tf_demand_release(&demand);
     tf_job_spec_release(&spec);
     fleet_release(&f);

@@ -10,13 +10,13 @@ static int pack_one(struct tf_fit_view view, const struct tf_job_spec *spec, int
 {
     TF_AUTO(tf_fit_scratch) scratch = tf_fit_scratch_create();
     struct tf_demand demand = {0};
-    struct tf_placement p = {0};
+    struct tf_fit_placement p = {0};
     int row = -1;
     CU_ASSERT_EQUAL_FATAL(tf_demand_resolve(&demand, spec, 0, view.catalog, NULL), 0);
     if (tf_fit_pack(&view, &demand, TF_LEVEL_FREE, n, mix, scratch, &p))
         row = (int)p.rows.items[0].row;
     tf_demand_release(&demand);
-    tf_placement_release(&p);
+    tf_fit_placement_release(&p);
     return row;
 }
 
@@ -95,7 +95,7 @@ static void test_steps_stay_in_one_domain(void)
     fleet_rule(&spec, NULL, "switch", TF_TOPOLOGY_OF_STEP, TF_TOPOLOGY_REQUIRE);
     TF_AUTO(tf_fit_scratch) scratch = tf_fit_scratch_create();
     struct tf_demand demand = {0};
-    struct tf_placement p = {0};
+    struct tf_fit_placement p = {0};
     CU_ASSERT_EQUAL_FATAL(tf_demand_resolve(&demand, &spec, 0, view.catalog, NULL), 0);
     struct tf_fit fit;
     tf_fit_count(&view, &demand, TF_LEVEL_FREE, scratch, &fit);
@@ -106,7 +106,7 @@ static void test_steps_stay_in_one_domain(void)
     CU_ASSERT_EQUAL(p.rows.count, 2);
     CU_ASSERT_EQUAL(p.rows.items[0].nodes, 4);
     CU_ASSERT_EQUAL(p.rows.items[1].nodes, 4);
-    tf_placement_release(&p);
+    tf_fit_placement_release(&p);
     tf_demand_release(&demand);
     tf_job_spec_release(&spec);
     fleet_release(&f);
