@@ -340,8 +340,10 @@ int tf_wire_record_parse_key(const char *key, size_t len, struct tf_record *reco
                 *record = named;
                 return 0;
             }
-    return tf_error_set(err, TF_ERR_INVALID, "key \"%.*s\" is of no record", (int)(len < 200 ? len : 200),
-                        key);
+    TF_AUTO_FREE char *text = tf_strndup(key, len < 200 ? len : 200);
+    TF_AUTO_BUF clean = TF_BUF_INIT;
+    tf_buf_utf8(&clean, text);
+    return tf_error_set(err, TF_ERR_INVALID, "key \"%s\" is of no record", tf_buf_text(&clean));
 }
 
 /* ---- values ---- */

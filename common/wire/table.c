@@ -485,10 +485,12 @@ int tf_wire_decode(const struct tf_wire_table *table, const ProtobufCMessage *me
 
 /* ---- release ---- */
 
+static void release_rows(const struct tf_wire_table *table, char *object);
+
 static void release_list(const struct tf_wire_table *table, struct list list)
 {
     for (size_t i = 0; i < list.count; i++)
-        tf_wire_release(table, (char *)list.items + i * table->size);
+        release_rows(table, (char *)list.items + i * table->size);
     free(list.items);
 }
 
@@ -509,7 +511,7 @@ static void release_row(const struct tf_wire_row *row, char *field)
         break;
     case TF_WIRE_OBJECT:
     case TF_WIRE_ONE:
-        tf_wire_release(row->table, field);
+        release_rows(row->table, field);
         break;
     case TF_WIRE_CUSTOM:
         row->custom->release(field);
@@ -522,10 +524,16 @@ static void release_row(const struct tf_wire_row *row, char *field)
     }
 }
 
-void tf_wire_release(const struct tf_wire_table *table, void *object)
+/* Does not zero anything: two tables may describe parts of one struct. */
+static void release_rows(const struct tf_wire_table *table, char *object)
 {
     for (size_t i = 0; i < table->count; i++)
-        release_row(&table->rows[i], (char *)object + table->rows[i].model);
+        release_row(&table->rows[i], object + table->rows[i].model);
+}
+
+void tf_wire_release(const struct tf_wire_table *table, void *object)
+{
+    release_rows(table, object);
     memset(object, 0, table->size);
 }
 

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_WIRE_API_H
+#define TF_WIRE_API_H
+
+#include "common/base/buf.h"
+#include "common/model/record.h"
+
+/* What people and their tools ask of the federation (proto/federation.proto), as plain structs: a request and
+ * a reply for each method, and how they become bytes. All strings and lists are owned by the struct; all
+ * zero is a valid, empty value. */
+
+/* ---- jobs ---- */
+
+/* Names a job: by tenant and name, by uid, or by both, which then refuses any other job of that name. */
+struct tf_job_ref {
+    char *tenant, *name; /* both or neither */
+    struct tf_uid uid;
+};
+
+enum tf_submit_mode {
+    TF_SUBMIT_CREATE = 0, /* a taken name is a conflict */
+    TF_SUBMIT_APPLY = 1,  /* create or update */
+};
+
+struct tf_submit_request {
+    struct tf_uid uid; /* made by the client; a repeat of it gets the first answer */
+    struct tf_job_manifest manifest;
+    enum tf_submit_mode mode;
+    bool restart; /* a change that needs a new epoch is wanted */
+    bool dry_run;
+};
+
+enum tf_outcome { /* numbers are wire format */
+                  TF_OUTCOME_NONE = 0,
+                  TF_OUTCOME_CREATED = 1,
+                  TF_OUTCOME_UNCHANGED = 2,
+                  TF_OUTCOME_UPDATED = 3,
+                  TF_OUTCOME_RESTARTED = 4,
+                  TF_OUTCOME_DELETED = 5, /* accepted: it stops, then its name is free */
+                  TF_OUTCOME_DONE = 6,
+};
+
+/* The answer to whatever changes something. */
+struct tf_change_reply {
+    enum tf_outcome outcome;
+    struct tf_uid uid;
+    uint64_t version; /* of the job after the change */
+    struct tf_strs warnings;
+};
+
+struct tf_scale_request {
+    struct tf_job_ref job;
+    struct tf_elastic elastic; /* step 0 = as it is */
+};
+
+struct tf_job_filter {
+    char *tenant, *name, *cluster; /* NULL = all */
+    uint32_t phases;               /* set of 1 << enum tf_phase; 0 = all */
+    struct tf_pairs labels;
+};
+
+enum { TF_PAGE_MAX = 1000 };
+
+struct tf_list_request {
+    struct tf_job_filter filter;
+    int32_t page_size; /* at most TF_PAGE_MAX; 0 = as many as the server likes */
+    char *page_token;  /* next_token of the page before */
+};
+
+enum tf_condition { /* set */
+                    TF_CONDITION_SHORT = 1,
+                    TF_CONDITION_REPAIRING = 2,
+                    TF_CONDITION_UNREACHABLE = 4,
+                    TF_CONDITION_MOVING = 8,
+                    TF_CONDITION_DEGRADED = 16,
+};
+
+struct tf_job_view {
+    struct tf_uid uid;
+    struct tf_job_manifest manifest;
+    char *user;
+    enum tf_phase phase;
+    uint32_t conditions;
+    enum tf_reason reason; /* of waiting */
+    char *reason_text;
+    bool held, deleted;
+    uint64_t version;
+    char *cluster; /* of the present, else the last epoch */
+    uint64_t epoch;
+    char *model;
+    int32_t size, ready; /* members, ready or starting; of them ready */
+    struct tf_wall submitted, placed, started, changed, finished;
+    int32_t restarts, evictions, losses, retries_used;
+    int64_t lost_gpu_seconds;
+    int32_t exit_code;
+    char *message, *output;
+    TF_VEC(struct tf_member) members;   /* last known; not in lists */
+    TF_VEC(struct tf_job_event) events; /* not in lists */
+    uint64_t events_dropped;
+};
+
+struct tf_list_reply {
+    TF_VEC(struct tf_job_view) jobs; /* by tenant, then name */
+    char *next_token;                /* NULL = no more */
+};
+
+struct tf_watch_request {
+    struct tf_job_filter filter;
+    bool changes_only; /* without the jobs that are there at the start */
+};
+
+enum tf_watch_kind {
+    TF_WATCH_NONE = 0,
+    TF_WATCH_JOB = 1,    /* there at the start, new, or changed */
+    TF_WATCH_GONE = 2,   /* no longer there, or no longer matching; only what names the job is set */
+    TF_WATCH_SYNCED = 3, /* all that was there at the start has been sent */
+    TF_WATCH_BOOKMARK = 4,
+};
+
+struct tf_watch_event {
+    enum tf_watch_kind kind;
+    uint64_t sequence; /* grows in a leader's term */
+    struct tf_job_view job;
+};
+
+/* ---- explain ---- */
+
+struct tf_explain_row {
+    char *cluster;
+    enum tf_reason reason;       /* NONE: it fits there now */
+    int32_t has, asked, missing; /* instances */
+    struct tf_wall until;        /* of a reason that ends by itself; 0 = open */
+    char *text;                  /* what it has, what is asked, what is missing */
+    char *unblock;               /* what would unblock it */
+};
+
+struct tf_explain_reply {
+    char *answer; /* one line */
+    TF_VEC(struct tf_explain_row) rows;
+    struct tf_strs decisions; /* the latest decision lines about this job */
+    struct tf_job_view job;
+};
+
+/* ---- subclusters ---- */
+
+struct tf_empty {
+    char unused;
+};
+
+struct tf_cluster_info {
+    char *name, *region;
+    struct tf_pairs labels;
+    bool attached, lost, cordoned;
+    char *cordon_reason;
+    bool forgotten;
+    struct tf_wall registered, contact;
+    uint64_t highest_epoch;
+    int32_t placements; /* unfinished epochs placed there */
+    char *version, *engine;
+    uint32_t capabilities; /* set of enum tf_capability */
+    struct tf_generation generation;
+    struct tf_health_counts health;
+    struct tf_idle_causes idle;
+    int32_t brakes; /* as in tf_profile */
+};
+
+struct tf_clusters_reply {
+    TF_VEC(struct tf_cluster_info) clusters; /* by name */
+};
+
+struct tf_cluster_request {
+    char *cluster, *reason;
+    bool confirmed; /* FORGET_CLUSTER: it is known to be dead */
+};
+
+struct tf_nodes_request {
+    char *cluster; /* NULL = all that are attached */
+};
+
+struct tf_node_instance {
+    char *tenant, *name;
+    struct tf_uid uid;
+    uint64_t epoch;
+    uint32_t index;
+    uint64_t gpus;
+    enum tf_member_state state;
+};
+
+struct tf_node_info {
+    char *cluster;
+    struct tf_node node;
+    uint64_t free_gpus, held_gpus; /* sets */
+    struct tf_vector used;         /* by ours */
+    TF_VEC(struct tf_node_instance) instances;
+};
+
+struct tf_nodes_reply { /* also the bytes of a tf_answer to TF_ASK_NODES */
+    TF_VEC(struct tf_node_info) nodes;
+    struct tf_strs missing; /* subclusters that did not answer */
+};
+
+struct tf_instance_info {
+    char *tenant, *name;
+    struct tf_uid uid;
+    uint64_t epoch;
+    char *cluster;
+    struct tf_member member;
+};
+
+struct tf_instances_reply {
+    TF_VEC(struct tf_instance_info) instances;
+    char *next_token;
+};
+
+/* ---- logs, status ---- */
+
+struct tf_logs_request {
+    struct tf_job_ref job;
+    uint64_t epoch; /* 0 = the live or latest one */
+    uint32_t index;
+    bool follow;
+    int64_t tail_bytes; /* -1 = everything kept */
+};
+
+struct tf_logs_reply {
+    char *data; /* any bytes, no NUL at the end */
+    size_t len;
+};
+
+struct tf_status_reply {
+    char *version;     /* of the software */
+    uint32_t protocol; /* of attach */
+    bool leads;
+    char *leader;         /* endpoint; NULL = not known */
+    struct tf_term term;  /* of the leader */
+    struct tf_wall since; /* of the leadership */
+    bool open;            /* loaded, and not waiting for --accept-rollback */
+    char *store;          /* "ok", or what is wrong with it */
+    int64_t store_bytes, store_quota;
+    int32_t jobs, clusters, attached;
+};
+
+/* ---- methods ---- */
+
+enum tf_method {
+    TF_METHOD_NONE = 0,
+    TF_METHOD_SUBMIT,
+    TF_METHOD_GET,
+    TF_METHOD_LIST,
+    TF_METHOD_DELETE,
+    TF_METHOD_SCALE,
+    TF_METHOD_HOLD,
+    TF_METHOD_RESUME,
+    TF_METHOD_WATCH, /* a stream of replies */
+    TF_METHOD_EXPLAIN,
+    TF_METHOD_LIST_CLUSTERS,
+    TF_METHOD_LIST_NODES,
+    TF_METHOD_LIST_INSTANCES,
+    TF_METHOD_LOGS, /* a stream of replies */
+    TF_METHOD_CORDON_CLUSTER,
+    TF_METHOD_UNCORDON_CLUSTER,
+    TF_METHOD_FORGET_CLUSTER,
+    TF_METHOD_STATUS,
+    TF_METHOD_COUNT,
+};
+/* "/tidefed.v1.Federation/Submit" */
+const char *tf_method_path(enum tf_method method);
+/* True if it answers with a stream of replies. */
+bool tf_method_streams(enum tf_method method);
+
+/* All members of a union begin at `body`. */
+struct tf_request {
+    enum tf_method method;
+    union {
+        char body;
+        struct tf_submit_request submit;
+        struct tf_job_ref job;       /* GET, DELETE, HOLD, RESUME, EXPLAIN */
+        struct tf_list_request list; /* LIST, LIST_INSTANCES */
+        struct tf_scale_request scale;
+        struct tf_watch_request watch;
+        struct tf_empty empty; /* LIST_CLUSTERS, STATUS */
+        struct tf_nodes_request nodes;
+        struct tf_logs_request logs;
+        struct tf_cluster_request cluster; /* CORDON_, UNCORDON_, FORGET_CLUSTER */
+    };
+};
+
+struct tf_reply {
+    enum tf_method method; /* which it answers */
+    union {
+        char body;
+        struct tf_change_reply change; /* SUBMIT, DELETE, SCALE, HOLD, RESUME, CORDON_, UNCORDON_, FORGET_ */
+        struct tf_job_view job;        /* GET */
+        struct tf_list_reply list;
+        struct tf_watch_event watch;
+        struct tf_explain_reply explain;
+        struct tf_clusters_reply clusters;
+        struct tf_nodes_reply nodes;
+        struct tf_instances_reply instances;
+        struct tf_logs_reply logs;
+        struct tf_status_reply status;
+    };
+};
+
+void tf_request_release(struct tf_request *request); /* frees what is owned and zeroes it */
+void tf_reply_release(struct tf_reply *reply);
+void tf_job_view_release(struct tf_job_view *job);
+void tf_nodes_reply_release(struct tf_nodes_reply *nodes);
+
+enum {
+    TF_WIRE_MANIFEST_MAX = 96 * 1024, /* of a submit: keeps a job's record within TF_RECORD_BYTES_MAX */
+    TF_WIRE_REQUEST_MAX = 64 * 1024,  /* of any other request */
+    TF_WIRE_REPLY_MAX = 4 << 20,      /* of one reply: what gRPC takes by default */
+};
+
+/* pack appends. -1: TF_ERR_INVALID when a rule of the format is broken (the text names the field),
+ * TF_ERR_TOO_LARGE beyond the limits. unpack expects nothing of its result, which is empty after a failure,
+ * and does not check manifests: see tf_job_manifest_check. */
+int tf_wire_request_pack(const struct tf_request *request, struct tf_buf *out, struct tf_error *err);
+int tf_wire_request_unpack(enum tf_method method, const void *bytes, size_t len, struct tf_request *request,
+                           struct tf_error *err);
+int tf_wire_reply_pack(const struct tf_reply *reply, struct tf_buf *out, struct tf_error *err);
+int tf_wire_reply_unpack(enum tf_method method, const void *bytes, size_t len, struct tf_reply *reply,
+                         struct tf_error *err);
+/* Bytes that a job adds to a list, at most; 0 if it cannot be packed. */
+size_t tf_wire_job_size(const struct tf_job_view *job);
+
+int tf_wire_nodes_pack(const struct tf_nodes_reply *nodes, struct tf_buf *out, struct tf_error *err);
+int tf_wire_nodes_unpack(const void *bytes, size_t len, struct tf_nodes_reply *nodes, struct tf_error *err);
+
+/* ---- errors ---- */
+
+/* Comes with every refusal: what a client needs beyond code and text. */
+struct tf_error_detail {
+    enum tf_error_code code;
+    enum tf_reason reason; /* when it has one of its own, e.g. FENCE_UNSUPPORTED */
+    char *text;
+    struct tf_complaints complaints;
+    char *leader;           /* endpoint; NULL = not known */
+    int64_t retry_after_ms; /* 0 = not said */
+};
+void tf_error_detail_release(struct tf_error_detail *detail);
+/* Appends at most limit bytes, leaving out complaints that do not fit: the last one then says how many. */
+void tf_wire_error_detail_pack(const struct tf_error_detail *detail, size_t limit, struct tf_buf *out);
+int tf_wire_error_detail_unpack(const void *bytes, size_t len, struct tf_error_detail *detail,
+                                struct tf_error *err);
+
+#endif

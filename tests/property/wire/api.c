@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/wire/api.h"
+#include "common/base/cleanup.h"
+#include "common/base/text.h"
+#include "tests/property/wire/coverage.h"
+#include "tests/support/model_eq.h"
+#include "tests/support/random_api.h"
+#include "tests/support/suite.h"
+
+#include "federation.pb-c.h"
+
+/* As model.c, for requests, replies and errors. */
+
+/* ---- equality ---- */
+
+static bool eq_ref(const struct tf_job_ref *a, const struct tf_job_ref *b)
+{
+    EQ_BEGIN(struct tf_job_ref);
+    EQ_STR(tenant);
+    EQ_STR(name);
+    return EQ_END;
+}
+
+static bool eq_filter(const struct tf_job_filter *a, const struct tf_job_filter *b)
+{
+    EQ_BEGIN(struct tf_job_filter);
+    EQ_STR(tenant);
+    EQ_STR(name);
+    EQ_STR(cluster);
+    EQ_WITH(labels, tf_pairs_eq);
+    return EQ_END;
+}
+
+static bool eq_submit(const struct tf_submit_request *a, const struct tf_submit_request *b)
+{
+    EQ_BEGIN(struct tf_submit_request);
+    EQ_WITH(manifest, eq_job_manifest);
+    return EQ_END;
+}
+
+static bool eq_list_request(const struct tf_list_request *a, const struct tf_list_request *b)
+{
+    EQ_BEGIN(struct tf_list_request);
+    EQ_WITH(filter, eq_filter);
+    EQ_STR(page_token);
+    return EQ_END;
+}
+
+static bool eq_scale(const struct tf_scale_request *a, const struct tf_scale_request *b)
+{
+    EQ_BEGIN(struct tf_scale_request);
+    EQ_WITH(job, eq_ref);
+    return EQ_END;
+}
+
+static bool eq_watch_request(const struct tf_watch_request *a, const struct tf_watch_request *b)
+{
+    EQ_BEGIN(struct tf_watch_request);
+    EQ_WITH(filter, eq_filter);
+    return EQ_END;
+}
+
+static bool eq_nodes_request(const struct tf_nodes_request *a, const struct tf_nodes_request *b)
+{
+    EQ_BEGIN(struct tf_nodes_request);
+    EQ_STR(cluster);
+    return EQ_END;
+}
+
+static bool eq_logs_request(const struct tf_logs_request *a, const struct tf_logs_request *b)
+{
+    EQ_BEGIN(struct tf_logs_request);
+    EQ_WITH(job, eq_ref);
+    return EQ_END;
+}
+
+static bool eq_cluster_request(const struct tf_cluster_request *a, const struct tf_cluster_request *b)
+{
+    EQ_BEGIN(struct tf_cluster_request);
+    EQ_STR(cluster);
+    EQ_STR(reason);
+    return EQ_END;
+}
+
+static bool eq_request(const struct tf_request *a, const struct tf_request *b)
+{
+    if (a->method != b->method)
+        return false;
+    switch (a->method) {
+    case TF_METHOD_SUBMIT:
+        return eq_submit(&a->submit, &b->submit);
+    case TF_METHOD_GET:
+    case TF_METHOD_DELETE:
+    case TF_METHOD_HOLD:
+    case TF_METHOD_RESUME:
+    case TF_METHOD_EXPLAIN:
+        return eq_ref(&a->job, &b->job);
+    case TF_METHOD_LIST:
+    case TF_METHOD_LIST_INSTANCES:
+        return eq_list_request(&a->list, &b->list);
+    case TF_METHOD_SCALE:
+        return eq_scale(&a->scale, &b->scale);
+    case TF_METHOD_WATCH:
+        return eq_watch_request(&a->watch, &b->watch);
+    case TF_METHOD_LIST_NODES:
+        return eq_nodes_request(&a->nodes, &b->nodes);
+    case TF_METHOD_LOGS:
+        return eq_logs_request(&a->logs, &b->logs);
+    case TF_METHOD_CORDON_CLUSTER:
+    case TF_METHOD_UNCORDON_CLUSTER:
+    case TF_METHOD_FORGET_CLUSTER:
+        return eq_cluster_request(&a->cluster, &b->cluster);
+    case TF_METHOD_LIST_CLUSTERS:
+    case TF_METHOD_STATUS:
+        return true;
+    case TF_METHOD_NONE:
+    case TF_METHOD_COUNT:
+        break;
+    }
+    return false;
+}
+
+static bool eq_change(const struct tf_change_reply *a, const struct tf_change_reply *b)
+{
+    EQ_BEGIN(struct tf_change_reply);
+    EQ_WITH(warnings, tf_strs_eq);
+    return EQ_END;
+}
+
+static bool eq_job(const struct tf_job_view *a, const struct tf_job_view *b)
+{
+    EQ_BEGIN(struct tf_job_view);
+    EQ_WITH(manifest, eq_job_manifest);
+    EQ_STR(user);
+    EQ_STR(reason_text);
+    EQ_STR(cluster);
+    EQ_STR(model);
+    EQ_STR(message);
+    EQ_STR(output);
+    EQ_LIST(members, eq_member);
+    EQ_LIST(events, eq_job_event);
+    return EQ_END;
+}
+
+static bool eq_list(const struct tf_list_reply *a, const struct tf_list_reply *b)
+{
+    EQ_BEGIN(struct tf_list_reply);
+    EQ_LIST(jobs, eq_job);
+    EQ_STR(next_token);
+    return EQ_END;
+}
+
+static bool eq_watch_event(const struct tf_watch_event *a, const struct tf_watch_event *b)
+{
+    EQ_BEGIN(struct tf_watch_event);
+    EQ_WITH(job, eq_job);
+    return EQ_END;
+}
+
+static bool eq_explain_row(const struct tf_explain_row *a, const struct tf_explain_row *b)
+{
+    EQ_BEGIN(struct tf_explain_row);
+    EQ_STR(cluster);
+    EQ_STR(text);
+    EQ_STR(unblock);
+    return EQ_END;
+}
+
+static bool eq_explain(const struct tf_explain_reply *a, const struct tf_explain_reply *b)
+{
+    EQ_BEGIN(struct tf_explain_reply);
+    EQ_STR(answer);
+    EQ_LIST(rows, eq_explain_row);
+    EQ_WITH(decisions, tf_strs_eq);
+    EQ_WITH(job, eq_job);
+    return EQ_END;
+}
+
+static bool eq_cluster(const struct tf_cluster_info *a, const struct tf_cluster_info *b)
+{
+    EQ_BEGIN(struct tf_cluster_info);
+    EQ_STR(name);
+    EQ_STR(region);
+    EQ_WITH(labels, tf_pairs_eq);
+    EQ_STR(cordon_reason);
+    EQ_STR(version);
+    EQ_STR(engine);
+    return EQ_END;
+}
+
+static bool eq_clusters(const struct tf_clusters_reply *a, const struct tf_clusters_reply *b)
+{
+    EQ_BEGIN(struct tf_clusters_reply);
+    EQ_LIST(clusters, eq_cluster);
+    return EQ_END;
+}
+
+static bool eq_node_instance(const struct tf_node_instance *a, const struct tf_node_instance *b)
+{
+    EQ_BEGIN(struct tf_node_instance);
+    EQ_STR(tenant);
+    EQ_STR(name);
+    return EQ_END;
+}
+
+static bool eq_node_info(const struct tf_node_info *a, const struct tf_node_info *b)
+{
+    EQ_BEGIN(struct tf_node_info);
+    EQ_STR(cluster);
+    EQ_WITH(node, eq_node);
+    EQ_LIST(instances, eq_node_instance);
+    return EQ_END;
+}
+
+static bool eq_nodes(const struct tf_nodes_reply *a, const struct tf_nodes_reply *b)
+{
+    EQ_BEGIN(struct tf_nodes_reply);
+    EQ_LIST(nodes, eq_node_info);
+    EQ_WITH(missing, tf_strs_eq);
+    return EQ_END;
+}
+
+static bool eq_instance(const struct tf_instance_info *a, const struct tf_instance_info *b)
+{
+    EQ_BEGIN(struct tf_instance_info);
+    EQ_STR(tenant);
+    EQ_STR(name);
+    EQ_STR(cluster);
+    EQ_WITH(member, eq_member);
+    return EQ_END;
+}
+
+static bool eq_instances(const struct tf_instances_reply *a, const struct tf_instances_reply *b)
+{
+    EQ_BEGIN(struct tf_instances_reply);
+    EQ_LIST(instances, eq_instance);
+    EQ_STR(next_token);
+    return EQ_END;
+}
+
+static bool eq_status(const struct tf_status_reply *a, const struct tf_status_reply *b)
+{
+    EQ_BEGIN(struct tf_status_reply);
+    EQ_STR(version);
+    EQ_STR(leader);
+    EQ_STR(store);
+    return EQ_END;
+}
+
+static bool eq_reply(const struct tf_reply *a, const struct tf_reply *b)
+{
+    if (a->method != b->method)
+        return false;
+    switch (a->method) {
+    case TF_METHOD_GET:
+        return eq_job(&a->job, &b->job);
+    case TF_METHOD_LIST:
+        return eq_list(&a->list, &b->list);
+    case TF_METHOD_WATCH:
+        return eq_watch_event(&a->watch, &b->watch);
+    case TF_METHOD_EXPLAIN:
+        return eq_explain(&a->explain, &b->explain);
+    case TF_METHOD_LIST_CLUSTERS:
+        return eq_clusters(&a->clusters, &b->clusters);
+    case TF_METHOD_LIST_NODES:
+        return eq_nodes(&a->nodes, &b->nodes);
+    case TF_METHOD_LIST_INSTANCES:
+        return eq_instances(&a->instances, &b->instances);
+    case TF_METHOD_LOGS:
+        return a->logs.len == b->logs.len &&
+               (a->logs.len == 0 || memcmp(a->logs.data, b->logs.data, a->logs.len) == 0);
+    case TF_METHOD_STATUS:
+        return eq_status(&a->status, &b->status);
+    default:
+        return eq_change(&a->change, &b->change);
+    }
+}
+
+static bool eq_complaint(const struct tf_complaint *a, const struct tf_complaint *b)
+{
+    EQ_BEGIN(struct tf_complaint);
+    EQ_STR(path);
+    EQ_STR(text);
+    return EQ_END;
+}
+
+static bool eq_error_detail(const struct tf_error_detail *a, const struct tf_error_detail *b)
+{
+    EQ_BEGIN(struct tf_error_detail);
+    EQ_STR(text);
+    EQ_LIST(complaints, eq_complaint);
+    EQ_STR(leader);
+    return EQ_END;
+}
+
+/* ---- round trips ---- */
+
+static const struct {
+    const ProtobufCMessageDescriptor *request, *reply;
+} messages[TF_METHOD_COUNT] = {
+    [TF_METHOD_SUBMIT] = {&tidefed__v1__submit_request__descriptor, &tidefed__v1__change_reply__descriptor},
+    [TF_METHOD_GET] = {&tidefed__v1__job_ref__descriptor, &tidefed__v1__job__descriptor},
+    [TF_METHOD_LIST] = {&tidefed__v1__list_request__descriptor, &tidefed__v1__list_reply__descriptor},
+    [TF_METHOD_DELETE] = {&tidefed__v1__job_ref__descriptor, &tidefed__v1__change_reply__descriptor},
+    [TF_METHOD_SCALE] = {&tidefed__v1__scale_request__descriptor, &tidefed__v1__change_reply__descriptor},
+    [TF_METHOD_HOLD] = {&tidefed__v1__job_ref__descriptor, &tidefed__v1__change_reply__descriptor},
+    [TF_METHOD_RESUME] = {&tidefed__v1__job_ref__descriptor, &tidefed__v1__change_reply__descriptor},
+    [TF_METHOD_WATCH] = {&tidefed__v1__watch_request__descriptor, &tidefed__v1__watch_event__descriptor},
+    [TF_METHOD_EXPLAIN] = {&tidefed__v1__job_ref__descriptor, &tidefed__v1__explain_reply__descriptor},
+    [TF_METHOD_LIST_CLUSTERS] = {&tidefed__v1__list_clusters_request__descriptor,
+                                 &tidefed__v1__list_clusters_reply__descriptor},
+    [TF_METHOD_LIST_NODES] = {&tidefed__v1__list_nodes_request__descriptor,
+                              &tidefed__v1__list_nodes_reply__descriptor},
+    [TF_METHOD_LIST_INSTANCES] = {&tidefed__v1__list_request__descriptor,
+                                  &tidefed__v1__list_instances_reply__descriptor},
+    [TF_METHOD_LOGS] = {&tidefed__v1__logs_request__descriptor, &tidefed__v1__logs_reply__descriptor},
+    [TF_METHOD_CORDON_CLUSTER] = {&tidefed__v1__cluster_request__descriptor,
+                                  &tidefed__v1__change_reply__descriptor},
+    [TF_METHOD_UNCORDON_CLUSTER] = {&tidefed__v1__cluster_request__descriptor,
+                                    &tidefed__v1__change_reply__descriptor},
+    [TF_METHOD_FORGET_CLUSTER] = {&tidefed__v1__cluster_request__descriptor,
+                                  &tidefed__v1__change_reply__descriptor},
+    [TF_METHOD_STATUS] = {&tidefed__v1__status_request__descriptor, &tidefed__v1__status_reply__descriptor},
+};
+
+static void request_round_trip(const struct tf_request *request)
+{
+    TF_AUTO_BUF bytes = TF_BUF_INIT;
+    TF_AUTO_BUF again = TF_BUF_INIT;
+    struct tf_error err = TF_ERROR_INIT;
+    struct tf_request back;
+    CU_ASSERT_EQUAL(tf_wire_request_pack(request, &bytes, &err), 0);
+    CU_ASSERT_EQUAL(tf_wire_request_unpack(request->method, bytes.data, bytes.len, &back, &err), 0);
+    if (err.code)
+        printf("\n    %s\n", err.text);
+    CU_ASSERT_TRUE(eq_request(request, &back));
+    CU_ASSERT_EQUAL(tf_wire_request_pack(&back, &again, &err), 0);
+    CU_ASSERT_TRUE(again.len == bytes.len && memcmp(again.data, bytes.data, bytes.len) == 0);
+    tf_request_release(&back);
+    wire_coverage_add(messages[request->method].request, bytes.data, bytes.len);
+}
+
+static void reply_round_trip(const struct tf_reply *reply)
+{
+    TF_AUTO_BUF bytes = TF_BUF_INIT;
+    TF_AUTO_BUF again = TF_BUF_INIT;
+    struct tf_error err = TF_ERROR_INIT;
+    struct tf_reply back;
+    CU_ASSERT_EQUAL(tf_wire_reply_pack(reply, &bytes, &err), 0);
+    CU_ASSERT_EQUAL(tf_wire_reply_unpack(reply->method, bytes.data, bytes.len, &back, &err), 0);
+    if (err.code)
+        printf("\n    %s\n", err.text);
+    CU_ASSERT_TRUE(eq_reply(reply, &back));
+    CU_ASSERT_EQUAL(tf_wire_reply_pack(&back, &again, &err), 0);
+    CU_ASSERT_TRUE(again.len == bytes.len && memcmp(again.data, bytes.data, bytes.len) == 0);
+    tf_reply_release(&back);
+    wire_coverage_add(messages[reply->method].reply, bytes.data, bytes.len);
+}
+
+static void test_methods(void)
+{
+    struct tf_rng rng;
+    tf_rng_init(&rng, suite_seed(21));
+    for (size_t round = suite_rounds(60); round > 0; round--)
+        for (int method = TF_METHOD_SUBMIT; method < TF_METHOD_COUNT; method++) {
+            struct tf_request request;
+            struct tf_reply reply;
+            random_request(&rng, (enum tf_method)method, &request);
+            random_reply(&rng, (enum tf_method)method, &reply);
+            request_round_trip(&request);
+            reply_round_trip(&reply);
+            tf_request_release(&request);
+            tf_reply_release(&reply);
+        }
+    for (int method = TF_METHOD_SUBMIT; method < TF_METHOD_COUNT; method++) {
+        CU_ASSERT_EQUAL(wire_coverage_missing(messages[method].request), 0);
+        CU_ASSERT_EQUAL(wire_coverage_missing(messages[method].reply), 0);
+        CU_ASSERT_TRUE(wire_coverage_depth(messages[method].request) > 0);
+        CU_ASSERT_TRUE(wire_coverage_depth(messages[method].reply) > 0);
+    }
+}
+
+static void test_lists_are_no_larger_than_their_parts(void)
+{
+    struct tf_rng rng;
+    tf_rng_init(&rng, suite_seed(22));
+    for (size_t round = suite_rounds(50); round > 0; round--) {
+        TF_AUTO_BUF bytes = TF_BUF_INIT;
+        struct tf_reply reply;
+        random_reply(&rng, TF_METHOD_LIST, &reply);
+        size_t parts = 0;
+        tf_vec_each (job, &reply.list.jobs)
+            parts += tf_wire_job_size(job);
+        free(reply.list.next_token);
+        reply.list.next_token = NULL;
+        CU_ASSERT_EQUAL(tf_wire_reply_pack(&reply, &bytes, NULL), 0);
+        CU_ASSERT_TRUE(bytes.len <= parts);
+        tf_reply_release(&reply);
+    }
+}
+
+static void test_nodes_as_an_answer(void)
+{
+    struct tf_rng rng;
+    tf_rng_init(&rng, suite_seed(23));
+    for (size_t round = suite_rounds(50); round > 0; round--) {
+        TF_AUTO_BUF bytes = TF_BUF_INIT;
+        struct tf_nodes_reply nodes, back;
+        random_nodes_reply(&rng, &nodes);
+        CU_ASSERT_EQUAL(tf_wire_nodes_pack(&nodes, &bytes, NULL), 0);
+        CU_ASSERT_EQUAL(tf_wire_nodes_unpack(bytes.data, bytes.len, &back, NULL), 0);
+        CU_ASSERT_TRUE(eq_nodes(&nodes, &back));
+        tf_nodes_reply_release(&nodes);
+        tf_nodes_reply_release(&back);
+    }
+}
+
+static void test_errors(void)
+{
+    struct tf_rng rng;
+    tf_rng_init(&rng, suite_seed(24));
+    for (size_t round = suite_rounds(100); round > 0; round--) {
+        TF_AUTO_BUF bytes = TF_BUF_INIT;
+        struct tf_error_detail detail, back;
+        random_error_detail(&rng, &detail);
+        tf_wire_error_detail_pack(&detail, 1 << 20, &bytes);
+        CU_ASSERT_EQUAL(tf_wire_error_detail_unpack(bytes.data, bytes.len, &back, NULL), 0);
+        CU_ASSERT_TRUE(eq_error_detail(&detail, &back));
+        wire_coverage_add(&tidefed__v1__error_detail__descriptor, bytes.data, bytes.len);
+        tf_error_detail_release(&detail);
+        tf_error_detail_release(&back);
+    }
+    CU_ASSERT_EQUAL(wire_coverage_missing(&tidefed__v1__error_detail__descriptor), 0);
+}
+
+static void test_errors_fit_their_limit(void)
+{
+    struct tf_error_detail detail = {.code = TF_ERR_INVALID, .text = tf_strdup("the manifest is not valid")};
+    for (int i = 0; i < 50; i++)
+        tf_complaints_add(&detail.complaints, "spec.elastic.min", "is %d, which is not a multiple of 8", i);
+    for (size_t limit = 40; limit < 4000; limit += 33) {
+        TF_AUTO_BUF bytes = TF_BUF_INIT;
+        struct tf_error_detail back;
+        tf_wire_error_detail_pack(&detail, limit, &bytes);
+        CU_ASSERT_TRUE(bytes.len > 0 && bytes.len <= limit);
+        CU_ASSERT_EQUAL(tf_wire_error_detail_unpack(bytes.data, bytes.len, &back, NULL), 0);
+        CU_ASSERT_EQUAL(back.code, TF_ERR_INVALID);
+        size_t said = back.complaints.count;
+        if (said > 1 && said < 50)
+            CU_ASSERT_TRUE(tf_starts_with(back.complaints.items[said - 1].text, "and "));
+        tf_error_detail_release(&back);
+    }
+    tf_error_detail_release(&detail);
+}
+
+static const struct suite_test tests[] = {
+    {"requests and replies of every method, every field", test_methods},
+    {"a list is no larger than its parts", test_lists_are_no_larger_than_their_parts},
+    {"nodes as an answer", test_nodes_as_an_answer},
+    {"errors", test_errors},
+    {"errors fit their limit", test_errors_fit_their_limit},
+};
+
+int main(void)
+{
+    return suite_run("api", tests, TF_ARRAY_LEN(tests));
+}

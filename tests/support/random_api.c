@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/support/random_api.h"
+
+#include "tests/support/random_words.h"
+
+static char *optional_name(struct tf_rng *r)
+{
+    return tf_rng_below(r, 4) == 0 ? NULL : NAME;
+}
+
+static struct tf_job_ref ref(struct tf_rng *r)
+{
+    bool named = BOOL;
+    return (struct tf_job_ref){named ? NAME : NULL, named ? NAME : NULL, random_uid(r)};
+}
+
+static struct tf_job_manifest manifest(struct tf_rng *r)
+{
+    struct tf_job_manifest out;
+    random_job_manifest(r, &out);
+    return out;
+}
+
+static struct tf_job_filter filter(struct tf_rng *r)
+{
+    struct tf_job_filter out = {optional_name(r), optional_name(r), optional_name(r),
+                                (uint32_t)R(0, UINT32_MAX), LATER};
+    random_pairs(r, &out.labels);
+    return out;
+}
+
+void random_job_view(struct tf_rng *r, struct tf_job_view *out)
+{
+    *out = (struct tf_job_view){
+        random_uid(r),
+        manifest(r),
+        OPTIONAL, /* user */
+        UP_TO(TF_PHASE_DELETED),
+        (uint32_t)R(0, UINT32_MAX),
+        UP_TO(TF_REASON_NO_CLUSTERS),
+        OPTIONAL,
+        BOOL,
+        BOOL,
+        COUNTER,
+        optional_name(r), /* cluster */
+        COUNTER,
+        OPTIONAL,
+        INSTANCES,
+        INSTANCES,
+        WALL, /* submitted */
+        WALL,
+        WALL,
+        WALL,
+        WALL,
+        R32(0, 1 << 30), /* restarts */
+        R32(0, 1 << 30),
+        R32(0, 1 << 30),
+        R32(0, 1 << 30),
+        R(0, INT64_MAX),
+        R32(INT32_MIN, INT32_MAX),
+        OPTIONAL,
+        OPTIONAL,
+        LATER,
+        LATER,
+        COUNTER,
+    };
+    RANDOM_LIST(r, &out->members, random_member);
+    RANDOM_LIST(r, &out->events, random_job_event);
+}
+
+static struct tf_job_view job(struct tf_rng *r)
+{
+    struct tf_job_view out;
+    random_job_view(r, &out);
+    return out;
+}
+
+static void random_explain_row(struct tf_rng *r, struct tf_explain_row *out)
+{
+    *out = (struct tf_explain_row){optional_name(r), UP_TO(TF_REASON_NO_CLUSTERS),
+                                   R32(0, 1 << 30),  R32(0, 1 << 30),
+                                   R32(0, 1 << 30),  WALL,
+                                   OPTIONAL,         OPTIONAL};
+}
+
+static void random_cluster(struct tf_rng *r, struct tf_cluster_info *out)
+{
+    *out = (struct tf_cluster_info){NAME,
+                                    OPTIONAL,
+                                    LATER,
+                                    BOOL,
+                                    BOOL,
+                                    BOOL,
+                                    OPTIONAL,
+                                    BOOL,
+                                    WALL,
+                                    WALL,
+                                    COUNTER,
+                                    R32(0, 1 << 30),
+                                    OPTIONAL,
+                                    OPTIONAL,
+                                    (uint32_t)R(0, UINT32_MAX),
+                                    random_generation(r),
+                                    random_health(r),
+                                    random_idle(r),
+                                    COUNT};
+    random_pairs(r, &out->labels);
+}
+
+static void random_node_instance(struct tf_rng *r, struct tf_node_instance *out)
+{
+    *out = (struct tf_node_instance){
+        optional_name(r), optional_name(r),     random_uid(r), COUNTER, UP_TO(TF_INSTANCES_MAX - 1),
+        tf_rng_next(r),   UP_TO(TF_MEMBER_GONE)};
+}
+
+static struct tf_node node(struct tf_rng *r)
+{
+    struct tf_node out;
+    random_node(r, &out);
+    return out;
+}
+
+static void random_node_info(struct tf_rng *r, struct tf_node_info *out)
+{
+    *out = (struct tf_node_info){optional_name(r), node(r),          tf_rng_next(r),
+                                 tf_rng_next(r),   random_vector(r), LATER};
+    RANDOM_LIST(r, &out->instances, random_node_instance);
+}
+
+void random_nodes_reply(struct tf_rng *r, struct tf_nodes_reply *out)
+{
+    *out = (struct tf_nodes_reply){LATER, LATER};
+    RANDOM_LIST(r, &out->nodes, random_node_info);
+    random_strs(r, &out->missing);
+}
+
+static struct tf_member member(struct tf_rng *r)
+{
+    struct tf_member out;
+    random_member(r, &out);
+    return out;
+}
+
+static void random_instance(struct tf_rng *r, struct tf_instance_info *out)
+{
+    *out = (struct tf_instance_info){optional_name(r), optional_name(r), random_uid(r),
+                                     COUNTER,          optional_name(r), member(r)};
+}
+
+static struct tf_status_reply status(struct tf_rng *r)
+{
+    return (struct tf_status_reply){OPTIONAL,
+                                    (uint32_t)R(0, UINT32_MAX),
+                                    BOOL,
+                                    OPTIONAL,
+                                    {COUNTER, COUNTER},
+                                    WALL,
+                                    BOOL,
+                                    OPTIONAL,
+                                    R(0, INT64_MAX),
+                                    R(0, INT64_MAX),
+                                    R32(0, 1 << 30),
+                                    R32(0, 1 << 30),
+                                    R32(0, 1 << 30)};
+}
+
+static struct tf_elastic elastic(struct tf_rng *r)
+{
+    return (struct tf_elastic){INSTANCES, INSTANCES, INSTANCES};
+}
+
+void random_request(struct tf_rng *r, enum tf_method method, struct tf_request *out)
+{
+    *out = (struct tf_request){.method = method};
+    switch (method) {
+    case TF_METHOD_SUBMIT:
+        out->submit =
+            (struct tf_submit_request){random_uid(r), manifest(r), UP_TO(TF_SUBMIT_APPLY), BOOL, BOOL};
+        break;
+    case TF_METHOD_GET:
+    case TF_METHOD_DELETE:
+    case TF_METHOD_HOLD:
+    case TF_METHOD_RESUME:
+    case TF_METHOD_EXPLAIN:
+        out->job = ref(r);
+        break;
+    case TF_METHOD_LIST:
+    case TF_METHOD_LIST_INSTANCES:
+        out->list = (struct tf_list_request){filter(r), R32(0, TF_PAGE_MAX), OPTIONAL};
+        break;
+    case TF_METHOD_SCALE:
+        out->scale = (struct tf_scale_request){ref(r), elastic(r)};
+        break;
+    case TF_METHOD_WATCH:
+        out->watch = (struct tf_watch_request){filter(r), BOOL};
+        break;
+    case TF_METHOD_LIST_NODES:
+        out->nodes = (struct tf_nodes_request){optional_name(r)};
+        break;
+    case TF_METHOD_LOGS:
+        out->logs =
+            (struct tf_logs_request){ref(r), COUNTER, UP_TO(TF_INSTANCES_MAX - 1), BOOL, R(-1, INT64_MAX)};
+        break;
+    case TF_METHOD_CORDON_CLUSTER:
+    case TF_METHOD_UNCORDON_CLUSTER:
+    case TF_METHOD_FORGET_CLUSTER:
+        out->cluster = (struct tf_cluster_request){NAME, OPTIONAL, BOOL};
+        break;
+    case TF_METHOD_LIST_CLUSTERS:
+    case TF_METHOD_STATUS:
+    case TF_METHOD_NONE:
+    case TF_METHOD_COUNT:
+        break;
+    }
+}
+
+static void random_change(struct tf_rng *r, struct tf_change_reply *out)
+{
+    *out = (struct tf_change_reply){UP_TO(TF_OUTCOME_DONE), random_uid(r), COUNTER, LATER};
+    random_strs(r, &out->warnings);
+}
+
+static void random_list(struct tf_rng *r, struct tf_list_reply *out)
+{
+    *out = (struct tf_list_reply){LATER, OPTIONAL};
+    RANDOM_LIST(r, &out->jobs, random_job_view);
+}
+
+static void random_explain(struct tf_rng *r, struct tf_explain_reply *out)
+{
+    *out = (struct tf_explain_reply){OPTIONAL, LATER, LATER, job(r)};
+    RANDOM_LIST(r, &out->rows, random_explain_row);
+    random_strs(r, &out->decisions);
+}
+
+static void random_instances(struct tf_rng *r, struct tf_instances_reply *out)
+{
+    *out = (struct tf_instances_reply){LATER, OPTIONAL};
+    RANDOM_LIST(r, &out->instances, random_instance);
+}
+
+static void random_logs(struct tf_rng *r, struct tf_logs_reply *out)
+{
+    *out = (struct tf_logs_reply){NULL, (size_t)tf_rng_below(r, 50)};
+    out->data = out->len ? tf_malloc(out->len) : NULL;
+    for (size_t i = 0; i < out->len; i++)
+        out->data[i] = (char)tf_rng_below(r, 256);
+}
+
+void random_reply(struct tf_rng *r, enum tf_method method, struct tf_reply *out)
+{
+    *out = (struct tf_reply){.method = method};
+    switch (method) {
+    case TF_METHOD_GET:
+        out->job = job(r);
+        break;
+    case TF_METHOD_LIST:
+        random_list(r, &out->list);
+        break;
+    case TF_METHOD_WATCH:
+        out->watch = (struct tf_watch_event){FROM_1(TF_WATCH_BOOKMARK), COUNTER, job(r)};
+        break;
+    case TF_METHOD_EXPLAIN:
+        random_explain(r, &out->explain);
+        break;
+    case TF_METHOD_LIST_CLUSTERS:
+        RANDOM_LIST(r, &out->clusters.clusters, random_cluster);
+        break;
+    case TF_METHOD_LIST_NODES:
+        random_nodes_reply(r, &out->nodes);
+        break;
+    case TF_METHOD_LIST_INSTANCES:
+        random_instances(r, &out->instances);
+        break;
+    case TF_METHOD_LOGS:
+        random_logs(r, &out->logs);
+        break;
+    case TF_METHOD_STATUS:
+        out->status = status(r);
+        break;
+    case TF_METHOD_SUBMIT:
+    case TF_METHOD_DELETE:
+    case TF_METHOD_SCALE:
+    case TF_METHOD_HOLD:
+    case TF_METHOD_RESUME:
+    case TF_METHOD_CORDON_CLUSTER:
+    case TF_METHOD_UNCORDON_CLUSTER:
+    case TF_METHOD_FORGET_CLUSTER:
+        random_change(r, &out->change);
+        break;
+    case TF_METHOD_NONE:
+    case TF_METHOD_COUNT:
+        break;
+    }
+}
+
+static void random_complaint(struct tf_rng *r, struct tf_complaint *out)
+{
+    *out = (struct tf_complaint){TEXT, TEXT};
+}
+
+void random_error_detail(struct tf_rng *r, struct tf_error_detail *out)
+{
+    *out = (struct tf_error_detail){
+        UP_TO(TF_ERR_BUG), UP_TO(TF_REASON_NO_CLUSTERS), OPTIONAL, LATER, OPTIONAL, TIME};
+    RANDOM_LIST(r, &out->complaints, random_complaint);
+}
