@@ -155,12 +155,12 @@ static int take_delta(struct cluster *cluster, const struct tf_profile *delta, s
 
 int ledger_profile(struct fed *fed, struct cluster *cluster, struct tf_profile *profile, struct tf_error *err)
 {
-    bool rows = profile->full || profile->rows.count;
+    bool rows = profile->full || profile->rows.count, first = !cluster->profile;
     if (profile->full ? take_full(cluster, profile, err) : take_delta(cluster, profile, err))
         return -1;
     bool landed = land(fed, cluster);
     redo_from(fed, cluster, 0);
-    cluster->profiles += rows;
+    cluster->profiles += rows && !first;
     if (rows || landed)
         has_more(fed, cluster);
     return 0;
@@ -197,6 +197,15 @@ static bool prefers_a_plane(const struct tf_demand *demand)
     return false;
 }
 
+/* Single instances are counted, so that a gang's shortfall shows; whole steps where a rule binds those. */
+static void count_singly(struct tf_demand *demand)
+{
+    tf_vec_each (rule, &demand->rules)
+        if (rule->of_step && !rule->prefer)
+            return;
+    demand->step = 1;
+}
+
 void ledger_fit(struct fed *fed, const struct cluster *cluster, const struct tf_job_spec *spec, int rank,
                 struct verdict *out)
 {
@@ -205,6 +214,7 @@ void ledger_fit(struct fed *fed, const struct cluster *cluster, const struct tf_
         return;
     struct tf_fit_view view = tf_fit_rows_view(cluster->room);
     struct tf_fit fit;
+    count_singly(&fed->demand);
     tf_fit_count(&view, &fed->demand, TF_LEVEL_FREE, fed->scratch, &fit);
     out->fits = fit.fits;
     out->count = fit.count;
@@ -266,9 +276,8 @@ bool ledger_raise_step(struct fed *fed, struct cluster *cluster, uint64_t epoch)
 static struct flight *move_last(struct fed *fed, struct cluster *cluster, struct flight *flight)
 {
     size_t at = (size_t)(flight - cluster->flights.items), last = cluster->flights.count - 1;
-    struct flight moved = *flight;
     undo_from(cluster, at);
-    memset(&moved.debit, 0, sizeof moved.debit);
+    struct flight moved = *flight;
     tf_vec_remove(&cluster->flights, at);
     cluster->flights.items[cluster->flights.count++] = moved;
     for (size_t i = at; i < last; i++)

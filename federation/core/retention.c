@@ -139,6 +139,9 @@ static void write_summaries(struct fed *fed)
         cluster->summary_due = false;
         cluster->summary_next.ms = fed->now.mono.ms + SUMMARY_EVERY;
         touch_summary(fed, cluster);
+        if (cluster->stored_epoch != cluster->record.highest_epoch)
+            touch_cluster(fed, cluster);
+        cluster->stored_epoch = cluster->record.highest_epoch;
     }
 }
 

@@ -88,6 +88,7 @@ struct unknown_end {
 struct cluster {
     struct tf_cluster_record record;
     struct tf_summary_record summary; /* as stored last */
+    uint64_t stored_epoch;            /* highest_epoch as written last */
     size_t slot;                      /* index of verdicts; never reused */
     TF_VEC(struct placed) placed;     /* unfinished epochs there, ascending */
 
@@ -108,7 +109,7 @@ struct cluster {
     struct tf_profile *profile;    /* as received; NULL until one came in this attach */
     struct tf_fit_rows *room;      /* the same less the flights */
     TF_VEC(struct flight) flights; /* in order of debit */
-    uint64_t profiles;             /* counts profiles that changed a row */
+    uint64_t profiles;             /* counts profiles that changed a row of the one before */
     uint64_t capacity;             /* counts the times that more may have become free */
     uint64_t change;               /* counts all changes of room */
 

@@ -36,7 +36,10 @@ static void add_candidate(const struct fed *fed, const struct shape *shape, cons
         return;
     }
     const struct verdict *v = &shape->verdicts.items[cluster->slot];
-    tf_buf_fmt(line, "%s free %d %s %d", cluster->record.name, v->count, v->fits ? ">=" : "<", min);
+    if (v->change == cluster->change)
+        tf_buf_fmt(line, "%s free %d %s %d", cluster->record.name, v->count, v->fits ? ">=" : "<", min);
+    else
+        tf_buf_fmt(line, "%s free < %d", cluster->record.name, min); /* known from when it had more */
 }
 
 char *trace_candidates(const struct fed *fed, const struct shape *shape, const struct cluster *chosen)

@@ -181,11 +181,20 @@ void drive_archived(struct drive *d)
     feed(d, (struct fed_event){.kind = FED_EV_ARCHIVED, .archived = uid});
 }
 
+static bool one_more(struct drive *d);
+
+void drive_step(struct drive *d, struct fed_event event)
+{
+    feed(d, event);
+    while (one_more(d))
+        ;
+}
+
 void drive_continue(struct drive *d)
 {
     CU_ASSERT_TRUE_FATAL(d->wants_continue);
     d->wants_continue = false;
-    feed(d, (struct fed_event){.kind = FED_EV_CONTINUE});
+    drive_step(d, (struct fed_event){.kind = FED_EV_CONTINUE});
 }
 
 static bool one_more(struct drive *d)
@@ -199,13 +208,6 @@ static bool one_more(struct drive *d)
     else
         return false;
     return true;
-}
-
-void drive_step(struct drive *d, struct fed_event event)
-{
-    feed(d, event);
-    while (one_more(d))
-        ;
 }
 
 void drive_elapse(struct drive *d, int64_t ms)

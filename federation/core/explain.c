@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Why a job is where it is: the answer in one sentence, then each subcluster with its typed reason. Computed
+ * from the present state each time, by the functions that decide, so that it cannot be stale (PITFALLS.md
+ * 21). */
+#include "federation/core/cluster.h"
+#include "federation/core/jobs.h"
+#include "federation/core/place.h"
+
+#include "common/fit/explain.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+enum { MOMENT_TEXT = 40 };
+
+static const char *moment(struct tf_wall at, char text[MOMENT_TEXT])
+{
+    time_t seconds = (time_t)(at.ms / TF_SECOND);
+    struct tm tm;
+    if (!gmtime_r(&seconds, &tm))
+        return "?";
+    snprintf(text, MOMENT_TEXT, "%04d-%02d-%02d %02d:%02d:%02d UTC", tm.tm_year + 1900, tm.tm_mon + 1,
+             tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec);
+    return text;
+}
+
+/* ---- a subcluster that may not be given the job ---- */
+
+static char *policy_text(const struct job *job)
+{
+    if (job->rank < 0)
+        return tf_asprintf("the federation has no class %s any more: `fedctl apply` with another priority",
+                           job->record.spec.priority);
+    return tf_strdup("the job's placement does not name it");
+}
+
+struct question {
+    const struct fed *fed;
+    const struct job *job;
+    struct tf_now now;
+};
+
+static int64_t away_seconds(const struct question *q, const struct cluster *c)
+{
+    return (q->now.mono.ms - c->away_since.ms) / TF_SECOND;
+}
+
+static void explain_lost(const struct question *q, const struct cluster *c, struct fed_explain_row *row)
+{
+    row->text =
+        c->record.forgotten
+            ? tf_strdup(
+                  "it was declared dead with `fedctl cluster forget`; it is asked again when it attaches")
+            : tf_asprintf("its stream has been away for %" PRId64 " s", away_seconds(q, c));
+}
+
+static void explain_not_yet(const struct question *q, const struct cluster *c, struct fed_explain_row *row)
+{
+    if (!c->link)
+        row->text = tf_asprintf("it is not attached, since %" PRId64 " s", away_seconds(q, c));
+    else
+        row->text =
+            tf_strdup("it is attached; the profile that reflects all that is placed there has not come yet");
+}
+
+static void explain_refused(const struct job *job, const struct cluster *c, struct fed_explain_row *row)
+{
+    tf_vec_each (refusal, &job->record.refusals) {
+        if (strcmp(refusal->cluster, c->record.name) != 0)
+            continue;
+        row->text =
+            tf_asprintf("it refused the job (%s%s%s), %d time%s in a row", tf_reason_name(refusal->reason),
+                        refusal->text ? ": " : "", refusal->text ? refusal->text : "", refusal->times,
+                        refusal->times == 1 ? "" : "s");
+        row->until = refusal->until;
+    }
+}
+
+static void explain_bar(const struct question *q, const struct cluster *c, struct fed_explain_row *row)
+{
+    if (row->reason == TF_REASON_POLICY)
+        row->text = policy_text(q->job);
+    else if (row->reason == TF_REASON_CLUSTER_LOST)
+        explain_lost(q, c, row);
+    else if (row->reason == TF_REASON_CLUSTER_CORDONED)
+        row->text = tf_asprintf("cordoned: %s",
+                                c->record.cordon_reason ? c->record.cordon_reason : "no reason given");
+    else if (row->reason == TF_REASON_REFUSED)
+        explain_refused(q->job, c, row);
+    else
+        explain_not_yet(q, c, row);
+}
+
+/* ---- a subcluster that may ---- */
+
+static bool fits_without_flights(const struct fed *fed, const struct cluster *c,
+                                 const struct tf_demand *demand)
+{
+    TF_AUTO(tf_fit_rows) rows = tf_fit_rows_create(&c->profile->planes);
+    struct tf_fit fit;
+    tf_fit_rows_load(rows, c->profile);
+    struct tf_fit_view view = tf_fit_rows_view(rows);
+    tf_fit_count(&view, demand, TF_LEVEL_FREE, fed->scratch, &fit);
+    return fit.fits;
+}
+
+static void explain_fit(const struct question *q, const struct cluster *c, struct fed_explain_row *row)
+{
+    const struct fed *fed = q->fed;
+    const struct tf_job_spec *spec = &q->job->record.spec;
+    struct tf_fit_view view = tf_fit_rows_view(c->room);
+    struct tf_demand demand = {0};
+    struct tf_error err = TF_ERROR_INIT;
+    if (tf_demand_resolve(&demand, spec, q->job->rank, view.catalog, &err)) {
+        row->reason = TF_REASON_TOPOLOGY;
+        row->text = tf_strdup(err.text);
+        tf_demand_release(&demand);
+        return;
+    }
+    if (spec->max_runtime > 0)
+        demand.ends.ms = q->now.wall.ms + spec->max_runtime;
+    struct tf_fit_why why;
+    tf_fit_explain(&view, &demand, TF_LEVEL_FREE, spec, fed->scratch, &why);
+    row->reason = why.reason;
+    row->has = why.has;
+    row->until = why.until;
+    bool flying =
+        why.reason >= TF_REASON_HIGHER_PRIORITY && c->flights.count && fits_without_flights(fed, c, &demand);
+    if (flying)
+        row->reason = TF_REASON_IN_FLIGHT;
+    row->text = flying ? tf_asprintf("%zu placement%s on the way there take%s what is free", c->flights.count,
+                                     c->flights.count == 1 ? "" : "s", c->flights.count == 1 ? "s" : "")
+                       : tf_strdup(why.text);
+    tf_demand_release(&demand);
+}
+
+static struct fed_explain_row explain_cluster(const struct question *q, const struct cluster *c)
+{
+    struct fed_explain_row row = {.cluster = tf_strdup(c->record.name),
+                                  .reason = place_bar(q->fed, q->job, c),
+                                  .asked = q->job->record.spec.elastic.min};
+    if (row.reason == TF_REASON_NONE)
+        explain_fit(q, c, &row);
+    else
+        explain_bar(q, c, &row);
+    return row;
+}
+
+static void explain_rows(const struct question *q, struct fed_explanation *out)
+{
+    const struct job *job = q->job;
+    tf_vec_each (c, &q->fed->clusters)
+        tf_vec_push(&out->rows, explain_cluster(q, *c));
+    tf_vec_each (name, &job->record.spec.clusters) {
+        if (cluster_by_name(q->fed, *name))
+            continue;
+        struct fed_explain_row row = {
+            .cluster = tf_strdup(*name),
+            .reason = TF_REASON_POLICY,
+            .asked = job->record.spec.elastic.min,
+            .text = tf_strdup("the job names it, but no such subcluster is registered")};
+        tf_vec_push(&out->rows, row);
+    }
+}
+
+/* ---- the answer ---- */
+
+/* How near to a place a reason is: the later in their order, the nearer; NONE is nearest. */
+static int nearness(const struct fed_explain_row *row)
+{
+    return row->reason == TF_REASON_NONE ? INT32_MAX : (int)row->reason;
+}
+
+static const struct fed_explain_row *nearest(const struct fed_explanation *e)
+{
+    const struct fed_explain_row *best = NULL;
+    tf_vec_each (row, &e->rows)
+        if (!best || nearness(row) > nearness(best) ||
+            (nearness(row) == nearness(best) && row->has > best->has))
+            best = row;
+    return best;
+}
+
+static char *answer_waiting(const struct fed *fed, const struct job *job, const struct fed_explanation *e)
+{
+    const struct fed_explain_row *best = nearest(e);
+    if (fed->waits_for_all)
+        return tf_asprintf(
+            "%s waits (NOT_CONSIDERED_YET): after --accept-rollback nothing is placed until every "
+            "registered subcluster has attached or is forgotten",
+            job->key);
+    if (!best)
+        return tf_asprintf(
+            "%s waits (NO_CLUSTERS): no subcluster is registered; one is from its first attach on", job->key);
+    if (best->reason == TF_REASON_NONE)
+        return tf_asprintf("%s waits (NOT_CONSIDERED_YET): it fits in %s and will be considered next",
+                           job->key, best->cluster);
+    return tf_asprintf("%s waits (%s): nearest is %s, which has room for %d of %d instance%s now: %s",
+                       job->key, tf_reason_name(best->reason), best->cluster, best->has, best->asked,
+                       best->asked == 1 ? "" : "s", best->text ? best->text : "");
+}
+
+static char *answer_placed(const struct job *job, const struct tf_placement *p)
+{
+    char text[MOMENT_TEXT];
+    int32_t ready = job->report ? job->report->ready : 0;
+    switch (p->phase) {
+    case TF_PHASE_PENDING:
+        return tf_asprintf("%s was placed in %s at %s (epoch %" PRIu64
+                           ", %d instances) and waits for it to accept",
+                           job->key, p->cluster, moment(p->placed, text), p->epoch, p->size);
+    case TF_PHASE_STARTING:
+        return tf_asprintf("%s is starting in %s since %s (epoch %" PRIu64 "): %d of %d instances are ready",
+                           job->key, p->cluster, moment(p->accepted, text), p->epoch, ready, p->size);
+    case TF_PHASE_RUNNING:
+        return tf_asprintf("%s runs in %s since %s (epoch %" PRIu64 ", %d instances)", job->key, p->cluster,
+                           moment(p->started, text), p->epoch, p->size);
+    default:
+        return tf_asprintf("%s is stopping in %s (epoch %" PRIu64 "%s%s)", job->key, p->cluster, p->epoch,
+                           p->release ? ", told so because of: " : "",
+                           p->release ? tf_release_name(p->release) : "");
+    }
+}
+
+static char *answer_final(const struct job *job)
+{
+    const struct tf_job_record *r = &job->record;
+    char text[MOMENT_TEXT];
+    return tf_asprintf("%s has ended: %s at %s%s%s", job->key, tf_phase_name(r->phase),
+                       moment(r->finished, text), r->message ? ": " : "", r->message ? r->message : "");
+}
+
+int fed_explain(const struct fed *fed, const char *tenant, const char *name, struct tf_now now,
+                struct fed_explanation *out, struct tf_error *err)
+{
+    const struct job *job = job_by_name(fed, tenant, name);
+    if (!job)
+        return tf_error_set(err, TF_ERR_NOT_FOUND, "there is no job %s/%s", tenant, name);
+    struct question question = {fed, job, now};
+    *out = (struct fed_explanation){0};
+    const struct tf_placement *placement = job_last_placement(job);
+    if (tf_phase_is_final(job->record.phase))
+        out->answer = answer_final(job);
+    else if (placement)
+        out->answer = answer_placed(job, placement);
+    else
+        explain_rows(&question, out);
+    if (job->record.held && !out->answer)
+        out->answer =
+            tf_asprintf("%s is held: `fedctl resume %s` lets it wait in its old place", job->key, job->key);
+    if (!out->answer)
+        out->answer = answer_waiting(fed, job, out);
+    tf_strs_copy(&out->decisions, &job->decisions);
+    return 0;
+}
+
+void fed_explanation_release(struct fed_explanation *explanation)
+{
+    tf_vec_each (row, &explanation->rows) {
+        free(row->cluster);
+        free(row->text);
+    }
+    tf_vec_release(&explanation->rows);
+    tf_strs_release(&explanation->decisions);
+    free(explanation->answer);
+    *explanation = (struct fed_explanation){0};
+}
