@@ -10,7 +10,15 @@
 
 #include <assert.h>
 
-enum { PLACEMENTS_MAX = 64, CLAIMS_MAX = 2 * TF_INSTANCES_MAX, ENDED_MAX = 256, COUNTS_MAX = 1 << 30 };
+/* The parts of a job's record that grow by themselves are bounded so that, with a manifest of
+ * TF_WIRE_MANIFEST_MAX, the record stays within TF_RECORD_BYTES_MAX. */
+enum {
+    PLACEMENTS_MAX = 64,
+    REFUSAL_TEXT_MAX = 512,
+    CLAIMS_MAX = 2 * TF_INSTANCES_MAX,
+    ENDED_MAX = 256,
+    COUNTS_MAX = 1 << 30,
+};
 
 struct counter {
     uint64_t value; /* tf_record.number */
@@ -46,7 +54,7 @@ const struct tf_wire_table tf_wire_placement = WIRE_TABLE(placement_rows, tidefe
 static const struct tf_wire_row refusal_rows[] = {
     WIRE_NAME(cluster, TF_WIRE_REQUIRED),
     WIRE_ENUM(reason, 0, TF_REASON_NO_CLUSTERS),
-    WIRE_TEXT(text, TF_WIRE_MESSAGE_MAX),
+    WIRE_TEXT(text, REFUSAL_TEXT_MAX),
     WIRE_INT32(times, 0, COUNTS_MAX),
     WIRE_WALL(until),
 };

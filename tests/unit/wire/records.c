@@ -4,6 +4,7 @@
 #include "common/base/cleanup.h"
 #include "common/base/text.h"
 #include "common/model/transaction.h"
+#include "common/wire/api.h"
 #include "tests/support/random_model.h"
 #include "tests/support/suite.h"
 
@@ -164,6 +165,42 @@ static void test_the_largest_job_fits_a_record(void)
     tf_record_release(&record);
 }
 
+static char *filled(size_t len)
+{
+    char *text = tf_calloc(len + 1, 1);
+    memset(text, 'x', len);
+    return text;
+}
+
+/* A job whose manifest is as large as a submit may be, and that everything has happened to. */
+static void test_the_longest_story_fits_a_record(void)
+{
+    struct tf_record record = {.kind = TF_RECORD_JOB};
+    struct tf_job_record *job = &record.job;
+    TF_AUTO_BUF value = TF_BUF_INIT;
+    job->uid = (struct tf_uid){{1}};
+    job->tenant = filled(TF_NAME_MAX);
+    job->name = filled(TF_NAME_MAX);
+    job->phase = TF_PHASE_PENDING;
+    for (size_t left = TF_WIRE_MANIFEST_MAX; left > 0; left -= 32 * 1024)
+        tf_vec_push(&job->spec.group.command, filled(32 * 1024));
+    for (int i = 0; i < 64; i++)
+        tf_vec_push(&job->placements,
+                    (struct tf_placement){.cluster = filled(TF_NAME_MAX), .model = filled(20)});
+    for (int i = 0; i < TF_REFUSALS_MAX; i++)
+        tf_vec_push(&job->refusals,
+                    (struct tf_refusal){.cluster = filled(TF_NAME_MAX), .text = filled(9999)});
+    char *text = filled(9999);
+    for (int i = 0; i < 2 * TF_JOB_EVENTS_MAX; i++)
+        tf_job_record_event(job, (struct tf_wall){1}, 1, "Refused", "%s", text);
+    free(text);
+    job->message = filled(99999);
+    job->output = filled(99999);
+    CU_ASSERT_EQUAL(tf_wire_record_pack(&record, &value, NULL), 0);
+    CU_ASSERT_TRUE(value.len < TF_RECORD_BYTES_MAX);
+    tf_record_release(&record);
+}
+
 static void test_weights_are_upper_bounds(void)
 {
     struct tf_rng rng;
@@ -186,6 +223,7 @@ static const struct suite_test tests[] = {
     {"errors name the field", test_errors_name_the_field},
     {"output of any bytes is stored", test_output_of_any_bytes_is_stored},
     {"the largest job fits a record", test_the_largest_job_fits_a_record},
+    {"the longest story fits a record", test_the_longest_story_fits_a_record},
     {"weights are upper bounds of sizes", test_weights_are_upper_bounds},
 };
 
