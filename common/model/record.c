@@ -74,6 +74,7 @@ void tf_job_record_release(struct tf_job_record *record)
     tf_vec_release(&record->events);
     free(record->message);
     free(record->output);
+    free(record->last_cluster);
     *record = (struct tf_job_record){0};
 }
 
@@ -99,6 +100,7 @@ void tf_job_record_copy(struct tf_job_record *to, const struct tf_job_record *fr
     copy.user = tf_strdup(from->user);
     copy.message = tf_strdup(from->message);
     copy.output = tf_strdup(from->output);
+    copy.last_cluster = tf_strdup(from->last_cluster);
     copy.labels = (struct tf_pairs){0};
     tf_pairs_copy(&copy.labels, &from->labels);
     copy.spec = (struct tf_job_spec){0};

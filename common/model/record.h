@@ -70,6 +70,8 @@ struct tf_job_record {
     int32_t exit_code;       /* of the instance that decided a failure; 128 + signal */
     char *message;           /* the end, or the latest trouble, in words */
     char *output;            /* last lines of the instance that failed */
+    char *last_cluster; /* where its last ended epoch was: its output is still there; NULL = none ended */
+    uint64_t last_epoch;
 };
 
 /* Registration of a subcluster: it exists from its first attach. */

@@ -90,6 +90,8 @@ static const struct tf_wire_row job_record_rows[] = {
     WIRE_INT32(exit_code, INT32_MIN, INT32_MAX),
     WIRE_TEXT(message, TF_WIRE_MESSAGE_MAX),
     WIRE_TEXT(output, TF_WIRE_OUTPUT_MAX),
+    WIRE_NAME(last_cluster, 0),
+    WIRE_COUNTER(last_epoch),
 };
 const struct tf_wire_table tf_wire_job_record =
     WIRE_TABLE(job_record_rows, tidefed__v1__job_record__descriptor);

@@ -291,6 +291,8 @@ void job_epoch_ended(struct fed *fed, struct job *job, uint64_t epoch, const str
     ledger_drop(fed, cluster, epoch);
     cluster_left(cluster, epoch);
     drop_report(job);
+    tf_str_set(&r->last_cluster, p->cluster);
+    r->last_epoch = epoch;
     tf_placement_release(p);
     tf_vec_remove(&r->placements, (size_t)(p - r->placements.items));
     if (end_rules[ended->end].phase != TF_PHASE_NONE && !again && r->placements.count == 0)

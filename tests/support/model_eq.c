@@ -172,6 +172,7 @@ static bool eq_job_record(const struct tf_job_record *a, const struct tf_job_rec
     EQ_LIST(events, eq_job_event);
     EQ_STR(message);
     EQ_STR(output);
+    EQ_STR(last_cluster);
     return EQ_END;
 }
 

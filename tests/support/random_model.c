@@ -393,6 +393,8 @@ void random_job_record(struct tf_rng *r, struct tf_job_record *out)
         R32(INT32_MIN, INT32_MAX),
         OPTIONAL,
         OPTIONAL,
+        NAME,
+        COUNTER,
     };
     random_pairs(r, &out->labels);
     RANDOM_LIST(r, &out->placements, random_placement);

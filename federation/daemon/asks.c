@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Questions about nodes: each attached subcluster is asked over its link; what came within two seconds is the
+ * answer, and who did not answer is named. */
+#include "federation/daemon/private.h"
+
+#include "common/base/cleanup.h"
+#include "common/base/text.h"
+
+enum { ANSWER_WITHIN_MS = 2 * TF_SECOND };
+
+/* One call to ListNodes. */
+struct gather {
+    struct fedd *fedd;
+    struct tf_call *call;
+    struct tf_reply reply;
+    size_t open; /* questions without an answer */
+    struct tf_timer timer;
+};
+
+/* One question to one subcluster. */
+struct ask {
+    uint64_t number;
+    uint64_t link;
+    char *cluster;
+    struct gather *gather;
+    UT_hash_handle hh;
+};
+
+static void drop(struct fedd *fedd, struct ask *ask)
+{
+    HASH_DEL(fedd->asks, ask);
+    free(ask->cluster);
+    free(ask);
+}
+
+static void finish(struct gather *gather)
+{
+    struct fedd *fedd = gather->fedd;
+    struct ask *ask = NULL, *next = NULL;
+    HASH_ITER (hh, fedd->asks, ask, next) {
+        if (ask->gather != gather)
+            continue;
+        tf_strs_add(&gather->reply.nodes.missing, ask->cluster);
+        drop(fedd, ask);
+    }
+    tf_timer_cancel(fedd->loop, &gather->timer);
+    call_reply(gather->call, &gather->reply);
+    free(gather);
+}
+
+static void on_late(struct tf_timer *timer)
+{
+    finish(TF_CONTAINER_OF(timer, struct gather, timer));
+}
+
+static void one_less(struct gather *gather)
+{
+    if (--gather->open == 0)
+        finish(gather);
+}
+
+static void take_nodes(struct gather *gather, const struct ask *ask, struct tf_nodes_reply *nodes)
+{
+    tf_vec_each (n, &nodes->nodes) {
+        tf_str_set(&n->cluster, ask->cluster);
+        tf_vec_push(&gather->reply.nodes.nodes, *n);
+        *n = (struct tf_node_info){0};
+    }
+    tf_nodes_reply_release(nodes);
+}
+
+void asks_answer(struct fedd *fedd, uint64_t id, const char *data, size_t len)
+{
+    struct ask *ask = NULL;
+    HASH_FIND(hh, fedd->asks, &id, sizeof id, ask);
+    if (!ask)
+        return; /* too late */
+    struct gather *gather = ask->gather;
+    struct tf_nodes_reply nodes = {0};
+    struct tf_error err = TF_ERROR_INIT;
+    if (tf_wire_nodes_unpack(data, len, &nodes, &err)) {
+        tf_log_warn("an answer of a subcluster cannot be read name=%s error=%s", ask->cluster, err.text);
+        tf_strs_add(&gather->reply.nodes.missing, ask->cluster);
+    } else {
+        take_nodes(gather, ask, &nodes);
+    }
+    drop(fedd, ask);
+    one_less(gather);
+}
+
+void asks_link_down(struct fedd *fedd, uint64_t link)
+{
+    struct ask *ask = NULL, *next = NULL;
+    HASH_ITER (hh, fedd->asks, ask, next) {
+        if (ask->link != link)
+            continue;
+        struct gather *gather = ask->gather;
+        tf_strs_add(&gather->reply.nodes.missing, ask->cluster);
+        drop(fedd, ask);
+        one_less(gather);
+        next = fedd->asks; /* finishing a gather drops others of its questions */
+    }
+}
+
+static void put(struct gather *gather, const struct fed_cluster_view *cluster)
+{
+    struct fedd *fedd = gather->fedd;
+    struct ask *ask = tf_calloc(1, sizeof *ask);
+    ask->number = ++fedd->next_number;
+    ask->link = cluster->link;
+    ask->cluster = tf_strdup(cluster->record->name);
+    ask->gather = gather;
+    HASH_ADD(hh, fedd->asks, number, sizeof ask->number, ask);
+    gather->open++;
+}
+
+/* All questions are noted before the first is sent: a link that breaks meanwhile finds its own. */
+static void send_all(struct gather *gather)
+{
+    struct fedd *fedd = gather->fedd;
+    TF_VEC(struct tf_down) downs = {0};
+    TF_VEC(uint64_t) links = {0};
+    for (struct ask *ask = fedd->asks; ask; ask = ask->hh.next) {
+        if (ask->gather != gather)
+            continue;
+        tf_vec_push(&links, ask->link);
+        tf_vec_push(&downs, (struct tf_down){.kind = TF_DOWN_ASK,
+                                             .term = fed_term(fedd->fed),
+                                             .ask = {.id = ask->number, .kind = TF_ASK_NODES}});
+    }
+    for (size_t i = 0; i < downs.count; i++)
+        links_send(fedd, links.items[i], &downs.items[i]);
+    tf_vec_release(&downs);
+    tf_vec_release(&links);
+}
+
+static void ask_clusters(struct fedd *fedd, struct tf_call *call, const char *only)
+{
+    struct gather *gather = tf_calloc(1, sizeof *gather);
+    gather->fedd = fedd;
+    gather->call = call;
+    gather->reply.method = TF_METHOD_LIST_NODES;
+    bool found = !only;
+    for (size_t i = 0; i < fed_cluster_count(fedd->fed); i++) {
+        const struct fed_cluster_view cluster = fed_cluster_at(fedd->fed, i);
+        if (only && !tf_str_eq(only, cluster.record->name))
+            continue;
+        found = true;
+        if (cluster.attached)
+            put(gather, &cluster);
+        else
+            tf_strs_add(&gather->reply.nodes.missing, cluster.record->name);
+    }
+    if (!found) {
+        call_fail_code(call, TF_ERR_NOT_FOUND, "there is no subcluster %s", only);
+        free(gather);
+    } else if (gather->open == 0) {
+        finish(gather);
+    } else {
+        struct tf_mono due = {tf_loop_now(fedd->loop).mono.ms + ANSWER_WITHIN_MS};
+        tf_timer_start(fedd->loop, &gather->timer, due, on_late);
+        send_all(gather);
+    }
+}
+
+static void on_nodes(void *arg, struct tf_call *call, struct tf_bytes bytes)
+{
+    struct fedd *fedd = arg;
+    struct tf_request request = {0};
+    if (!lead_or_refuse(fedd, call) || !call_request(call, TF_METHOD_LIST_NODES, bytes, &request))
+        return;
+    ask_clusters(fedd, call, request.nodes.cluster);
+    tf_request_release(&request);
+}
+
+void asks_register(struct fedd *fedd)
+{
+    tf_server_unary(fedd->server, tf_method_path(TF_METHOD_LIST_NODES), on_nodes, fedd);
+}
+
+void asks_fail_all(struct fedd *fedd)
+{
+    while (fedd->asks)
+        finish(fedd->asks->gather);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls that change something: from the wire's struct to the core's event. Whether it is right is the core's.
+ */
+#include "federation/daemon/private.h"
+
+#include "common/base/cleanup.h"
+#include "common/base/text.h"
+
+/* A name whose stored record cannot be read must not be given to another job: that would overwrite it. */
+static bool quarantined(struct fedd *fedd, const char *tenant, const char *name)
+{
+    TF_AUTO_FREE char *key = tf_asprintf("jobs/%s/%s", tenant, name);
+    for (size_t i = 0; i < tf_keep_quarantined(fedd->keep); i++)
+        if (tf_str_eq(tf_keep_quarantined_at(fedd->keep, i)->key, key))
+            return true;
+    return false;
+}
+
+static void on_submit(void *arg, struct tf_call *call, struct tf_bytes bytes)
+{
+    struct fedd *fedd = arg;
+    struct tf_request request = {0};
+    if (!lead_or_refuse(fedd, call) || !call_request(call, TF_METHOD_SUBMIT, bytes, &request))
+        return;
+    struct tf_submit_request *submit = &request.submit;
+    if (quarantined(fedd, submit->manifest.tenant, submit->manifest.name)) {
+        call_fail_code(
+            call, TF_ERR_CONFLICT,
+            "%s/%s: the stored record of this name cannot be read and is in quarantine; see the log of fedd",
+            submit->manifest.tenant, submit->manifest.name);
+        tf_request_release(&request);
+        return;
+    }
+    struct fed_event event = {.kind = FED_EV_SUBMIT,
+                              .request = requests_add_change(fedd, call, TF_METHOD_SUBMIT),
+                              .submit = {.uid = submit->uid,
+                                         .manifest = submit->manifest,
+                                         .apply = submit->mode == TF_SUBMIT_APPLY,
+                                         .restart = submit->restart,
+                                         .dry_run = submit->dry_run}};
+    submit->manifest = (struct tf_job_manifest){0};
+    tf_request_release(&request);
+    host_step(fedd, &event);
+}
+
+/* A change of one job by its name, or by its uid alone. */
+static void change_job(struct fedd *fedd, struct tf_call *call, enum tf_method method,
+                       enum fed_event_kind kind, struct tf_job_ref *ref, struct tf_elastic elastic)
+{
+    const struct tf_job_record *job = ref->tenant ? NULL : fed_job_find_uid(fedd->fed, ref->uid);
+    if (!ref->tenant && !job) {
+        call_fail_code(call, TF_ERR_NOT_FOUND, "there is no job of that uid");
+        return;
+    }
+    if (job) {
+        tf_str_set(&ref->tenant, job->tenant);
+        tf_str_set(&ref->name, job->name);
+    }
+    struct fed_event event = {.kind = kind,
+                              .request = requests_add_change(fedd, call, method),
+                              .job = {.tenant = TF_STEAL(ref->tenant),
+                                      .name = TF_STEAL(ref->name),
+                                      .uid = ref->uid,
+                                      .elastic = elastic}};
+    host_step(fedd, &event);
+}
+
+static void on_job(struct fedd *fedd, struct tf_call *call, struct tf_bytes bytes, enum tf_method method,
+                   enum fed_event_kind kind)
+{
+    struct tf_request request = {0};
+    if (!lead_or_refuse(fedd, call) || !call_request(call, method, bytes, &request))
+        return;
+    if (method == TF_METHOD_SCALE)
+        change_job(fedd, call, method, kind, &request.scale.job, request.scale.elastic);
+    else
+        change_job(fedd, call, method, kind, &request.job, (struct tf_elastic){0});
+    tf_request_release(&request);
+}
+
+static void on_delete(void *arg, struct tf_call *call, struct tf_bytes bytes)
+{
+    on_job(arg, call, bytes, TF_METHOD_DELETE, FED_EV_DELETE);
+}
+
+static void on_scale(void *arg, struct tf_call *call, struct tf_bytes bytes)
+{
+    on_job(arg, call, bytes, TF_METHOD_SCALE, FED_EV_SCALE);
+}
+
+static void on_hold(void *arg, struct tf_call *call, struct tf_bytes bytes)
+{
+    on_job(arg, call, bytes, TF_METHOD_HOLD, FED_EV_HOLD);
+}
+
+static void on_resume(void *arg, struct tf_call *call, struct tf_bytes bytes)
+{
+    on_job(arg, call, bytes, TF_METHOD_RESUME, FED_EV_RESUME);
+}
+
+static void on_cluster(struct fedd *fedd, struct tf_call *call, struct tf_bytes bytes, enum tf_method method)
+{
+    struct tf_request request = {0};
+    if (!lead_or_refuse(fedd, call) || !call_request(call, method, bytes, &request))
+        return;
+    struct tf_cluster_request *cluster = &request.cluster;
+    if (method == TF_METHOD_FORGET_CLUSTER && !cluster->confirmed) {
+        call_fail_code(call, TF_ERR_REFUSED,
+                       "forgetting %s ends every job there as lost; if it still runs, they may run twice: "
+                       "say that it is "
+                       "known to be dead",
+                       cluster->cluster);
+    } else {
+        struct fed_event event = {.kind = method == TF_METHOD_FORGET_CLUSTER ? FED_EV_FORGET : FED_EV_CORDON,
+                                  .request = requests_add_change(fedd, call, method),
+                                  .cluster = {.name = TF_STEAL(cluster->cluster),
+                                              .reason = TF_STEAL(cluster->reason),
+                                              .on = method == TF_METHOD_CORDON_CLUSTER}};
+        host_step(fedd, &event);
+    }
+    tf_request_release(&request);
+}
+
+static void on_cordon(void *arg, struct tf_call *call, struct tf_bytes bytes)
+{
+    on_cluster(arg, call, bytes, TF_METHOD_CORDON_CLUSTER);
+}
+
+static void on_uncordon(void *arg, struct tf_call *call, struct tf_bytes bytes)
+{
+    on_cluster(arg, call, bytes, TF_METHOD_UNCORDON_CLUSTER);
+}
+
+static void on_forget(void *arg, struct tf_call *call, struct tf_bytes bytes)
+{
+    on_cluster(arg, call, bytes, TF_METHOD_FORGET_CLUSTER);
+}
+
+void changes_register(struct fedd *fedd)
+{
+    static const struct {
+        enum tf_method method;
+        tf_unary_handler_f handler;
+    } rows[] = {
+        {TF_METHOD_SUBMIT, on_submit},
+        {TF_METHOD_DELETE, on_delete},
+        {TF_METHOD_SCALE, on_scale},
+        {TF_METHOD_HOLD, on_hold},
+        {TF_METHOD_RESUME, on_resume},
+        {TF_METHOD_CORDON_CLUSTER, on_cordon},
+        {TF_METHOD_UNCORDON_CLUSTER, on_uncordon},
+        {TF_METHOD_FORGET_CLUSTER, on_forget},
+    };
+    for (size_t i = 0; i < TF_ARRAY_LEN(rows); i++)
+        tf_server_unary(fedd->server, tf_method_path(rows[i].method), rows[i].handler, fedd);
+}

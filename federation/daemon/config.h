@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_FEDERATION_DAEMON_CONFIG_H
+#define TF_FEDERATION_DAEMON_CONFIG_H
+
+#include "common/log/log.h"
+#include "common/model/settings.h"
+
+/* What fedd.yaml says. */
+struct fedd_config {
+    char *listen;    /* loopback address with port, or unix:/path */
+    char *advertise; /* where clients and subclusters find it; NULL = listen, with the port that was bound */
+    char *data_dir;  /* the archive of finished jobs and the decision log */
+    struct tf_strs store_endpoints;
+    char *store_prefix;
+    int64_t store_timeout; /* of one request; 0 = half the lease */
+    struct tf_settings settings;
+    enum tf_log_format log_format;
+    enum tf_log_level log_level;
+    char *log_file; /* NULL = stderr */
+};
+extern const struct tf_table fedd_config_table;
+
+/* Reads the file; what is wrong comes with line and column. */
+int fedd_config_load(const char *path, struct fedd_config *config, struct tf_error *err);
+/* Overrides where it listens; the same rule holds. */
+int fedd_config_set_listen(struct fedd_config *config, const char *address, struct tf_error *err);
+void fedd_config_release(struct fedd_config *config);
+
+#endif

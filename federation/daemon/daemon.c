@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The life of a fedd: what is opened in which order, and closed in the other. */
+#include "federation/daemon/private.h"
+
+#include "common/base/cleanup.h"
+#include "common/base/text.h"
+#include "common/store/etcd.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+static int make_folder(const char *path, struct tf_error *err)
+{
+    if (mkdir(path, 0700) && errno != EEXIST)
+        return tf_error_errno(err, TF_ERR_IO, errno, "dataDir %s cannot be made", path);
+    return 0;
+}
+
+static int open_store(struct fedd *fedd, struct tf_error *err)
+{
+    const struct tf_etcd_options options = {
+        .endpoints = (const char *const *)fedd->config.store_endpoints.items,
+        .endpoint_count = fedd->config.store_endpoints.count,
+    };
+    fedd->store = tf_etcd_store_create(fedd->loop, &options, err);
+    return fedd->store ? 0 : -1;
+}
+
+/* What others are told: the address that was configured, with the port that was bound. */
+static char *advertised(const struct fedd *fedd)
+{
+    const struct fedd_config *config = &fedd->config;
+    if (config->advertise)
+        return tf_strdup(config->advertise);
+    const char *colon = strrchr(config->listen, ':');
+    if (tf_starts_with(config->listen, "unix:") || !colon)
+        return tf_strdup(config->listen);
+    return tf_asprintf("%.*s:%d", (int)(colon - config->listen), config->listen,
+                       tf_server_port(fedd->server));
+}
+
+static int open_server(struct fedd *fedd, struct tf_error *err)
+{
+    const struct tf_server_options options = {.address = fedd->config.listen};
+    fedd->server = tf_server_create(fedd->rpc, &options, err);
+    if (!fedd->server)
+        return -1;
+    fedd->address = advertised(fedd);
+    links_register(fedd);
+    changes_register(fedd);
+    reads_register(fedd);
+    watch_register(fedd);
+    asks_register(fedd);
+    logs_register(fedd);
+    return 0;
+}
+
+struct fedd *fedd_create(struct tf_loop *loop, struct tf_rpc *rpc, struct fedd_options *options,
+                         struct tf_error *err)
+{
+    struct fedd *fedd = tf_calloc(1, sizeof *fedd);
+    fedd->loop = loop;
+    fedd->rpc = rpc;
+    fedd->config = options->config;
+    fedd->accept_rollback = options->accept_rollback;
+    options->config = (struct fedd_config){0};
+    if (make_folder(fedd->config.data_dir, err) || host_open_trace(fedd, err) || archive_open(fedd, err) ||
+        open_store(fedd, err) || open_server(fedd, err) || lead_start(fedd, err)) {
+        fedd_destroy(fedd);
+        return NULL;
+    }
+    upkeep_start(fedd);
+    tf_server_start(fedd->server);
+    return fedd;
+}
+
+static void on_server_stopped(void *arg)
+{
+    struct fedd *fedd = arg;
+    lead_release(fedd);
+}
+
+void fedd_stop(struct fedd *fedd, int64_t grace_ms, void (*done)(void *arg), void *arg)
+{
+    fedd->stopping = true;
+    fedd->stopped = done;
+    fedd->stopped_arg = arg;
+    watch_close_all(fedd);
+    links_close_all(fedd);
+    logs_end_all(fedd);
+    tf_server_stop(fedd->server, grace_ms, on_server_stopped, fedd);
+}
+
+void fedd_destroy(struct fedd *fedd)
+{
+    if (!fedd)
+        return;
+    if (fedd->server) {
+        requests_fail_all(fedd);
+        asks_fail_all(fedd);
+        logs_end_all(fedd);
+        watch_close_all(fedd);
+        links_close_all(fedd);
+    }
+    tf_server_destroy(fedd->server);
+    upkeep_stop(fedd);
+    tf_keep_destroy(fedd->keep);
+    tf_store_destroy(fedd->store);
+    archive_close(fedd);
+    tf_loop_turn(fedd->loop, 0); /* what the archive's thread still had to say */
+    fed_destroy(fedd->fed);
+    host_reset(fedd);
+    tf_vec_release(&fedd->published);
+    host_close_trace(fedd);
+    fedd_config_release(&fedd->config);
+    free(fedd->address);
+    free(fedd->leader);
+    free(fedd);
+}
+
+const char *fedd_address(const struct fedd *fedd)
+{
+    return fedd->address;
+}

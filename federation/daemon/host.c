@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Feeds the core and carries out its actions, in order. Decides nothing. */
+#include "federation/daemon/private.h"
+
+#include "common/base/cleanup.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+enum { TRACE_BYTES_MAX = 16 * 1024 * 1024 };
+
+static void on_wake(struct tf_timer *timer)
+{
+    struct fedd *fedd = TF_CONTAINER_OF(timer, struct fedd, wake);
+    host_step(fedd, &(struct fed_event){.kind = FED_EV_TIMER});
+}
+
+static void on_again(struct tf_inbox_item *item)
+{
+    struct fedd *fedd = TF_CONTAINER_OF(item, struct fedd, again);
+    fedd->again_posted = false;
+    if (fedd->fed)
+        host_step(fedd, &(struct fed_event){.kind = FED_EV_CONTINUE});
+}
+
+static void ask_again(struct fedd *fedd)
+{
+    if (fedd->again_posted)
+        return;
+    fedd->again_posted = true;
+    fedd->again.run = on_again;
+    tf_loop_post(fedd->loop, &fedd->again);
+}
+
+/* ---- the log of decisions: two files of bounded size, the older one with ".1" ---- */
+
+static char *trace_path(const struct fedd *fedd, const char *suffix)
+{
+    return tf_asprintf("%s/decisions.log%s", fedd->config.data_dir, suffix);
+}
+
+int host_open_trace(struct fedd *fedd, struct tf_error *err)
+{
+    TF_AUTO_FREE char *path = trace_path(fedd, "");
+    fedd->trace = fopen(path, "ae");
+    if (!fedd->trace)
+        return tf_error_errno(err, TF_ERR_IO, errno, "%s: the log of decisions cannot be opened", path);
+    fedd->trace_bytes = ftell(fedd->trace);
+    return 0;
+}
+
+void host_close_trace(struct fedd *fedd)
+{
+    if (fedd->trace)
+        fclose(fedd->trace);
+    fedd->trace = NULL;
+}
+
+static void rotate_trace(struct fedd *fedd)
+{
+    TF_AUTO_FREE char *path = trace_path(fedd, "");
+    TF_AUTO_FREE char *old = trace_path(fedd, ".1");
+    struct tf_error err = TF_ERROR_INIT;
+    host_close_trace(fedd);
+    if (rename(path, old))
+        tf_log_warn("the log of decisions cannot be rotated file=%s error=%s", path, strerror(errno));
+    if (host_open_trace(fedd, &err))
+        tf_log_error("decisions are no longer logged error=%s", err.text);
+}
+
+static void trace(struct fedd *fedd, const char *line)
+{
+    tf_log_debug("%s", line);
+    if (!fedd->trace)
+        return;
+    int n = fprintf(fedd->trace, "%s\n", line);
+    fflush(fedd->trace);
+    fedd->trace_bytes += n > 0 ? n : 0;
+    if (fedd->trace_bytes > TRACE_BYTES_MAX)
+        rotate_trace(fedd);
+}
+
+/* ---- actions ---- */
+
+/* Watchers see what is durable: the jobs of a transaction are kept until it is. */
+static void keep_for_watchers(struct fedd *fedd, const struct tf_record *records, size_t count)
+{
+    if (!fedd->watchers)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        if (records[i].kind != TF_RECORD_JOB)
+            continue;
+        struct tf_job_record *job = tf_vec_add(&fedd->published);
+        tf_job_record_copy(job, &records[i].job);
+        if (records[i].gone)
+            job->phase = TF_PHASE_NONE;
+    }
+}
+
+static void publish(struct fedd *fedd)
+{
+    tf_vec_each (job, &fedd->published) {
+        watch_publish(fedd, job, job->phase == TF_PHASE_NONE);
+        tf_job_record_release(job);
+    }
+    fedd->published.count = 0;
+}
+
+static void perform(struct fedd *fedd, struct fed_action *action)
+{
+    switch (action->kind) {
+    case FED_ACT_NONE:
+        break;
+    case FED_ACT_PERSIST:
+        keep_for_watchers(fedd, action->persist.items, action->persist.count);
+        tf_keep_commit(fedd->keep, TF_STEAL(action->persist.items), action->persist.count);
+        action->persist.count = 0;
+        break;
+    case FED_ACT_REPLY:
+        requests_answer(fedd, &action->reply);
+        break;
+    case FED_ACT_SEND:
+        links_send(fedd, action->link, &action->send);
+        break;
+    case FED_ACT_CLOSE:
+        links_close(fedd, action->link, action->text);
+        break;
+    case FED_ACT_ARCHIVE:
+        archive_append(fedd, &action->archive);
+        break;
+    case FED_ACT_WAKE:
+        tf_timer_start(fedd->loop, &fedd->wake, action->wake, on_wake);
+        break;
+    case FED_ACT_CONTINUE:
+        ask_again(fedd);
+        break;
+    case FED_ACT_TRACE:
+        trace(fedd, action->text);
+        break;
+    case FED_ACT_ALARM:
+        tf_log_error("%s", action->text);
+        break;
+    }
+}
+
+static void step(struct fedd *fedd, struct fed_event *event)
+{
+    struct fed_actions actions = {0};
+    fed_step(fedd->fed, tf_loop_now(fedd->loop), event, &actions);
+    for (size_t i = 0; i < actions.count; i++)
+        perform(fedd, &actions.items[i]);
+    fed_actions_release(&actions);
+}
+
+void host_step(struct fedd *fedd, struct fed_event *event)
+{
+    tf_vec_push(&fedd->waiting, *event);
+    if (fedd->stepping)
+        return;
+    fedd->stepping = true;
+    for (size_t i = 0; i < fedd->waiting.count; i++) {
+        struct fed_event next = fedd->waiting.items[i];
+        step(fedd, &next);
+    }
+    fedd->waiting.count = 0;
+    fedd->stepping = false;
+}
+
+void host_committed(struct fedd *fedd)
+{
+    publish(fedd);
+    host_step(fedd, &(struct fed_event){.kind = FED_EV_COMMITTED});
+}
+
+void host_reset(struct fedd *fedd)
+{
+    tf_timer_cancel(fedd->loop, &fedd->wake);
+    tf_vec_each (event, &fedd->waiting)
+        fed_event_release(event);
+    fedd->waiting.count = 0;
+    tf_vec_each (job, &fedd->published)
+        tf_job_record_release(job);
+    fedd->published.count = 0;
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who leads. Only a leader has a core: it is made when the prefix is held, filled from the store, and dropped
+ * at the first sign that somebody else may hold it. */
+#include "federation/daemon/private.h"
+
+#include "common/base/cleanup.h"
+#include "common/base/text.h"
+
+static void set_leader(struct fedd *fedd, const char *endpoint, size_t len)
+{
+    free(fedd->leader);
+    fedd->leader = len && tf_utf8_valid(endpoint, len) ? tf_strndup(endpoint, len) : NULL;
+}
+
+static void on_standby(void *arg, struct tf_bytes holder)
+{
+    struct fedd *fedd = arg;
+    set_leader(fedd, holder.data, holder.len);
+    tf_log_info("standing by leader=%s", fedd->leader ? fedd->leader : "unknown");
+}
+
+static void drop_core(struct fedd *fedd)
+{
+    fed_destroy(fedd->fed);
+    fedd->fed = NULL;
+    fedd->loaded = false;
+    host_reset(fedd);
+    requests_fail_all(fedd);
+    asks_fail_all(fedd);
+    watch_close_all(fedd);
+    links_close_all(fedd);
+}
+
+static void on_held(void *arg, struct tf_term term)
+{
+    struct fedd *fedd = arg;
+    if (fedd->fed)
+        drop_core(fedd);
+    set_leader(fedd, fedd->address, strlen(fedd->address));
+    tf_log_info("elected, reading the records era=%llu revision=%llu", (unsigned long long)term.era,
+                (unsigned long long)term.revision);
+    fedd->fed = fed_create(term.revision);
+    struct fed_event event = {.kind = FED_EV_BOOT,
+                              .boot = {.term = term, .accept_rollback = fedd->accept_rollback}};
+    tf_settings_copy(&event.boot.settings, &fedd->config.settings);
+    host_step(fedd, &event);
+}
+
+static void on_record(void *arg, struct tf_record *record)
+{
+    struct fedd *fedd = arg;
+    host_step(fedd, &(struct fed_event){.kind = FED_EV_RECORD, .record = *record});
+}
+
+static void on_loaded(void *arg)
+{
+    struct fedd *fedd = arg;
+    fedd->loaded = true;
+    fedd->accept_rollback = false; /* once */
+    fedd->since = tf_loop_now(fedd->loop).wall;
+    host_step(fedd, &(struct fed_event){.kind = FED_EV_LOADED});
+    tf_log_info("leading jobs=%zu subclusters=%zu quarantined=%zu", fed_job_count(fedd->fed),
+                fed_cluster_count(fedd->fed), tf_keep_quarantined(fedd->keep));
+}
+
+static void on_committed(void *arg)
+{
+    host_committed(arg);
+}
+
+static void on_deposed(void *arg, const struct tf_error *why)
+{
+    struct fedd *fedd = arg;
+    tf_log_warn("deposed: all state is dropped and read anew by whoever leads next error=%s", why->text);
+    set_leader(fedd, NULL, 0);
+    if (fedd->fed)
+        drop_core(fedd);
+}
+
+static void on_released(void *arg)
+{
+    struct fedd *fedd = arg;
+    tf_log_info("gave the lead up");
+    if (fedd->stopped)
+        fedd->stopped(fedd->stopped_arg);
+}
+
+static const struct tf_keep_events events = {
+    .standby = on_standby,
+    .held = on_held,
+    .record = on_record,
+    .loaded = on_loaded,
+    .committed = on_committed,
+    .deposed = on_deposed,
+    .released = on_released,
+};
+
+int lead_start(struct fedd *fedd, struct tf_error *err)
+{
+    const struct tf_keep_options options = {
+        .store = fedd->store,
+        .prefix = fedd->config.store_prefix,
+        .owner_name = "leader",
+        .owner_value = tf_bytes_of(fedd->address),
+        .ttl_ms = fedd->config.settings.lease_ttl,
+        .timeout_ms = fedd->config.store_timeout,
+        .accept_rollback = fedd->accept_rollback,
+    };
+    fedd->keep = tf_keep_create(fedd->loop, &options, &events, fedd, err);
+    return fedd->keep ? 0 : -1;
+}
+
+void lead_release(struct fedd *fedd)
+{
+    if (fedd->fed)
+        drop_core(fedd);
+    tf_keep_release(fedd->keep);
+}
+
+void lead_refusal(const struct fedd *fedd, struct tf_error *error, struct tf_error_detail *detail)
+{
+    const struct tf_error *trouble = tf_keep_trouble(fedd->keep);
+    if (fedd->fed && !fedd->loaded)
+        tf_error_set(error, TF_ERR_UNAVAILABLE,
+                     "%s was just elected and is reading its records: try again in a moment", fedd->address);
+    else if (fedd->leader)
+        tf_error_set(error, TF_ERR_UNAVAILABLE, "%s does not lead the federation; %s does", fedd->address,
+                     fedd->leader);
+    else if (trouble->code != TF_OK)
+        tf_error_set(error, TF_ERR_UNAVAILABLE,
+                     "the federation has no leader: its store does not answer %s (%s)", fedd->address,
+                     trouble->text);
+    else
+        tf_error_set(error, TF_ERR_UNAVAILABLE, "the federation has no leader at the moment: try again");
+    detail->code = TF_ERR_UNAVAILABLE;
+    tf_str_set(&detail->leader, fedd->fed ? NULL : fedd->leader);
+    tf_str_set(&detail->text, error->text);
+}
+
+bool lead_or_refuse(struct fedd *fedd, struct tf_call *call)
+{
+    if (fedd->fed && fedd->loaded)
+        return true;
+    struct tf_error error = TF_ERROR_INIT;
+    struct tf_error_detail detail = {0};
+    lead_refusal(fedd, &error, &detail);
+    call_fail(call, &error, &detail);
+    tf_error_detail_release(&detail);
+    return false;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The streams of subclusters: bytes to messages and back. What they mean is the core's. */
+#include "federation/daemon/private.h"
+
+#include "common/base/cleanup.h"
+#include "common/wire/attach.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+
+enum { HELLO_WITHIN_MS = 10 * TF_SECOND };
+
+struct link {
+    uint64_t number;
+    struct fedd *fedd;
+    struct tf_stream *stream;
+    char *name; /* of the subcluster, once it said hello */
+    struct tf_timer hello;
+    UT_hash_handle hh;
+};
+
+static struct link *find(struct fedd *fedd, uint64_t number)
+{
+    struct link *link = NULL;
+    HASH_FIND(hh, fedd->links, &number, sizeof number, link);
+    return link;
+}
+
+/* Forgets the link; the core hears of it if it knew it. The stream is over, or is ended by the caller. */
+static void drop(struct link *link)
+{
+    struct fedd *fedd = link->fedd;
+    bool known = link->name != NULL;
+    uint64_t number = link->number;
+    tf_timer_cancel(fedd->loop, &link->hello);
+    HASH_DEL(fedd->links, link);
+    free(link->name);
+    free(link);
+    asks_link_down(fedd, number);
+    if (known && fedd->fed)
+        host_step(fedd, &(struct fed_event){.kind = FED_EV_LINK_DOWN, .link = number});
+}
+
+static void refuse(struct link *link, enum tf_error_code code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void refuse(struct link *link, enum tf_error_code code, const char *fmt, ...)
+{
+    struct tf_error error = TF_ERROR_INIT;
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(error.text, sizeof error.text, fmt, args);
+    va_end(args);
+    error.code = code;
+    tf_log_warn("closing the stream of a subcluster name=%s peer=%s error=%s", link->name ? link->name : "?",
+                tf_stream_peer(link->stream), error.text);
+    tf_stream_finish(link->stream, &error, (struct tf_bytes){0});
+    drop(link);
+}
+
+static void on_no_hello(struct tf_timer *timer)
+{
+    refuse(TF_CONTAINER_OF(timer, struct link, hello), TF_ERR_TIMEOUT, "no hello within %d s",
+           HELLO_WITHIN_MS / 1000);
+}
+
+static void say_hello(struct link *link, struct tf_up *up)
+{
+    tf_timer_cancel(link->fedd->loop, &link->hello);
+    link->name = tf_strdup(up->hello.name);
+    tf_log_info("subcluster attached name=%s engine=%s version=%s peer=%s", up->hello.name, up->hello.engine,
+                up->hello.version, tf_stream_peer(link->stream));
+    struct fed_event event = {.kind = FED_EV_LINK_UP, .link = link->number, .hello = up->hello};
+    *up = (struct tf_up){0};
+    host_step(link->fedd, &event);
+}
+
+static void on_message(void *arg, struct tf_stream *stream, struct tf_bytes body)
+{
+    struct link *link = arg;
+    (void)stream;
+    struct tf_up up = {0};
+    struct tf_error err = TF_ERROR_INIT;
+    if (tf_wire_up_unpack(body.data, body.len, &up, &err)) {
+        refuse(link, TF_ERR_INVALID, "a message that cannot be read: %s", err.text);
+        return;
+    }
+    if ((up.kind == TF_UP_HELLO) != (link->name == NULL)) {
+        tf_up_release(&up);
+        refuse(link, TF_ERR_INVALID, "%s",
+               link->name ? "a second hello" : "the first message is not a hello");
+        return;
+    }
+    if (up.kind == TF_UP_HELLO) {
+        say_hello(link, &up);
+    } else if (up.kind == TF_UP_ANSWER) {
+        asks_answer(link->fedd, up.answer.id, up.answer.data, up.answer.len);
+        tf_up_release(&up);
+    } else {
+        host_step(link->fedd, &(struct fed_event){.kind = FED_EV_UP, .link = link->number, .up = up});
+    }
+}
+
+static void on_half_closed(void *arg, struct tf_stream *stream)
+{
+    struct link *link = arg;
+    tf_stream_finish(stream, NULL, (struct tf_bytes){0});
+    tf_log_info("subcluster left name=%s", link->name ? link->name : "?");
+    drop(link);
+}
+
+static void on_ended(void *arg, struct tf_stream *stream, const struct tf_error *error,
+                     struct tf_bytes details)
+{
+    struct link *link = arg;
+    (void)stream;
+    (void)details;
+    tf_log_warn("the stream of a subcluster broke name=%s error=%s", link->name ? link->name : "?",
+                error->text);
+    drop(link);
+}
+
+static const struct tf_stream_events events = {
+    .message = on_message,
+    .half_closed = on_half_closed,
+    .ended = on_ended,
+};
+
+static void on_open(void *arg, struct tf_stream *stream)
+{
+    struct fedd *fedd = arg;
+    if (!fedd->fed || !fedd->loaded) {
+        struct tf_error error = TF_ERROR_INIT;
+        struct tf_error_detail detail = {0};
+        TF_AUTO_BUF bytes = TF_BUF_INIT;
+        lead_refusal(fedd, &error, &detail);
+        tf_wire_error_detail_pack(&detail, TF_RPC_DETAILS_MAX, &bytes);
+        tf_stream_finish(stream, &error, (struct tf_bytes){bytes.data, bytes.len});
+        tf_error_detail_release(&detail);
+        return;
+    }
+    struct link *link = tf_calloc(1, sizeof *link);
+    link->fedd = fedd;
+    link->stream = stream;
+    link->number = ++fedd->next_number;
+    HASH_ADD(hh, fedd->links, number, sizeof link->number, link);
+    struct tf_mono due = {tf_loop_now(fedd->loop).mono.ms + HELLO_WITHIN_MS};
+    tf_timer_start(fedd->loop, &link->hello, due, on_no_hello);
+    tf_stream_accept(stream, &events, link);
+}
+
+void links_register(struct fedd *fedd)
+{
+    tf_server_stream(fedd->server, TF_WIRE_METHOD_ATTACH, on_open, fedd);
+}
+
+void links_send(struct fedd *fedd, uint64_t number, const struct tf_down *down)
+{
+    struct link *link = find(fedd, number);
+    if (!link)
+        return; /* it broke after the core spoke; the core hears of it next */
+    TF_AUTO_BUF bytes = TF_BUF_INIT;
+    struct tf_error err = TF_ERROR_INIT;
+    if (tf_wire_down_pack(down, &bytes, &err)) {
+        tf_log_error("a message to a subcluster cannot be written name=%s error=%s", link->name, err.text);
+        refuse(link, TF_ERR_BUG, "the leader made a message that cannot be written: %s", err.text);
+        return;
+    }
+    if (tf_stream_write(link->stream, &bytes) > tf_stream_queue_max(link->stream))
+        refuse(link, TF_ERR_UNAVAILABLE, "takes messages too slowly: attach again");
+}
+
+void links_close(struct fedd *fedd, uint64_t number, const char *why)
+{
+    struct link *link = find(fedd, number);
+    if (link)
+        refuse(link, TF_ERR_REFUSED, "%s", why);
+}
+
+void links_close_all(struct fedd *fedd)
+{
+    struct link *link = NULL, *next = NULL;
+    HASH_ITER (hh, fedd->links, link, next)
+        refuse(link, TF_ERR_UNAVAILABLE, "this fedd no longer leads: attach to the one that does");
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fedd: options, signals, the loop. */
+#include "federation/daemon/daemon.h"
+
+#include "common/base/cleanup.h"
+#include "common/conf/conf.h"
+#include "common/loop/signals.h"
+
+#include <argp.h>
+
+enum {
+    STOP_GRACE_MS = 5 * TF_SECOND,
+    OPTION_CHECK = 256,
+    OPTION_ROLLBACK,
+    OPTION_REFERENCE,
+};
+
+struct arguments {
+    const char *config;
+    const char *listen;
+    bool check, accept_rollback, reference;
+};
+
+static const struct argp_option option_rows[] = {
+    {"config", 'c', "FILE", 0, "the configuration (required)", 0},
+    {"listen", 'l', "ADDRESS", 0, "listen here instead of where the configuration says", 0},
+    {"check-config", OPTION_CHECK, NULL, 0, "say whether the configuration is right, and end", 0},
+    {"accept-rollback", OPTION_ROLLBACK, NULL, 0,
+     "the store was restored from a backup: go on from what the subclusters report", 0},
+    {"print-config-reference", OPTION_REFERENCE, NULL, 0,
+     "print every key of the configuration as Markdown, and end", 0},
+    {0},
+};
+
+static error_t parse_option(int key, char *value, struct argp_state *state)
+{
+    struct arguments *arguments = state->input;
+    switch (key) {
+    case 'c':
+        arguments->config = value;
+        return 0;
+    case 'l':
+        arguments->listen = value;
+        return 0;
+    case OPTION_CHECK:
+        arguments->check = true;
+        return 0;
+    case OPTION_ROLLBACK:
+        arguments->accept_rollback = true;
+        return 0;
+    case OPTION_REFERENCE:
+        arguments->reference = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const char *argp_program_version = "fedd " TF_VERSION;
+static const struct argp argp = {
+    .options = option_rows,
+    .parser = parse_option,
+    .doc = "The federation daemon of tidefed: keeps what people asked for, and places it on subclusters.",
+};
+
+struct program {
+    struct tf_loop *loop;
+    struct fedd *fedd;
+    struct tf_signals signals;
+    bool stopping;
+};
+
+static void on_stopped(void *arg)
+{
+    struct program *program = arg;
+    tf_loop_stop(program->loop);
+}
+
+static void on_signal(struct tf_signals *signals, int signo)
+{
+    struct program *program = TF_CONTAINER_OF(signals, struct program, signals);
+    if (signo != SIGTERM && signo != SIGINT)
+        return;
+    if (program->stopping) {
+        tf_loop_stop(program->loop); /* asked twice: now */
+        return;
+    }
+    program->stopping = true;
+    tf_log_info("stopping on signal %d", signo);
+    fedd_stop(program->fedd, STOP_GRACE_MS, on_stopped, program);
+}
+
+static int run(struct fedd_options *options, struct tf_error *err)
+{
+    struct program program = {0};
+    struct tf_rpc *rpc = NULL;
+    int failed = -1;
+    program.loop = tf_loop_create(err);
+    if (!program.loop)
+        return -1;
+    rpc = tf_rpc_create(program.loop, err);
+    if (rpc)
+        program.fedd = fedd_create(program.loop, rpc, options, err);
+    if (program.fedd && !tf_signals_start(program.loop, &program.signals, on_signal, err)) {
+        tf_log_info("fedd " TF_VERSION " address=%s", fedd_address(program.fedd));
+        tf_loop_run(program.loop);
+        tf_signals_stop(&program.signals);
+        failed = 0;
+    }
+    fedd_destroy(program.fedd);
+    tf_rpc_destroy(rpc);
+    tf_loop_destroy(program.loop);
+    return failed;
+}
+
+static int start(const struct arguments *arguments, struct tf_error *err)
+{
+    struct fedd_options options = {.accept_rollback = arguments->accept_rollback};
+    if (fedd_config_load(arguments->config, &options.config, err))
+        return -1;
+    const struct tf_log_options log = {.level = options.config.log_level,
+                                       .format = options.config.log_format,
+                                       .path = options.config.log_file};
+    int failed = arguments->listen ? fedd_config_set_listen(&options.config, arguments->listen, err) : 0;
+    if (!failed && arguments->check)
+        printf("%s: the configuration is right\n", arguments->config);
+    else if (!failed)
+        failed = tf_log_open(&log, err) || run(&options, err);
+    fedd_config_release(&options.config);
+    return failed;
+}
+
+static int print_reference(void)
+{
+    TF_AUTO_BUF text = TF_BUF_INIT;
+    tf_table_markdown(&fedd_config_table, &text);
+    fputs(tf_buf_text(&text), stdout);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct arguments arguments = {0};
+    struct tf_error err = TF_ERROR_INIT;
+    tf_signals_block();
+    argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    if (arguments.reference)
+        return print_reference();
+    if (!arguments.config) {
+        fprintf(stderr, "fedd: --config FILE is needed (see --help)\n");
+        return 2;
+    }
+    if (start(&arguments, &err)) {
+        fprintf(stderr, "fedd: %s\n", err.text);
+        return err.code == TF_ERR_INVALID ? 2 : 1;
+    }
+    tf_log_close();
+    return 0;
+}

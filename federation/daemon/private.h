@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_FEDERATION_DAEMON_PRIVATE_H
+#define TF_FEDERATION_DAEMON_PRIVATE_H
+
+#include "common/base/buf.h"
+#include "common/base/hash.h"
+#include "common/wire/api.h"
+#include "federation/daemon/daemon.h"
+
+#include <stdio.h>
+
+/* Shared by the files of this folder only. */
+
+struct request;
+struct link;
+struct watcher;
+struct ask;
+struct archive;
+struct upkeep;
+struct relay;
+
+struct fedd {
+    struct tf_loop *loop;
+    struct tf_rpc *rpc;
+    struct fedd_config config;
+    char *address; /* as advertised */
+    struct tf_server *server;
+    struct tf_store *store;
+    struct tf_keep *keep;
+
+    /* lead.c */
+    struct fed *fed; /* NULL: stands by */
+    bool loaded;     /* the core has been given every record */
+    bool accept_rollback, stopping;
+    char *leader; /* endpoint of the holder, as last seen; NULL = not known */
+    struct tf_wall since;
+
+    /* host.c */
+    struct tf_timer wake;
+    TF_VEC(struct fed_event) waiting; /* events that came while actions were being carried out */
+    bool stepping;
+    struct tf_inbox_item again; /* FED_EV_CONTINUE, after other events */
+    bool again_posted;
+    TF_VEC(struct tf_job_record) published; /* jobs of the transaction that is out, for watchers */
+    FILE *trace;
+    long trace_bytes;
+
+    /* requests.c, links.c, watch.c, asks.c: by number, in order of arrival */
+    uint64_t next_number;
+    struct request *requests;
+    struct link *links;
+    struct watcher *watchers;
+    uint64_t watch_sequence;
+    struct tf_timer bookmark;
+    struct ask *asks;
+
+    struct archive *archive;
+    struct upkeep *upkeep;
+    struct relay *relays;
+
+    void (*stopped)(void *arg);
+    void *stopped_arg;
+};
+
+/* lead.c */
+int lead_start(struct fedd *fedd, struct tf_error *err);
+void lead_release(struct fedd *fedd);
+/* Refuses the call, naming the leader, unless this process leads and is open. */
+bool lead_or_refuse(struct fedd *fedd, struct tf_call *call);
+void lead_refusal(const struct fedd *fedd, struct tf_error *error, struct tf_error_detail *detail);
+
+/* host.c: events are taken; one that comes while actions are being carried out waits until they are */
+void host_step(struct fedd *fedd, struct fed_event *event);
+void host_committed(struct fedd *fedd);
+void host_reset(struct fedd *fedd); /* the core is being dropped */
+int host_open_trace(struct fedd *fedd, struct tf_error *err);
+void host_close_trace(struct fedd *fedd);
+
+/* requests.c */
+/* A call that waits for FED_ACT_REPLY: a change, whose answer is made of the core's reply. Returns its
+ * number. */
+uint64_t requests_add_change(struct fedd *fedd, struct tf_call *call, enum tf_method method);
+/* Answers with the reply (released) as soon as everything that it shows is durable. */
+void requests_answer_read(struct fedd *fedd, struct tf_call *call, struct tf_reply *reply);
+/* Calls done once everything that has been seen so far is durable, or with ok = false if the lead is lost
+ * first. */
+typedef void (*barrier_f)(void *arg, bool ok);
+uint64_t requests_barrier(struct fedd *fedd, barrier_f done, void *arg);
+void requests_cancel(struct fedd *fedd, uint64_t number); /* a barrier; its done is not called */
+void requests_answer(struct fedd *fedd, const struct fed_reply *reply);
+void requests_fail_all(struct fedd *fedd);
+/* Answers at once, without waiting. reply is released. */
+void call_reply(struct tf_call *call, struct tf_reply *reply);
+/* Decodes the request, or fails the call and returns false. */
+bool call_request(struct tf_call *call, enum tf_method method, struct tf_bytes bytes,
+                  struct tf_request *request);
+void call_fail(struct tf_call *call, const struct tf_error *error, const struct tf_error_detail *detail);
+void call_fail_code(struct tf_call *call, enum tf_error_code code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* links.c */
+void links_register(struct fedd *fedd);
+void links_send(struct fedd *fedd, uint64_t link, const struct tf_down *down);
+void links_close(struct fedd *fedd, uint64_t link, const char *why);
+void links_close_all(struct fedd *fedd);
+
+/* changes.c, reads.c, watch.c, asks.c */
+void changes_register(struct fedd *fedd);
+void reads_register(struct fedd *fedd);
+void watch_register(struct fedd *fedd);
+void watch_publish(struct fedd *fedd, const struct tf_job_record *job, bool gone);
+void watch_close_all(struct fedd *fedd);
+void asks_register(struct fedd *fedd);
+void asks_answer(struct fedd *fedd, uint64_t id, const char *data, size_t len);
+void asks_link_down(struct fedd *fedd, uint64_t link);
+void asks_fail_all(struct fedd *fedd);
+
+/* logs.c */
+void logs_register(struct fedd *fedd);
+void logs_end_all(struct fedd *fedd);
+
+/* view.c: what clients see of a job; owned by the caller */
+void view_job(const struct fedd *fedd, const struct tf_job_record *job, bool whole, struct tf_job_view *out);
+bool view_matches(const struct tf_job_record *job, const struct tf_job_filter *filter);
+
+/* archive.c */
+int archive_open(struct fedd *fedd, struct tf_error *err);
+void archive_append(struct fedd *fedd, const struct tf_job_record *job);
+void archive_close(struct fedd *fedd);
+
+/* upkeep.c */
+void upkeep_start(struct fedd *fedd);
+void upkeep_stop(struct fedd *fedd);
+struct tf_store_status upkeep_status(const struct fedd *fedd); /* as last seen; zero before */
+
+#endif

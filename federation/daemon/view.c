@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What clients see of a job: its record, and what its subcluster said last. */
+#include "federation/daemon/private.h"
+
+#include "common/base/text.h"
+
+static void copy_members(const struct tf_report *report, struct tf_job_view *out)
+{
+    tf_vec_each (m, &report->members) {
+        struct tf_member *member = tf_vec_add(&out->members);
+        *member = *m;
+        member->node = tf_strdup(m->node);
+        member->ports = (struct tf_strs){0};
+        tf_strs_copy(&member->ports, &m->ports);
+    }
+}
+
+static void copy_events(const struct tf_job_record *job, struct tf_job_view *out)
+{
+    tf_vec_each (e, &job->events) {
+        struct tf_job_event *event = tf_vec_add(&out->events);
+        *event = *e;
+        event->type = tf_strdup(e->type);
+        event->text = tf_strdup(e->text);
+    }
+}
+
+/* The present epoch, and how much of it is there. */
+static void view_placement(const struct fedd *fedd, const struct tf_job_record *job, bool whole,
+                           struct tf_job_view *out)
+{
+    if (job->placements.count == 0) {
+        out->cluster = tf_strdup(job->last_cluster);
+        out->epoch = job->last_epoch;
+        return;
+    }
+    const struct tf_placement *placement = &job->placements.items[job->placements.count - 1];
+    out->cluster = tf_strdup(placement->cluster);
+    out->epoch = placement->epoch;
+    out->model = tf_strdup(placement->model);
+    out->size = placement->size;
+    out->placed = placement->placed;
+    out->started = placement->started;
+    const struct tf_report *report = fed_job_report(fedd->fed, job);
+    if (!report)
+        return;
+    out->size = report->size;
+    out->ready = report->ready;
+    if (whole)
+        copy_members(report, out);
+}
+
+void view_job(const struct fedd *fedd, const struct tf_job_record *job, bool whole, struct tf_job_view *out)
+{
+    *out = (struct tf_job_view){
+        .uid = job->uid,
+        .phase = job->phase,
+        .held = job->held,
+        .deleted = job->deleted,
+        .version = job->version,
+        .submitted = job->submitted,
+        .changed = job->changed,
+        .finished = job->finished,
+        .restarts = job->restarts,
+        .evictions = job->evictions,
+        .losses = job->losses,
+        .retries_used = job->retries_used,
+        .lost_gpu_seconds = job->lost_gpu_seconds,
+        .exit_code = job->exit_code,
+        .events_dropped = job->events_dropped,
+    };
+    out->manifest.tenant = tf_strdup(job->tenant);
+    out->manifest.name = tf_strdup(job->name);
+    tf_pairs_copy(&out->manifest.labels, &job->labels);
+    tf_job_spec_copy(&out->manifest.spec, &job->spec);
+    out->user = tf_strdup(job->user);
+    out->message = tf_strdup(job->message);
+    if (whole) {
+        out->output = tf_strdup(job->output);
+        copy_events(job, out);
+    }
+    view_placement(fedd, job, whole, out);
+}
+
+static bool in_cluster(const struct tf_job_record *job, const char *cluster)
+{
+    tf_vec_each (p, &job->placements)
+        if (tf_str_eq(p->cluster, cluster))
+            return true;
+    return false;
+}
+
+bool view_matches(const struct tf_job_record *job, const struct tf_job_filter *filter)
+{
+    if (filter->tenant && !tf_str_eq(filter->tenant, job->tenant))
+        return false;
+    if (filter->name && !tf_str_eq(filter->name, job->name))
+        return false;
+    if (filter->phases && !(filter->phases >> job->phase & 1))
+        return false;
+    if (filter->cluster && !in_cluster(job, filter->cluster))
+        return false;
+    return tf_pairs_match(&job->labels, &filter->labels);
+}
