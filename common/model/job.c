@@ -159,6 +159,22 @@ static void check_unique(const char *path, const struct tf_strs *list, struct tf
             }
 }
 
+/* The engine's answer, "name=31234" a port of an instance, is in the subcluster's record of the job, which is
+ * one value of its store. */
+static void check_port_room(const struct tf_job_spec *spec, struct tf_complaints *out)
+{
+    enum { NUMBER = 8, ROOM = 256 * 1024 };
+    size_t each = 0;
+    tf_vec_each (port, &spec->group.ports)
+        each += strlen(*port) + NUMBER;
+    if (each > 0 && (size_t)spec->elastic.max > ROOM / each)
+        tf_complaints_add(
+            out, "spec.instance.ports",
+            "%d instances with these ports are too many for one record: at most %zu, or fewer or shorter "
+            "names",
+            spec->elastic.max, (size_t)ROOM / each);
+}
+
 /* Labels are written in selectors (a=b,c=d) and in schedule rows. */
 static void check_labels(const char *path, const struct tf_pairs *labels, struct tf_complaints *out)
 {
@@ -250,6 +266,7 @@ void tf_job_manifest_check_rules(const struct tf_job_manifest *manifest, struct 
     check_shape(&spec->group.shape, out);
     check_env(&spec->group.env, out);
     check_unique("spec.instance.ports", &spec->group.ports, out);
+    check_port_room(spec, out);
     check_unique("spec.placement.clusters", &spec->clusters, out);
     check_unique("spec.placement.regions", &spec->regions, out);
     check_topology(spec, out);

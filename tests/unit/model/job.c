@@ -194,6 +194,15 @@ static void signal_without_name(struct tf_job_manifest *m)
 {
     m->spec.on_resize = TF_ON_RESIZE_SIGNAL;
 }
+static void many_ports(struct tf_job_manifest *m)
+{
+    m->spec.elastic = (struct tf_elastic){4096, 4096, 1};
+    for (int i = 0; i < 10; i++) {
+        TF_AUTO_FREE char *name = tf_asprintf("a-long-name-of-a-port-%d", i);
+        tf_strs_add(&m->spec.group.ports, name);
+    }
+}
+
 static void same_port(struct tf_job_manifest *m)
 {
     tf_strs_add(&m->spec.group.ports, "http");
@@ -245,6 +254,8 @@ static const struct {
     {bad_signal, "spec.onResize", "\"SIGUSER1\" is no signal that can be used; use for example SIGUSR1"},
     {signal_without_name, "spec.onResize", "signal needs a text"},
     {same_port, "spec.instance.ports[1]", "\"http\" is in the list twice"},
+    {many_ports, "spec.instance.ports",
+     "4096 instances with these ports are too many for one record: at most 845, or fewer or shorter names"},
     {step_domains, "spec.topology[0].of",
      "a required domain of each step cannot be combined with spread.maxNodes; use mode: prefer, or leave "
      "maxNodes out"},
