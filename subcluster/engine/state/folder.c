@@ -109,7 +109,7 @@ int tf_instance_open(int root, const struct tf_instance_id *id, bool create, str
 
 int tf_owner_load(int root, uint64_t *owner, struct tf_error *err)
 {
-    struct tf_record record = {0};
+    struct tf_record_reader record = {0};
     struct tf_error why = TF_ERROR_INIT;
     *owner = 0;
     if (tf_record_load(root, "owner", &record, &why)) {
@@ -124,7 +124,7 @@ int tf_owner_load(int root, uint64_t *owner, struct tf_error *err)
     while (tf_record_next(&record, &key, &value))
         if (tf_str_eq(key, "owner") && !tf_record_int(value, 0, INT64_MAX, &n))
             n = -1;
-    tf_record_release(&record);
+    tf_record_reader_release(&record);
     if (n < 0)
         return tf_error_set(err, TF_ERR_INVALID, "the record owner names no revision");
     *owner = (uint64_t)n;
@@ -264,7 +264,7 @@ static bool set_shim(struct tf_shim_record *record, const char *key, const char 
 
 int tf_shim_record_load(int folder, struct tf_shim_record *record, struct tf_error *err)
 {
-    struct tf_record file = {0};
+    struct tf_record_reader file = {0};
     if (tf_record_load(folder, "shim", &file, err))
         return -1;
     *record = (struct tf_shim_record){0};
@@ -272,7 +272,7 @@ int tf_shim_record_load(int folder, struct tf_shim_record *record, struct tf_err
     bool good = true;
     while (good && tf_record_next(&file, &key, &value))
         good = set_shim(record, key, value);
-    tf_record_release(&file);
+    tf_record_reader_release(&file);
     if (good && record->pid > 0 && record->boot[0])
         return 0;
     tf_shim_record_release(record);
@@ -326,7 +326,7 @@ static bool set_exit(struct tf_exit_record *record, const char *key, const char 
 
 int tf_exit_record_load(int folder, struct tf_exit_record *record, struct tf_error *err)
 {
-    struct tf_record file = {0};
+    struct tf_record_reader file = {0};
     if (tf_record_load(folder, "exit", &file, err))
         return -1;
     *record = (struct tf_exit_record){.code = -1};
@@ -334,7 +334,7 @@ int tf_exit_record_load(int folder, struct tf_exit_record *record, struct tf_err
     bool good = true;
     while (good && tf_record_next(&file, &key, &value))
         good = set_exit(record, key, value);
-    tf_record_release(&file);
+    tf_record_reader_release(&file);
     if (good && record->cause != TF_CAUSE_NONE)
         return 0;
     tf_exit_record_release(record);
@@ -365,7 +365,7 @@ int tf_stop_request_add(int folder, const struct tf_stop_request *request, struc
 
 int tf_stop_request_load(int folder, struct tf_stop_request *request, struct tf_error *err)
 {
-    struct tf_record file = {0};
+    struct tf_record_reader file = {0};
     if (tf_record_load(folder, "stop", &file, err))
         return -1;
     *request = (struct tf_stop_request){0};
@@ -381,7 +381,7 @@ int tf_stop_request_load(int folder, struct tf_stop_request *request, struct tf_
         else if (tf_str_eq(key, "why"))
             request->why = n == TF_STOP_NODE_LOST ? TF_STOP_NODE_LOST : TF_STOP_ASKED;
     }
-    tf_record_release(&file);
+    tf_record_reader_release(&file);
     return 0;
 }
 
@@ -396,7 +396,7 @@ int tf_fence_save(int epoch_folder, int64_t deadline, struct tf_error *err)
 
 int64_t tf_fence_load(int epoch_folder)
 {
-    struct tf_record file = {0};
+    struct tf_record_reader file = {0};
     struct tf_error err = TF_ERROR_INIT;
     if (tf_record_load(epoch_folder, "fence", &file, &err))
         return err.code == TF_ERR_NOT_FOUND ? INT64_MAX : 0;
@@ -409,7 +409,7 @@ int64_t tf_fence_load(int epoch_folder)
         else if (tf_str_eq(key, "deadline") && !tf_record_int(value, 0, INT64_MAX, &deadline))
             deadline = -1;
     }
-    tf_record_release(&file);
+    tf_record_reader_release(&file);
     if (!same_boot || deadline < 0)
         return 0;
     return deadline ? deadline : INT64_MAX;

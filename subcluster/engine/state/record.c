@@ -108,7 +108,7 @@ static bool whole(const struct tf_buf *text)
            text->data[text->len - tail - 1] == '\n';
 }
 
-int tf_record_load(int folder, const char *name, struct tf_record *record, struct tf_error *err)
+int tf_record_load(int folder, const char *name, struct tf_record_reader *record, struct tf_error *err)
 {
     int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0 && errno == ENOENT)
@@ -152,7 +152,7 @@ static void unescape(char *s)
     *to = '\0';
 }
 
-bool tf_record_next(struct tf_record *record, const char **key, const char **value)
+bool tf_record_next(struct tf_record_reader *record, const char **key, const char **value)
 {
     if (!record->next || !*record->next)
         return false;
@@ -174,10 +174,10 @@ bool tf_record_next(struct tf_record *record, const char **key, const char **val
     return true;
 }
 
-void tf_record_release(struct tf_record *record)
+void tf_record_reader_release(struct tf_record_reader *record)
 {
     free(record->text);
-    *record = (struct tf_record){0};
+    *record = (struct tf_record_reader){0};
 }
 
 bool tf_record_int(const char *value, int64_t min, int64_t max, int64_t *out)

@@ -25,15 +25,15 @@ int tf_record_save(int folder, const char *name, const struct tf_buf *record, bo
                    struct tf_error *err);
 
 /* A record being read, line by line. Zero-initialise. */
-struct tf_record {
+struct tf_record_reader {
     char *text; /* owned */
     char *next;
 };
 /* TF_ERR_NOT_FOUND if there is no such file; TF_ERR_INVALID if it is torn, too large or of another format. */
-int tf_record_load(int folder, const char *name, struct tf_record *record, struct tf_error *err);
+int tf_record_load(int folder, const char *name, struct tf_record_reader *record, struct tf_error *err);
 /* The next line, borrowed until the release; false at the end. */
-bool tf_record_next(struct tf_record *record, const char **key, const char **value);
-void tf_record_release(struct tf_record *record);
+bool tf_record_next(struct tf_record_reader *record, const char **key, const char **value);
+void tf_record_reader_release(struct tf_record_reader *record);
 
 /* The value as a number in [min, max]; false if it is none. */
 bool tf_record_int(const char *value, int64_t min, int64_t max, int64_t *out);

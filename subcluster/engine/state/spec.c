@@ -257,7 +257,7 @@ static int check(const struct tf_shim_spec *spec, struct tf_error *err)
 
 int tf_shim_spec_load(int folder, struct tf_shim_spec *spec, struct tf_error *err)
 {
-    struct tf_record record = {0};
+    struct tf_record_reader record = {0};
     if (tf_record_load(folder, "spec", &record, err))
         return -1;
     *spec = (struct tf_shim_spec){0};
@@ -268,7 +268,7 @@ int tf_shim_spec_load(int folder, struct tf_shim_spec *spec, struct tf_error *er
         if (set(spec, &env_key, key, value))
             rc = tf_error_set(err, TF_ERR_INVALID, "the record spec: bad value of %.40s: \"%.60s\"", key,
                               value);
-    tf_record_release(&record);
+    tf_record_reader_release(&record);
     if (!rc)
         rc = check(spec, err);
     if (rc)
