@@ -124,25 +124,42 @@ void members_resume(struct sub *sub, struct job *job)
     retry(sub, job);
 }
 
-void members_left(struct sub *sub, const struct sub_action *action)
+/* The place of the member whose present attempt this is; SIZE_MAX if there is none. */
+static size_t place_of(const struct job *job, const struct tf_instance_id *id)
 {
-    if (action->kind != SUB_ACT_START && action->kind != SUB_ACT_STOP)
-        return;
-    bool start = action->kind == SUB_ACT_START;
-    const struct tf_instance_id *id = start ? &action->start.id : &action->stop.id;
-    int64_t bound = start ? sub->policy.start_timeout
-                          : action->stop.stop_delay + action->stop.grace + sub->policy.kill_bound;
+    if (!job || job->record.epoch != id->epoch || id->index >= job->record.members.count ||
+        job->record.members.items[id->index].attempt != id->attempt)
+        return SIZE_MAX;
+    return id->index;
+}
+
+static bool start_leaves(struct sub *sub, const struct tf_instance_id *id)
+{
     struct job *job = job_find(sub, id->uid);
-    if (job && job->record.epoch == id->epoch && id->index < job->record.members.count) {
-        const struct tf_member *m = &job->record.members.items[id->index];
-        enum tf_member_state waits = start ? TF_MEMBER_PLANNED : TF_MEMBER_STOPPING;
-        if (m->attempt == id->attempt && m->state == waits) {
-            set_due(sub, job, id->index, in(sub, bound));
-            return;
-        }
-    }
-    if (!start)
-        stray_stop_left(sub, id, in(sub, bound));
+    size_t place = place_of(job, id);
+    if (place == SIZE_MAX)
+        return false;
+    enum tf_member_state state = job->record.members.items[place].state;
+    if (state == TF_MEMBER_PLANNED)
+        set_due(sub, job, place, in(sub, sub->policy.start_timeout));
+    return state == TF_MEMBER_PLANNED || state == TF_MEMBER_STARTING || state == TF_MEMBER_READY;
+}
+
+bool members_leave(struct sub *sub, const struct sub_action *action)
+{
+    if (action->kind == SUB_ACT_START)
+        return start_leaves(sub, &action->start.id);
+    if (action->kind != SUB_ACT_STOP)
+        return true;
+    const struct tf_instance_id *id = &action->stop.id;
+    struct tf_mono due = in(sub, action->stop.stop_delay + action->stop.grace + sub->policy.kill_bound);
+    struct job *job = job_find(sub, id->uid);
+    size_t place = place_of(job, id);
+    if (place != SIZE_MAX && job->record.members.items[place].state == TF_MEMBER_STOPPING)
+        set_due(sub, job, place, due);
+    else
+        stray_stop_left(sub, id, due);
+    return true;
 }
 
 /* ---- moves ---- */

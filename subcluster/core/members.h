@@ -48,7 +48,7 @@ void member_told(struct sub *sub, struct job *job, size_t place, const struct su
 void member_lost(struct sub *sub, struct job *job, size_t place, const char *why);
 /* Looks at the moments that have come. */
 void members_due(struct sub *sub, struct job *job);
-/* An action goes to the engine now: what it bounds begins. */
-void members_left(struct sub *sub, const struct sub_action *action);
+/* An action is about to leave: what it bounds begins. False if it is a start that is not wanted any more. */
+bool members_leave(struct sub *sub, const struct sub_action *action);
 
 #endif

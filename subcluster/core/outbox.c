@@ -58,8 +58,10 @@ static void let_go(struct sub *sub)
     uint64_t durable = tf_journal_durable(box->journal);
     while (box->first < box->held.count && box->held.items[box->first].after <= durable) {
         struct sub_action action = box->held.items[box->first++].action;
-        members_left(sub, &action);
-        outbox_now(sub, action);
+        if (members_leave(sub, &action))
+            outbox_now(sub, action);
+        else
+            sub_action_release(&action);
     }
     if (box->first == box->held.count)
         box->first = box->held.count = 0;

@@ -178,8 +178,7 @@ static void stray_gone(struct sub *sub, const struct sub_instance_event *e)
     struct stray *stray = find(sub, &e->id);
     if (stray)
         stray_remove(sub, (size_t)(stray - sub->strays.items));
-    if (stray || e->state == SUB_INSTANCE_EXITED)
-        bury(sub, &e->id);
+    bury(sub, &e->id);
     struct job *job = job_find(sub, e->id.uid);
     if (stray && job)
         job_tell(sub, job); /* an end may have waited for it */

@@ -37,13 +37,6 @@ void driver_init(struct sub_driver *d)
     d->boot.policy = test_policy();
 }
 
-static void release_store(struct sub_driver *d)
-{
-    tf_vec_each (record, &d->store)
-        tf_record_release(record);
-    tf_vec_release(&d->store);
-}
-
 static void drop_out(struct sub_driver *d)
 {
     for (size_t i = 0; i < d->out_count; i++)
@@ -57,7 +50,7 @@ static void drop_out(struct sub_driver *d)
 void driver_release(struct sub_driver *d)
 {
     sub_destroy(d->sub);
-    release_store(d);
+    record_store_release(&d->store);
     drop_out(d);
     tf_vec_each (node, &d->nodes)
         tf_node_release(node);
@@ -76,32 +69,9 @@ void driver_release(struct sub_driver *d)
 
 /* ---- the store ---- */
 
-static bool same_record(const struct tf_record *a, const struct tf_record *b)
-{
-    return a->kind == b->kind &&
-           (a->kind != TF_RECORD_ALLOCATION || tf_uid_eq(a->allocation.uid, b->allocation.uid));
-}
-
-static void store_put(struct sub_driver *d, struct tf_record *taken)
-{
-    for (size_t i = 0; i < d->store.count; i++) {
-        if (!same_record(&d->store.items[i], taken))
-            continue;
-        tf_record_release(&d->store.items[i]);
-        tf_vec_remove(&d->store, i);
-        break;
-    }
-    if (!taken->gone)
-        tf_vec_push(&d->store, *taken);
-    else
-        tf_record_release(taken);
-    *taken = (struct tf_record){0};
-}
-
 static void land(struct sub_driver *d)
 {
-    for (size_t i = 0; i < d->out_count; i++)
-        store_put(d, &d->out[i]);
+    record_store_put(&d->store, d->out, d->out_count);
     drop_out(d);
 }
 
@@ -325,9 +295,9 @@ void driver_load(struct sub_driver *d)
     struct sub_event boot = {.kind = SUB_EV_BOOT};
     copy_boot(&boot.boot, &d->boot);
     driver_step(d, boot);
-    tf_vec_each (record, &d->store) {
+    for (size_t i = 0; i < d->store.count; i++) {
         struct sub_event event = {.kind = SUB_EV_RECORD};
-        tf_record_copy(&event.record, record);
+        record_store_get(&d->store, i, &event.record);
         driver_step(d, event);
     }
     driver_step(d, (struct sub_event){.kind = SUB_EV_LOADED});

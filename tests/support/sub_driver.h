@@ -4,6 +4,7 @@
 
 #include "common/base/buf.h"
 #include "subcluster/core/sub.h"
+#include "tests/support/record_store.h"
 
 /* Runs one subcluster core against a fake store and a fake engine, in virtual time. What the core does is
  * written down, one line an action, for comparison with what was expected:
@@ -32,7 +33,7 @@ struct sub_driver {
     struct tf_buf log;
     struct tf_buf traces; /* one a line */
     struct tf_buf peers;  /* content of the last peers file */
-    TF_VEC(struct tf_record) store;
+    struct record_store store;
     struct tf_record *out; /* of the transaction that waits */
     size_t out_count;
     bool out_waits;
