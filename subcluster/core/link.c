@@ -168,8 +168,9 @@ static bool take_term(struct sub *sub, struct tf_term term)
               (unsigned long long)sub->term.revision);
         sub->term = term;
         outbox_touch(sub, TF_RECORD_TERM);
-        reset(sub, LINK_HELLO);
-        reports_all(sub);
+        drop_orders(&sub->link);
+        profile_close(sub);
+        sub->link.state = LINK_HELLO; /* its own full set must come */
     }
     if (order < 0 && !sub->link.stale_told) {
         sub->link.stale_told = true;

@@ -464,6 +464,17 @@ void driver_told(struct sub_driver *d, uint8_t uid, uint64_t epoch, uint32_t ind
     send_instance(d, &none, stopped);
 }
 
+void driver_exits(struct sub_driver *d, uint8_t uid, uint64_t epoch, uint32_t index, uint32_t attempt,
+                  int32_t code)
+{
+    driver_told(d, uid, epoch, index, attempt, SUB_INSTANCE_EXITED, code, false);
+}
+
+void driver_stopped(struct sub_driver *d, uint8_t uid, uint64_t epoch, uint32_t index, uint32_t attempt)
+{
+    driver_told(d, uid, epoch, index, attempt, SUB_INSTANCE_EXITED, 143, true);
+}
+
 void driver_all_ready(struct sub_driver *d)
 {
     for (size_t i = 0; i < d->instances.count; i++) {
@@ -480,6 +491,14 @@ void driver_stray(struct sub_driver *d, uint8_t uid, uint64_t epoch, uint32_t in
     struct fake_instance stray = {
         {driver_uid(uid), epoch, index, 1}, SUB_INSTANCE_READY, 0, tf_strdup(node), gpus};
     tf_vec_push(&d->instances, stray);
+}
+
+void driver_two_nodes(struct sub_driver *d)
+{
+    driver_init(d);
+    driver_node(d, "n1", "H800", 8);
+    driver_node(d, "n2", "H800", 8);
+    driver_ready(d);
 }
 
 /* ---- comparison ---- */

@@ -79,12 +79,17 @@ void driver_tell(struct sub_driver *d, enum tf_entry_kind kind, uint8_t uid, uin
 /* The engine says so, of one that was started. */
 void driver_told(struct sub_driver *d, uint8_t uid, uint64_t epoch, uint32_t index, uint32_t attempt,
                  enum sub_instance_state state, int32_t exit_code, bool stopped);
+void driver_exits(struct sub_driver *d, uint8_t uid, uint64_t epoch, uint32_t index, uint32_t attempt,
+                  int32_t code);
+void driver_stopped(struct sub_driver *d, uint8_t uid, uint64_t epoch, uint32_t index, uint32_t attempt);
 /* READY, of all that were started and of which nothing was said yet. */
 void driver_all_ready(struct sub_driver *d);
 /* An instance that nobody here started. */
 void driver_stray(struct sub_driver *d, uint8_t uid, uint64_t epoch, uint32_t index, const char *node,
                   uint64_t gpus);
 
+/* A subcluster with two nodes n1, n2 of 8 H800, ready. */
+void driver_two_nodes(struct sub_driver *d);
 /* Compares the log with the lines and clears it; prints both where they differ. */
 bool driver_saw(struct sub_driver *d, const char *lines);
 void driver_clear(struct sub_driver *d);

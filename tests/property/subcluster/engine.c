@@ -10,8 +10,8 @@ uint64_t engine_history;
 static void breach(const char *what, const struct tf_instance_id *id)
 {
     fprintf(stderr, "breach in history %llu: %s: job %d epoch %llu index %u attempt %u\n",
-            (unsigned long long)engine_history, what, id->uid.bytes[0], (unsigned long long)id->epoch, id->index,
-            id->attempt);
+            (unsigned long long)engine_history, what, id->uid.bytes[0], (unsigned long long)id->epoch,
+            id->index, id->attempt);
     abort();
 }
 

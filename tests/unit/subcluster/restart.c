@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Restart is replay: what the records want, what the engine has, and what neither knows of the other. */
+#include "common/base/cleanup.h"
+#include "tests/support/sub_driver.h"
+#include "tests/support/suite.h"
+
+static struct sub_driver d;
+
+static const struct tf_ended *end_of(uint8_t uid)
+{
+    const struct tf_allocation *a = driver_allocation(&d, uid);
+    return a && a->ended.count ? &a->ended.items[a->ended.count - 1] : NULL;
+}
+
+/* The process dies and comes back; nothing is lost of what was durable. */
+static void again(void)
+{
+    driver_crash(&d, true);
+    driver_list(&d);
+    driver_clear(&d);
+}
+
+static void attach(struct tf_entry *entries, size_t count)
+{
+    driver_link(&d, true);
+    driver_set(&d, entries, count);
+}
+
+static void test_nothing_is_started_before_the_listing(void)
+{
+    driver_two_nodes(&d);
+    d.hold_commits = true;
+    driver_place(&d, 1, 5, 2, 8);
+    driver_crash(&d, true); /* durable, but not started */
+    d.hold_commits = false;
+    CU_ASSERT_EQUAL(driver_allocation(&d, 1)->epoch, 5);
+    driver_link(&d, true);
+    struct tf_entry entry = driver_place_entry(2, 6, 1, 0);
+    driver_set(&d, &entry, 1);
+    driver_pass(&d, TF_HOUR);
+    CU_ASSERT_EQUAL(d.starts, 0);
+    driver_clear(&d);
+    driver_list(&d);
+    CU_ASSERT(driver_saw(&d, "peers 1/5 v1 size 2\n"
+                             "start 1/5/0.1 n1 0-7\n"
+                             "start 1/5/1.1 n2 0-7\n"
+                             "persist allocation:2 floor\n"
+                             "peers 2/6 v1 size 1\n"
+                             "start 2/6/0.1 n1 \n"
+                             "send report 1/5 Starting 0/2\n"
+                             "send report 2/6 Starting 0/1\n"
+                             "send listed\n"
+                             "send profile full n 1\n"));
+    driver_release(&d);
+}
+
+static void test_what_was_not_durable_never_was(void)
+{
+    driver_two_nodes(&d);
+    d.hold_commits = true;
+    driver_place(&d, 1, 5, 2, 8);
+    driver_crash(&d, false);
+    d.hold_commits = false;
+    CU_ASSERT_PTR_NULL(driver_allocation(&d, 1));
+    driver_list(&d);
+    struct tf_entry entry = driver_place_entry(1, 5, 2, 8); /* the leader wants it still */
+    attach(&entry, 1);
+    CU_ASSERT_EQUAL(d.starts, 2);
+    driver_release(&d);
+}
+
+static void test_what_runs_is_adopted(void)
+{
+    driver_two_nodes(&d);
+    driver_place(&d, 1, 5, 2, 8);
+    driver_all_ready(&d);
+    again();
+    CU_ASSERT_EQUAL(d.starts, 2);
+    CU_ASSERT_EQUAL(driver_allocation(&d, 1)->phase, TF_ALLOCATION_RUNNING);
+    driver_pass(&d, TF_HOUR);
+    CU_ASSERT(driver_saw(&d, ""));
+    driver_release(&d);
+}
+
+static void test_what_ended_meanwhile_is_judged(void)
+{
+    driver_two_nodes(&d);
+    driver_place(&d, 1, 5, 2, 1);
+    driver_place(&d, 2, 6, 1, 1);
+    driver_all_ready(&d);
+    d.instances.items[0].state = d.instances.items[1].state = SUB_INSTANCE_EXITED;
+    d.instances.items[2].state = SUB_INSTANCE_EXITED;
+    d.instances.items[2].exit_code = 1;
+    driver_crash(&d, true);
+    driver_list(&d);
+    CU_ASSERT_EQUAL(end_of(1)->end, TF_END_FINISHED);
+    CU_ASSERT_EQUAL(driver_allocation(&d, 2)->members.items[0].state, TF_MEMBER_BACKOFF);
+    driver_pass(&d, 10 * TF_SECOND);
+    CU_ASSERT_EQUAL(driver_allocation(&d, 2)->members.items[0].attempt, 2);
+    driver_release(&d);
+}
+
+/* It should run and the engine has told nothing of it: the start is repeated, the engine judges. */
+static void test_what_is_missing_is_started(void)
+{
+    driver_two_nodes(&d);
+    driver_place(&d, 1, 5, 2, 8);
+    driver_all_ready(&d);
+    free(d.instances.items[1].node);
+    d.instances.count = 1;
+    driver_crash(&d, true);
+    driver_clear(&d);
+    driver_list(&d);
+    CU_ASSERT(driver_saw(&d, "peers 1/5 v3 size 2\n"
+                             "start 1/5/1.1 n2 0-7\n"));
+    driver_told(&d, 1, 5, 1, 1, SUB_INSTANCE_LOST, 0, false);
+    driver_stopped(&d, 1, 5, 0, 1);
+    CU_ASSERT_EQUAL(end_of(1)->end, TF_END_LOST);
+    driver_release(&d);
+}
+
+static void test_a_stop_is_asked_for_again(void)
+{
+    driver_two_nodes(&d);
+    driver_place(&d, 1, 5, 1, 8);
+    driver_all_ready(&d);
+    d.hold_commits = true;
+    driver_tell(&d, TF_ENTRY_RELEASE, 1, 5);
+    driver_crash(&d, true);
+    d.hold_commits = false;
+    driver_clear(&d);
+    driver_list(&d);
+    CU_ASSERT(driver_saw(&d, "peers 1/5 v3 size 0\n"
+                             "stop 1/5/0.1 0+30000\n"));
+    driver_stopped(&d, 1, 5, 0, 1);
+    CU_ASSERT_EQUAL(end_of(1)->end, TF_END_RELEASED);
+    driver_release(&d);
+}
+
+static void test_waits_go_on(void)
+{
+    driver_two_nodes(&d);
+    struct tf_entry entry = driver_place_entry(1, 5, 1, 1);
+    entry.spec.max_runtime = TF_HOUR;
+    driver_change(&d, entry);
+    driver_all_ready(&d);
+    driver_place(&d, 2, 6, 1, 1);
+    driver_exits(&d, 2, 6, 0, 1, 1);
+    driver_pass(&d, 4 * TF_SECOND);
+    again();
+    driver_pass(&d, 6 * TF_SECOND - 1);
+    CU_ASSERT_EQUAL(driver_allocation(&d, 2)->members.items[0].state, TF_MEMBER_BACKOFF);
+    driver_pass(&d, 1);
+    CU_ASSERT_EQUAL(driver_allocation(&d, 2)->members.items[0].state, TF_MEMBER_PLANNED);
+    driver_pass(&d, TF_HOUR - 10 * TF_SECOND - 1);
+    CU_ASSERT_EQUAL(driver_allocation(&d, 1)->phase, TF_ALLOCATION_RUNNING);
+    driver_pass(&d, 1);
+    CU_ASSERT_EQUAL(driver_allocation(&d, 1)->phase, TF_ALLOCATION_ENDING);
+    driver_release(&d);
+}
+
+/* A wall clock set back while the process was away: the wait is no longer than the whole. */
+static void test_a_wait_is_no_longer_than_the_whole(void)
+{
+    driver_two_nodes(&d);
+    driver_place(&d, 1, 5, 1, 1);
+    driver_exits(&d, 1, 5, 0, 1, 1);
+    d.now.wall.ms -= 24 * TF_HOUR;
+    again();
+    driver_pass(&d, 10 * TF_SECOND);
+    CU_ASSERT_EQUAL(driver_allocation(&d, 1)->members.items[0].state, TF_MEMBER_PLANNED);
+    driver_release(&d);
+}
+
+static void test_restarts_together_after_a_crash(void)
+{
+    driver_two_nodes(&d);
+    struct tf_entry entry = driver_place_entry(1, 5, 2, 1);
+    entry.spec.on_resize = TF_ON_RESIZE_RESTART;
+    driver_change(&d, entry);
+    driver_all_ready(&d);
+    driver_exits(&d, 1, 5, 0, 1, 1);
+    driver_crash(&d, true);
+    driver_clear(&d);
+    driver_list(&d);
+    CU_ASSERT(driver_saw(&d, "peers 1/5 v5 size 2\n"
+                             "stop 1/5/1.1 0+30000\n"));
+    driver_stopped(&d, 1, 5, 1, 1);
+    driver_pass(&d, 10 * TF_SECOND);
+    CU_ASSERT_EQUAL(driver_allocation(&d, 1)->members.items[0].attempt, 2);
+    CU_ASSERT_EQUAL(driver_allocation(&d, 1)->members.items[1].attempt, 2);
+    CU_ASSERT_EQUAL(driver_allocation(&d, 1)->retries_used, 1);
+    driver_exits(&d, 1, 5, 0, 2, 0);
+    driver_exits(&d, 1, 5, 1, 2, 0);
+    CU_ASSERT_EQUAL(end_of(1)->failures, 1); /* of before the crash */
+    driver_release(&d);
+}
+
+/* What no record knows: kept, counted as taken, reported as live, stopped only when that is asked for. */
+static void test_a_stray_is_kept_until_it_is_released(void)
+{
+    driver_init(&d);
+    driver_node(&d, "n1", "H800", 8);
+    driver_stray(&d, 1, 5, 0, "n1", 0x3f);
+    driver_load(&d);
+    driver_list(&d);
+    driver_clear(&d);
+    attach(NULL, 0);
+    CU_ASSERT(driver_saw(&d, "send hello 0.0 5\n"
+                             "send report 1/5 Running 1/1\n"
+                             "send listed\n"
+                             "persist term\n"
+                             "send profile full n 1\n"));
+    CU_ASSERT_EQUAL(d.profile.health.free_gpus, 2);
+    driver_place(&d, 2, 6, 1, 4);
+    CU_ASSERT_EQUAL(end_of(2)->end, TF_END_REFUSED);
+    driver_place(&d, 1, 7, 1, 1); /* not beside an older epoch */
+    CU_ASSERT_EQUAL(end_of(1)->end, TF_END_REFUSED);
+    driver_release(&d);
+}
+
+static void test_a_released_stray_is_stopped_then_acknowledged(void)
+{
+    driver_init(&d);
+    driver_node(&d, "n1", "H800", 8);
+    driver_stray(&d, 1, 5, 0, "n1", 0x3f);
+    driver_load(&d);
+    driver_list(&d);
+    attach(NULL, 0);
+    driver_pass(&d, TF_SECOND);
+    driver_clear(&d);
+    driver_tell(&d, TF_ENTRY_RELEASE, 1, 5);
+    CU_ASSERT(driver_saw(&d, "persist allocation:1\n"
+                             "stop 1/5/0.1 0+30000\n"
+                             "send profile delta n 2\n"));
+    driver_crash(&d, true); /* the promise holds */
+    driver_clear(&d);
+    driver_list(&d);
+    CU_ASSERT(driver_saw(&d, "stop 1/5/0.1 0+30000\n"));
+    attach(NULL, 0);
+    driver_clear(&d);
+    driver_stopped(&d, 1, 5, 0, 1);
+    CU_ASSERT(driver_saw(&d, "send report 1/5 ended released\n"));
+    driver_pass(&d, TF_SECOND);
+    driver_clear(&d);
+    driver_tell(&d, TF_ENTRY_STORED, 1, 5);
+    CU_ASSERT(driver_saw(&d, "persist allocation:1-\n"
+                             "forget 1/5\n"
+                             "send profile delta n 2\n"));
+    driver_release(&d);
+}
+
+static void test_exits_that_nobody_knows_are_forgotten_after_the_listing(void)
+{
+    driver_init(&d);
+    driver_node(&d, "n1", "H800", 8);
+    for (uint32_t i = 0; i < 3; i++) {
+        driver_stray(&d, 1, 5, i, "n1", 0);
+        d.instances.items[i].state = SUB_INSTANCE_EXITED;
+    }
+    driver_stray(&d, 2, 6, 0, "n1", 1);
+    driver_stray(&d, 2, 6, 1, "n1", 2);
+    d.instances.items[3].state = SUB_INSTANCE_EXITED; /* the other one of it still runs */
+    driver_load(&d);
+    driver_clear(&d);
+    driver_list(&d);
+    CU_ASSERT(driver_saw(&d, "persist floor\npersist floor\nforget 1/5\n"));
+    driver_told(&d, 2, 6, 1, 1, SUB_INSTANCE_EXITED, 0, false);
+    CU_ASSERT(driver_saw(&d, "forget 2/6\n"));
+    driver_release(&d);
+}
+
+/* The local store was lost, the engine was not: what the leader wants and what runs is the same. */
+static void test_a_job_without_a_record_is_adopted(void)
+{
+    driver_init(&d);
+    driver_node(&d, "n1", "H800", 8);
+    driver_node(&d, "n2", "H800", 8);
+    driver_stray(&d, 1, 5, 0, "n1", 0xff);
+    driver_stray(&d, 1, 5, 1, "n2", 0xff);
+    driver_load(&d);
+    driver_list(&d);
+    driver_link(&d, true);
+    driver_clear(&d);
+    struct tf_entry entry = driver_place_entry(1, 5, 2, 8);
+    driver_set(&d, &entry, 1);
+    CU_ASSERT(driver_saw(&d, "persist term\n"
+                             "persist allocation:1\n"
+                             "peers 1/5 v1 size 2\n"
+                             "send report 1/5 Running 2/2\n"
+                             "send profile full n 1\n"));
+    CU_ASSERT_EQUAL(d.starts, 0);
+    CU_ASSERT_STRING_EQUAL(driver_allocation(&d, 1)->model, "H800");
+    driver_exits(&d, 1, 5, 0, 1, 0);
+    driver_exits(&d, 1, 5, 1, 1, 0);
+    CU_ASSERT_EQUAL(end_of(1)->end, TF_END_FINISHED);
+    driver_release(&d);
+}
+
+/* Only a part of it is left: that part is stopped, then the epoch is told to be lost. */
+static void test_a_part_of_a_job_is_not_adopted(void)
+{
+    driver_init(&d);
+    driver_node(&d, "n1", "H800", 8);
+    driver_stray(&d, 1, 5, 1, "n1", 0xff);
+    driver_load(&d);
+    driver_list(&d);
+    driver_link(&d, true);
+    struct tf_entry entry = driver_place_entry(1, 5, 2, 8);
+    driver_set(&d, &entry, 1);
+    driver_pass(&d, TF_SECOND);
+    CU_ASSERT_EQUAL(end_of(1)->end, TF_END_LOST);
+    CU_ASSERT_PTR_NULL(strstr(tf_buf_text(&d.log), "ended lost"));
+    driver_clear(&d);
+    driver_stopped(&d, 1, 5, 1, 1);
+    CU_ASSERT(driver_saw(&d, "send report 1/5 ended lost\n"
+                             "send profile delta n 1\n"));
+    driver_release(&d);
+}
+
+/* An epoch that ran here, of which the store and the engine know only the exit, does not run again. */
+static void test_what_the_engine_has_seen_is_not_started_again(void)
+{
+    driver_init(&d);
+    driver_node(&d, "n1", "H800", 8);
+    driver_stray(&d, 1, 5, 0, "n1", 0);
+    d.instances.items[0].state = SUB_INSTANCE_EXITED;
+    driver_load(&d);
+    driver_list(&d);
+    driver_link(&d, true);
+    driver_clear(&d);
+    struct tf_entry entry = driver_place_entry(1, 5, 1, 8);
+    driver_set(&d, &entry, 1);
+    CU_ASSERT(driver_saw(&d, "persist term\n"
+                             "send report 1/5 ended unknown UNKNOWN_EPOCH\n"
+                             "send profile full n 1\n"));
+    driver_release(&d);
+}
+
+/* A record that cannot be believed is left aside, loudly, and the rest goes on. */
+static void test_an_unsound_record_is_left_aside(void)
+{
+    driver_two_nodes(&d);
+    driver_place(&d, 1, 5, 1, 8);
+    driver_all_ready(&d);
+    struct tf_record record = {0};
+    record.kind = TF_RECORD_ALLOCATION;
+    tf_allocation_copy(&record.allocation, driver_allocation(&d, 1));
+    record.allocation.uid = driver_uid(2);
+    record.allocation.epoch = 9;
+    record_store_put(&d.store, &record, 1); /* on the same GPUs */
+    tf_record_release(&record);
+    driver_clear(&d);
+    driver_crash(&d, true);
+    CU_ASSERT(driver_saw(
+        &d, "alarm the stored allocation 02000000000000000000000000000000 of job t/j1 is not sound "
+            "and is left aside: another holds one of its GPUs. Nothing of it is started; what "
+            "runs of it is reported as without a record\n"));
+    CU_ASSERT_PTR_NULL(driver_allocation(&d, 2));
+    CU_ASSERT_PTR_NOT_NULL(driver_allocation(&d, 1));
+    driver_list(&d);
+    driver_link(&d, true);
+    CU_ASSERT_PTR_NOT_NULL(strstr(tf_buf_text(&d.log), "send hello 1.1 9\n"));
+    driver_release(&d);
+}
+
+/* At every durable state of one life, with the last transaction lost or not: the same end. */
+static void live_a_life(size_t crash_after, bool lands)
+{
+    driver_two_nodes(&d);
+    d.hold_commits = true;
+    size_t commits = 0;
+    struct tf_entry entry = driver_place_entry(1, 5, 2, 8);
+    driver_change(&d, entry);
+    for (int round = 0; round < 60 && !(end_of(1) && !d.out_waits); round++) {
+        if (d.out_waits && commits++ == crash_after) {
+            driver_crash(&d, lands);
+            driver_list(&d);
+            entry = driver_place_entry(1, 5, 2, 8);
+            attach(&entry, 1);
+        }
+        driver_commit(&d);
+        driver_all_ready(&d);
+        if (round == 20)
+            driver_exits(&d, 1, 5, 0, 1, 0);
+        if (round == 25)
+            driver_exits(&d, 1, 5, 1, 1, 0);
+        driver_pass(&d, TF_SECOND);
+    }
+    CU_ASSERT_PTR_NOT_NULL_FATAL(end_of(1));
+    CU_ASSERT_EQUAL(end_of(1)->end, TF_END_FINISHED);
+    CU_ASSERT_EQUAL(driver_allocation(&d, 1)->ended.count, 1);
+    driver_release(&d);
+}
+
+static void test_a_crash_at_every_transaction(void)
+{
+    for (size_t at = 0; at < 10; at++) {
+        live_a_life(at, false);
+        live_a_life(at, true);
+    }
+}
+
+static const struct suite_test tests[] = {
+    {"nothing is started before the listing", test_nothing_is_started_before_the_listing},
+    {"what was not durable never was", test_what_was_not_durable_never_was},
+    {"what runs is adopted", test_what_runs_is_adopted},
+    {"what ended meanwhile is judged", test_what_ended_meanwhile_is_judged},
+    {"what is missing is started", test_what_is_missing_is_started},
+    {"a stop is asked for again", test_a_stop_is_asked_for_again},
+    {"waits go on", test_waits_go_on},
+    {"a wait is no longer than the whole", test_a_wait_is_no_longer_than_the_whole},
+    {"restarts together after a crash", test_restarts_together_after_a_crash},
+    {"a stray is kept until it is released", test_a_stray_is_kept_until_it_is_released},
+    {"a released stray", test_a_released_stray_is_stopped_then_acknowledged},
+    {"exits that nobody knows are forgotten", test_exits_that_nobody_knows_are_forgotten_after_the_listing},
+    {"a job without a record is adopted", test_a_job_without_a_record_is_adopted},
+    {"a part of a job is not adopted", test_a_part_of_a_job_is_not_adopted},
+    {"what the engine has seen is not started again", test_what_the_engine_has_seen_is_not_started_again},
+    {"an unsound record is left aside", test_an_unsound_record_is_left_aside},
+    {"a crash at every transaction", test_a_crash_at_every_transaction},
+};
+
+int main(void)
+{
+    return suite_run("restart", tests, TF_ARRAY_LEN(tests));
+}
