@@ -6,6 +6,8 @@
 
 #include <assert.h>
 
+enum { CLASSES_SPARE = 64 };
+
 /* ---- life ---- */
 
 void ledger_init(struct ledger *ledger, const struct tf_planes *planes, const struct tf_strs *schedule_labels)
@@ -49,11 +51,9 @@ static void set_dirty(struct ledger *ledger, struct ledger_node *node)
     tf_vec_push(&ledger->dirty, node);
 }
 
-void ledger_set_labels(struct ledger *ledger, const struct tf_strs *schedule_labels)
+/* With new rows: other labels, or too many classes that no node has any more. */
+static void start_over(struct ledger *ledger)
 {
-    if (tf_strs_eq(&ledger->schedule_labels, schedule_labels))
-        return;
-    tf_strs_copy(&ledger->schedule_labels, schedule_labels);
     tf_fit_rows_destroy(ledger->rows);
     ledger->rows = tf_fit_rows_create(&ledger->planes);
     ledger->rebuilt = true;
@@ -61,6 +61,14 @@ void ledger_set_labels(struct ledger *ledger, const struct tf_strs *schedule_lab
         row->count = 0;
     tf_vec_each (node, &ledger->nodes)
         set_dirty(ledger, *node);
+}
+
+void ledger_set_labels(struct ledger *ledger, const struct tf_strs *schedule_labels)
+{
+    if (tf_strs_eq(&ledger->schedule_labels, schedule_labels))
+        return;
+    tf_strs_copy(&ledger->schedule_labels, schedule_labels);
+    start_over(ledger);
 }
 
 /* ---- nodes ---- */
@@ -135,12 +143,18 @@ uint64_t ledger_blocked_gpus(const struct ledger_node *node)
     return gpus;
 }
 
+/* Nobody has them, whatever their health. */
+static uint64_t idle_gpus(const struct ledger_node *node)
+{
+    return tf_gpu_set_all(node->node.capacity.gpus) & ~node->node.foreign.gpus & ~ledger_held_gpus(node) &
+           ~ledger_blocked_gpus(node);
+}
+
 uint64_t ledger_free_gpus(const struct ledger_node *node)
 {
     if (!node->known || node->node.state != TF_NODE_READY)
         return 0;
-    return tf_gpu_set_all(node->node.capacity.gpus) & ~node->node.bad_gpus & ~node->node.foreign.gpus &
-           ~ledger_held_gpus(node) & ~ledger_blocked_gpus(node);
+    return idle_gpus(node) & ~node->node.bad_gpus;
 }
 
 struct tf_vector ledger_used(const struct ledger_node *node)
@@ -199,6 +213,8 @@ void ledger_release(struct ledger *ledger, struct tf_uid uid, const struct tf_me
     struct ledger_node *node = held_at(ledger, uid, member, &holding);
     assert(change > 0);
     holding->gone_after = change;
+    holding->hold.level = TF_LEVEL_GOING;
+    set_dirty(ledger, node);
     struct leaving leaving = {change, node};
     tf_vec_push(&ledger->leaving, leaving);
 }
@@ -285,6 +301,8 @@ static void refresh(struct ledger *ledger, struct ledger_node *node)
 
 void ledger_refresh(struct ledger *ledger)
 {
+    if (tf_fit_rows_class_count(ledger->rows) > 2 * ledger->nodes.count + CLASSES_SPARE)
+        start_over(ledger);
     tf_vec_each (node, &ledger->dirty)
         refresh(ledger, *node);
     ledger->dirty.count = 0;
@@ -324,5 +342,14 @@ struct tf_health_counts ledger_health(const struct ledger *ledger)
         sum.held_gpus += tf_gpu_set_count(held);
         sum.foreign_gpus += tf_gpu_set_count(node->node.foreign.gpus & all & ~held);
     }
+    return sum;
+}
+
+int32_t ledger_unhealthy_gpus(const struct ledger *ledger)
+{
+    int32_t sum = 0;
+    tf_vec_each (node, &ledger->nodes)
+        if ((*node)->known)
+            sum += tf_gpu_set_count(idle_gpus(*node) & ~ledger_free_gpus(*node));
     return sum;
 }

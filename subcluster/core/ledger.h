@@ -90,5 +90,7 @@ void ledger_refresh(struct ledger *ledger);
 /* One row a node, id = its number. Valid until the next change. */
 struct tf_fit_view ledger_view(const struct ledger *ledger);
 struct tf_health_counts ledger_health(const struct ledger *ledger);
+/* Idle GPUs that are bad, or on nodes that are not ready. */
+int32_t ledger_unhealthy_gpus(const struct ledger *ledger);
 
 #endif

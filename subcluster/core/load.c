@@ -168,7 +168,8 @@ void load_listed(struct sub *sub)
     assert(sub->loaded);
     sub->listed = true;
     for (struct job *job = job_first(sub); job; job = job_next(job)) {
-        job_tell(sub, job);
+        if (job->record.ended.count)
+            job_tell(sub, job); /* what is released may be said from now on */
         if (!job_lives(job))
             continue;
         members_resume(sub, job);

@@ -140,9 +140,10 @@ static bool start_leaves(struct sub *sub, const struct tf_instance_id *id)
     if (place == SIZE_MAX)
         return false;
     enum tf_member_state state = job->record.members.items[place].state;
-    if (state == TF_MEMBER_PLANNED)
-        set_due(sub, job, place, in(sub, sub->policy.start_timeout));
-    return state == TF_MEMBER_PLANNED || state == TF_MEMBER_STARTING || state == TF_MEMBER_READY;
+    if (!member_lives(state) || state == TF_MEMBER_STOPPING)
+        return false;
+    set_due(sub, job, place, in(sub, sub->policy.start_timeout));
+    return true;
 }
 
 bool members_leave(struct sub *sub, const struct sub_action *action)
@@ -380,29 +381,32 @@ void members_stop_all(struct sub *sub, struct job *job)
 
 /* ---- the engine's word ---- */
 
+static bool new_ports(const struct tf_member *m, const struct sub_instance_event *e)
+{
+    return e->ports.count && !tf_strs_eq(&m->ports, &e->ports);
+}
+
+/* One that was ready before a restart stays it; but its engine must find it ready again in time. */
 static void told_starting(struct sub *sub, struct job *job, size_t place, const struct sub_instance_event *e)
 {
     struct tf_member *m = &job->record.members.items[place];
     const struct tf_ready_probe *ready = &job->record.spec.group.ready;
     int64_t bound = ready->command.count && ready->timeout > 0 ? ready->timeout : sub->policy.start_timeout;
-    if (m->state == TF_MEMBER_PLANNED) {
-        m->state = TF_MEMBER_STARTING;
-        m->started = sub->now.wall;
-        set_ports(m, &e->ports);
-        set_due(sub, job, place, in(sub, bound));
-        job_changed(sub, job);
-        peers_change(sub, job);
-        return;
-    }
+    bool first = m->state == TF_MEMBER_PLANNED;
     if (m->state == TF_MEMBER_STOPPING)
         return;
-    if (m->state == TF_MEMBER_STARTING && job->runs.items[place].due.ms == TF_NEVER.ms)
-        set_due(sub, job, place, in(sub, bound));
-    if (e->ports.count && !tf_strs_eq(&m->ports, &e->ports)) {
-        set_ports(m, &e->ports);
-        job_changed(sub, job);
-        peers_change(sub, job);
+    if (first) {
+        m->state = TF_MEMBER_STARTING;
+        m->started = sub->now.wall;
     }
+    if (first || job->runs.items[place].due.ms == TF_NEVER.ms || !job->runs.items[place].begun)
+        set_due(sub, job, place, in(sub, bound));
+    job->runs.items[place].begun = true;
+    if (!first && !new_ports(m, e))
+        return;
+    set_ports(m, &e->ports);
+    job_changed(sub, job);
+    peers_change(sub, job);
 }
 
 static void told_ready(struct sub *sub, struct job *job, size_t place, const struct sub_instance_event *e)
@@ -410,15 +414,14 @@ static void told_ready(struct sub *sub, struct job *job, size_t place, const str
     struct tf_member *m = &job->record.members.items[place];
     if (m->state == TF_MEMBER_STOPPING)
         return;
-    bool news = m->state != TF_MEMBER_READY || (e->ports.count && !tf_strs_eq(&m->ports, &e->ports));
-    if (!news)
+    job->runs.items[place].due = TF_NEVER;
+    if (m->state == TF_MEMBER_READY && !new_ports(m, e))
         return;
     if (m->started.ms == 0)
         m->started = sub->now.wall;
     if (m->state != TF_MEMBER_READY)
         m->ready = sub->now.wall;
     m->state = TF_MEMBER_READY;
-    job->runs.items[place].due = TF_NEVER;
     set_ports(m, &e->ports);
     job_changed(sub, job);
     peers_change(sub, job);
@@ -554,6 +557,7 @@ static void member_due(struct sub *sub, struct job *job, size_t place)
     switch (job->record.members.items[place].state) {
     case TF_MEMBER_PLANNED:
     case TF_MEMBER_STARTING:
+    case TF_MEMBER_READY: /* of before a restart, and not found again */
         start_too_slow(sub, job, place);
         break;
     case TF_MEMBER_STOPPING:
@@ -563,7 +567,6 @@ static void member_due(struct sub *sub, struct job *job, size_t place)
         retry(sub, job);
         break;
     case TF_MEMBER_NONE:
-    case TF_MEMBER_READY:
     case TF_MEMBER_DONE:
     case TF_MEMBER_GONE:
         break;

@@ -4,11 +4,11 @@
 #include "subcluster/core/place.h"
 
 #include "common/base/buf.h"
+#include "common/fit/explain.h"
 #include "subcluster/core/allocation.h"
 #include "subcluster/core/members.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/peers.h"
-#include "subcluster/core/refuse.h"
 #include "subcluster/core/reports.h"
 #include "subcluster/core/strays.h"
 #include "subcluster/core/trace.h"
@@ -67,21 +67,11 @@ static enum tf_reason unsupported(const struct sub *sub, const struct tf_entry *
 
 /* ---- packing ---- */
 
-/* The leader chose the model: no other will do. */
-static void only_model(const struct sub *sub, struct tf_demand *demand, const char *model)
-{
-    if (!model || demand->need.gpus == 0)
-        return;
-    int32_t number = tf_intern_find(&ledger_view(&sub->ledger).catalog->models, model);
-    demand->models.count = 0;
-    tf_vec_push(&demand->models, number);
-}
-
 /* `size`, or the largest legal size that fits; 0 if not even the core does. */
 static int32_t pack(const struct sub *sub, const struct tf_demand *demand, int32_t size,
                     struct tf_fit_placement *packing)
 {
-    TF_AUTO(tf_fit_scratch) scratch = tf_fit_scratch_create();
+    struct tf_fit_scratch *scratch = sub->scratch;
     struct tf_fit_view view = ledger_view(&sub->ledger);
     if (tf_fit_pack(&view, demand, TF_LEVEL_FREE, size, NULL, scratch, packing))
         return size;
@@ -183,18 +173,17 @@ static int64_t pack_and_start(struct sub *sub, struct tf_entry *entry)
     struct tf_error err = TF_ERROR_INIT;
     ledger_refresh(&sub->ledger);
     struct tf_fit_view view = ledger_view(&sub->ledger);
-    char *text = NULL;
     if (tf_demand_resolve(&demand, &entry->spec, class_rank(sub, &entry->spec), view.catalog, &err)) {
-        text = tf_strdup(err.text);
-        refuse(sub, entry, TF_REASON_TOPOLOGY, text);
+        refuse(sub, entry, TF_REASON_TOPOLOGY, tf_strdup(err.text));
     } else {
-        only_model(sub, &demand, entry->model);
+        if (entry->model)
+            tf_demand_fix_model(&demand, view.catalog, entry->model);
         if (pack(sub, &demand, entry->size, &packing))
             start(sub, entry, &packing);
         else {
-            enum tf_reason reason =
-                refusal_reason(sub, &entry->spec, entry->model, &demand, entry->spec.elastic.min, &text);
-            refuse(sub, entry, reason, text);
+            struct tf_fit_why why = {0};
+            tf_fit_explain(&view, &demand, TF_LEVEL_FREE, &entry->spec, sub->scratch, &why);
+            refuse(sub, entry, why.reason, tf_strdup(why.text));
         }
     }
     tf_fit_placement_release(&packing);
@@ -328,8 +317,11 @@ void release_epoch(struct sub *sub, const struct tf_entry *entry)
     if (known)
         job_tell(sub, job);
     else {
+        struct stray_range range = strays_of(sub, entry->uid);
+        const struct stray *stray = range.count ? &sub->strays.items[range.first] : NULL;
         struct tf_ended ended = {.epoch = entry->epoch, .end = TF_END_RELEASED};
-        epoch_record_end(sub, entry->uid, entry->tenant, entry->name, ended);
+        epoch_record_end(sub, entry->uid, stray ? stray->tenant : entry->tenant,
+                         stray ? stray->name : entry->name, ended);
     }
     raise_floor(sub, entry->epoch);
     strays_judge(sub, entry->uid);

@@ -2,6 +2,7 @@
 /* Owns generations and the pace of profiles. Rows are the ledger's. */
 #include "subcluster/core/profile.h"
 
+#include "common/fit/explain.h"
 #include "subcluster/core/outbox.h"
 
 void profile_reflects(struct sub *sub, uint64_t n, bool full_set)
@@ -41,14 +42,16 @@ struct tf_mono profile_due(const struct sub *sub)
     return has_news(sub) ? sub->profiler.next : TF_NEVER;
 }
 
-/* Everything but rows and generations. No mix of shapes is known yet: what could be used counts as
+/* Everything but rows and generations. No mix of shapes is known yet: what is idle and healthy counts as
  * deliverable. */
 static void fill(const struct sub *sub, struct tf_profile *profile)
 {
+    const struct tf_mix none = {0};
+    struct tf_fit_view view = tf_fit_rows_view(sub->ledger.rows);
     profile->reflects_term = sub->profiler.reflects_term;
     profile->reflects_n = sub->profiler.reflects_n;
     profile->health = ledger_health(&sub->ledger);
-    profile->idle = (struct tf_idle_causes){.deliverable = profile->health.free_gpus};
+    tf_fit_idle_causes(&view, &none, ledger_unhealthy_gpus(&sub->ledger), sub->scratch, &profile->idle);
 }
 
 static struct tf_profile next_profile(struct sub *sub)

@@ -14,6 +14,7 @@
 /* What is known of a member's present attempt besides its record. */
 struct member_run {
     bool seen;            /* the engine has told of it since boot */
+    bool begun;           /* and that it is starting: its time to become ready counts from then */
     bool stuck;           /* its stop took longer than it may: alarmed once */
     struct tf_mono due;   /* start time-out, end of back-off or bound of a stop, by its state */
     struct tf_mono retry; /* earliest next attempt, of one that will be tried again */
@@ -114,7 +115,8 @@ struct sub {
     struct link link;
     struct profiler profiler;
     struct tf_profile *view; /* for sub_profile */
-    struct tf_mono wake;     /* the last SUB_ACT_WAKE; TF_NEVER = none */
+    struct tf_fit_scratch *scratch;
+    struct tf_mono wake; /* the last SUB_ACT_WAKE; TF_NEVER = none */
 };
 
 #endif

@@ -96,8 +96,8 @@ void strays_release(struct sub *sub)
 static void stray_add(struct sub *sub, const struct sub_instance_event *e)
 {
     struct stray stray = {.id = e->id,
-                          .tenant = tf_strdup(e->tenant ? e->tenant : "?"),
-                          .name = tf_strdup(e->name ? e->name : "?"),
+                          .tenant = tf_strdup(e->tenant ? e->tenant : "unknown"),
+                          .name = tf_strdup(e->name ? e->name : "unknown"),
                           .node = tf_strdup(e->node),
                           .gpus = e->gpus,
                           .due = TF_NEVER};

@@ -20,6 +20,7 @@ struct sub *sub_create(uint64_t seed)
     tf_rng_init(&sub->rng, seed);
     jobs_init(sub);
     outbox_init(&sub->outbox);
+    sub->scratch = tf_fit_scratch_create();
     sub->view = tf_calloc(1, sizeof *sub->view);
     sub->wake = TF_NEVER;
     return sub;
@@ -42,6 +43,7 @@ void sub_destroy(struct sub *sub)
     tf_vec_release(&sub->touched);
     tf_policy_release(&sub->policy);
     sub_boot_release(&sub->boot);
+    tf_fit_scratch_destroy(sub->scratch);
     tf_profile_release(sub->view);
     free(sub->view);
     sub_actions_release(&none);

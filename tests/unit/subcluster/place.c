@@ -126,17 +126,20 @@ static void test_reasons(void)
     driver_change(&d, entry);
     CU_ASSERT(refused(4, TF_REASON_TOPOLOGY));
     driver_place(&d, 5, 9, 2, 7);
-    driver_place(&d, 6, 10, 1, 2);
+    driver_place(&d, 10, 10, 1, 2);
+    CU_ASSERT(refused(10, TF_REASON_HIGHER_PRIORITY)); /* or equal */
+    driver_tell(&d, TF_ENTRY_RELEASE, 5, 9);           /* going, but not gone */
+    driver_place(&d, 6, 11, 1, 2);
     CU_ASSERT(refused(6, TF_REASON_GPUS));
-    entry = driver_place_entry(7, 11, 1, 1);
+    entry = driver_place_entry(7, 12, 1, 1);
     entry.spec.group.shape.cpu = 64000;
     driver_change(&d, entry);
     CU_ASSERT(refused(7, TF_REASON_CPU_MEMORY));
-    entry = driver_place_entry(8, 12, 1, 1);
+    entry = driver_place_entry(8, 13, 1, 1);
     entry.spec.on_cluster_lost = TF_CLUSTER_LOST_RESTART;
     driver_change(&d, entry);
     CU_ASSERT(refused(8, TF_REASON_FENCE_UNSUPPORTED));
-    entry = driver_place_entry(9, 13, 1, 1);
+    entry = driver_place_entry(9, 14, 1, 1);
     entry.size = 7; /* of max 1 */
     driver_change(&d, entry);
     CU_ASSERT(refused(9, TF_REASON_REFUSED));

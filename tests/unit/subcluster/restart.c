@@ -47,7 +47,6 @@ static void test_nothing_is_started_before_the_listing(void)
                              "persist allocation:2 floor\n"
                              "peers 2/6 v1 size 1\n"
                              "start 2/6/0.1 n1 \n"
-                             "send report 1/5 Starting 0/2\n"
                              "send report 2/6 Starting 0/1\n"
                              "send listed\n"
                              "send profile full n 1\n"));
