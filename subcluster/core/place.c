@@ -75,8 +75,9 @@ static int32_t pack(const struct sub *sub, const struct tf_demand *demand, int32
     struct tf_fit_view view = ledger_view(&sub->ledger);
     if (tf_fit_pack(&view, demand, TF_LEVEL_FREE, size, NULL, scratch, packing))
         return size;
+    struct tf_fit_view kinds = tf_fit_rows_view(sub->ledger.rows);
     struct tf_fit fit = {0};
-    tf_fit_count(&view, demand, TF_LEVEL_FREE, scratch, &fit);
+    tf_fit_count(&kinds, demand, TF_LEVEL_FREE, scratch, &fit);
     int32_t n = fit.count < size ? fit.count : size;
     n -= n % demand->step;
     if (n < demand->core || !tf_fit_pack(&view, demand, TF_LEVEL_FREE, n, NULL, scratch, packing))
@@ -181,8 +182,9 @@ static int64_t pack_and_start(struct sub *sub, struct tf_entry *entry)
         if (pack(sub, &demand, entry->size, &packing))
             start(sub, entry, &packing);
         else {
+            struct tf_fit_view kinds = tf_fit_rows_view(sub->ledger.rows);
             struct tf_fit_why why = {0};
-            tf_fit_explain(&view, &demand, TF_LEVEL_FREE, &entry->spec, sub->scratch, &why);
+            tf_fit_explain(&kinds, &demand, TF_LEVEL_FREE, &entry->spec, sub->scratch, &why);
             refuse(sub, entry, why.reason, tf_strdup(why.text));
         }
     }

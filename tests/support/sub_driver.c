@@ -519,6 +519,15 @@ bool driver_saw(struct sub_driver *d, const char *lines)
     return same;
 }
 
+bool driver_traced(struct sub_driver *d, const char *lines)
+{
+    bool same = strcmp(tf_buf_text(&d->traces), lines) == 0;
+    if (!same)
+        printf("--- expected\n%s--- saw\n%s---\n", lines, tf_buf_text(&d->traces));
+    driver_clear(d);
+    return same;
+}
+
 const struct tf_allocation *driver_allocation(const struct sub_driver *d, uint8_t uid)
 {
     return sub_allocation_find(d->sub, driver_uid(uid));

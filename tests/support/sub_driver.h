@@ -92,6 +92,8 @@ void driver_stray(struct sub_driver *d, uint8_t uid, uint64_t epoch, uint32_t in
 void driver_two_nodes(struct sub_driver *d);
 /* Compares the log with the lines and clears it; prints both where they differ. */
 bool driver_saw(struct sub_driver *d, const char *lines);
+/* The same with the traces. */
+bool driver_traced(struct sub_driver *d, const char *lines);
 void driver_clear(struct sub_driver *d);
 const struct tf_allocation *driver_allocation(const struct sub_driver *d, uint8_t uid);
 struct tf_uid driver_uid(uint8_t first);

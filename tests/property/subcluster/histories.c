@@ -606,7 +606,7 @@ static void one_history(uint64_t seed, uint64_t totals[4])
 static void test_histories(void)
 {
     uint64_t seed = suite_seed(1), totals[4] = {0};
-    size_t rounds = suite_rounds(300);
+    size_t rounds = suite_rounds(600);
     for (size_t i = 0; i < rounds; i++) {
         engine_history = seed + i;
         one_history(seed + i, totals);

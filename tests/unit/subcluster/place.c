@@ -321,6 +321,28 @@ static void test_transactions_hold_120_records(void)
     driver_release(&d);
 }
 
+/* Each decision leaves one line of why. */
+static void test_traces(void)
+{
+    driver_two_nodes(&d);
+    driver_place(&d, 1, 5, 2, 8);
+    driver_place(&d, 2, 6, 1, 9);
+    driver_all_ready(&d);
+    driver_exits(&d, 1, 5, 1, 1, 3);
+    driver_tell(&d, TF_ENTRY_RELEASE, 1, 5);
+    driver_stopped(&d, 1, 5, 0, 1);
+    CU_ASSERT(driver_traced(
+        &d,
+        "[     1.500] job t/j1 epoch 5 needs 2x8 GPUs of H800: starts on n1 n2\n"
+        "[     1.500] job t/j2 epoch 6 needs 1x9 GPUs: refused, NODE_TOO_SMALL: one instance needs 9 GPUs, 1 "
+        "cores and 1Gi; the most that its empty nodes of that kind have is 8 GPUs, 64 cores and 256Gi\n"
+        "[     1.500] job t/j1 epoch 5 runs: its core was ready after 0 ms\n"
+        "[     1.500] job t/j1 epoch 5 instance 1 on n2 exited with code 3: retry 1 of 2 in 10000 ms\n"
+        "[     1.500] job t/j1 epoch 5 is ended released\n"
+        "[     1.500] job t/j1 epoch 5 ended released\n"));
+    driver_release(&d);
+}
+
 static const struct suite_test tests[] = {
     {"a known epoch changes nothing", test_a_known_epoch_changes_nothing},
     {"at or below the floor it is unknown", test_at_or_below_the_floor_it_is_unknown},
@@ -338,6 +360,7 @@ static const struct suite_test tests[] = {
     {"stored of what is not ended", test_stored_of_what_is_not_ended_changes_nothing},
     {"freed GPUs are free when that is durable", test_freed_gpus_are_free_when_that_is_durable},
     {"transactions hold 120 records", test_transactions_hold_120_records},
+    {"traces", test_traces},
 };
 
 int main(void)
