@@ -118,29 +118,31 @@ int tf_parse_int64(const char *s, int64_t min, int64_t max, int64_t *out, struct
     return 0;
 }
 
-/* Levenshtein distance of words of at most 63 letters; longer ones count as far away. */
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Edits (a letter more, less, or another; two neighbours swapped) between words of at most 63 letters; longer
+ * ones count as far away. */
 static size_t edit_distance(const char *a, const char *b)
 {
     size_t la = strlen(a), lb = strlen(b);
     if (la > 63 || lb > 63)
         return SIZE_MAX;
-    size_t row[64];
+    size_t rows[3][64]; /* of the letters i, i - 1 and i - 2 of a */
     for (size_t j = 0; j <= lb; j++)
-        row[j] = j;
+        rows[0][j] = j;
     for (size_t i = 1; i <= la; i++) {
-        size_t diagonal = row[0];
+        size_t *row = rows[i % 3], *above = rows[(i - 1) % 3], *two_above = rows[(i + 1) % 3];
         row[0] = i;
         for (size_t j = 1; j <= lb; j++) {
-            size_t best = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            if (row[j] + 1 < best)
-                best = row[j] + 1;
-            if (row[j - 1] + 1 < best)
-                best = row[j - 1] + 1;
-            row[j] = best;
+            row[j] = least(above[j - 1] + (a[i - 1] != b[j - 1]), least(above[j], row[j - 1]) + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                row[j] = least(row[j], two_above[j - 2] + 1);
         }
     }
-    return row[lb];
+    return rows[la % 3][lb];
 }
 
 const char *tf_nearest(const char *word, const char *const *names, size_t count)

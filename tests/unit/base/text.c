@@ -57,7 +57,11 @@ static void test_nearest(void)
     static const char *const keys[] = {"priority", "instances", "elastic", "instance"};
     CU_ASSERT_STRING_EQUAL(tf_nearest("prioritty", keys, 4), "priority");
     CU_ASSERT_STRING_EQUAL(tf_nearest("instnce", keys, 4), "instance");
+    CU_ASSERT_STRING_EQUAL(tf_nearest("pirority", keys, 4), "priority");
     CU_ASSERT_PTR_NULL(tf_nearest("zebra", keys, 4));
+    static const char *const verbs[] = {"apply", "get"};
+    CU_ASSERT_STRING_EQUAL(tf_nearest("gte", verbs, 2), "get"); /* swapped neighbours are one edit */
+    CU_ASSERT_PTR_NULL(tf_nearest("teg", verbs, 2));
 }
 
 static void test_hex(void)

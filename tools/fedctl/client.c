@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owns the way to the leader: which endpoint is asked next, how often, and what is said when none helps. What
+ * is asked and what the answer means is up to the verbs. */
+#include "tools/fedctl/client.h"
+
+#include "common/base/alloc.h"
+#include "common/base/cleanup.h"
+#include "common/base/text.h"
+#include "common/rpc/client.h"
+#include "tools/fedctl/when.h"
+
+#include <poll.h>
+
+enum {
+    PAUSE_MS = 200,      /* between two rounds over all endpoints */
+    PAUSE_MAX_MS = 2000, /* that a server may ask for */
+    TRY_LEAST_MS = 500,  /* for one endpoint, while there is time */
+    STREAM_OPEN_MS = 10000,
+};
+
+struct endpoint {
+    char *address;
+    struct tf_channel *channel; /* NULL until it is tried */
+    bool tried;                 /* in this round */
+    bool failed;                /* in this call; why is in last */
+    struct tf_error last;
+};
+
+struct client {
+    struct tf_loop *loop;
+    struct tf_rpc *rpc;
+    TF_VEC(struct endpoint) endpoints; /* those configured, then leaders that were named */
+    size_t current, answered;          /* answered: count if none did */
+    const char *source;
+    bool patient;
+};
+
+struct client *client_create(const struct config *config, struct tf_error *err)
+{
+    struct client *client = tf_calloc(1, sizeof *client);
+    client->source = config->source;
+    for (size_t i = 0; i < config->endpoints.count; i++)
+        tf_vec_push(&client->endpoints, (struct endpoint){.address = tf_strdup(config->endpoints.items[i])});
+    client->answered = SIZE_MAX;
+    client->loop = tf_loop_create(err);
+    if (client->loop)
+        client->rpc = tf_rpc_create(client->loop, err);
+    if (!client->rpc) {
+        client_destroy(client);
+        return NULL;
+    }
+    return client;
+}
+
+void client_destroy(struct client *client)
+{
+    if (!client)
+        return;
+    tf_vec_each (endpoint, &client->endpoints) {
+        tf_channel_destroy(endpoint->channel);
+        free(endpoint->address);
+    }
+    tf_vec_release(&client->endpoints);
+    tf_rpc_destroy(client->rpc);
+    tf_loop_destroy(client->loop);
+    free(client);
+}
+
+void client_set_patience(struct client *client, bool patient)
+{
+    client->patient = patient;
+}
+
+const char *client_address(const struct client *client)
+{
+    return client->answered < client->endpoints.count ? client->endpoints.items[client->answered].address
+                                                      : NULL;
+}
+
+/* ---- one try ---- */
+
+struct attempt {
+    const struct tf_request *request;
+    struct tf_buf body; /* the packed request, sent as a copy each time */
+    /* of a stream; each NULL: unary */
+    client_each_f *each;
+    void *arg;
+    bool started;
+    struct tf_error broken; /* a reply that could not be read */
+    /* the answer */
+    struct tf_reply *reply;
+    struct tf_error_detail detail;
+    struct tf_error error;
+};
+
+static bool on_reply(void *arg, struct tf_bytes body)
+{
+    struct attempt *a = arg;
+    struct tf_reply reply;
+    a->started = true;
+    if (tf_wire_reply_unpack(a->request->method, body.data, body.len, &reply, &a->broken))
+        return false;
+    bool more = a->each(a->arg, &reply);
+    tf_reply_release(&reply);
+    return more;
+}
+
+static int run_stream(struct attempt *a, struct tf_channel *channel, struct tf_buf *body, int64_t timeout_ms,
+                      struct tf_buf *details)
+{
+    int failed = tf_stream_wait(channel, tf_method_path(a->request->method), body,
+                                timeout_ms ? timeout_ms : TF_RPC_NO_TIMEOUT, on_reply, a, details, &a->error);
+    if (a->broken.code == TF_OK)
+        return failed;
+    a->error = a->broken;
+    return -1;
+}
+
+static int run_unary(struct attempt *a, struct tf_channel *channel, struct tf_buf *body, int64_t timeout_ms,
+                     struct tf_buf *details)
+{
+    TF_AUTO_BUF answer = TF_BUF_INIT;
+    if (tf_unary_wait(channel, tf_method_path(a->request->method), body, timeout_ms, &answer, details,
+                      &a->error))
+        return -1;
+    if (tf_wire_reply_unpack(a->request->method, tf_buf_text(&answer), answer.len, a->reply, &a->error) == 0)
+        return 0;
+    tf_error_wrap(&a->error, "%s answered what this fedctl cannot read", tf_channel_address(channel));
+    a->error.code = TF_ERR_BUG;
+    return -1;
+}
+
+static int run_attempt(struct client *client, struct attempt *a, struct endpoint *e, int64_t timeout_ms)
+{
+    a->error = (struct tf_error)TF_ERROR_INIT;
+    tf_error_detail_release(&a->detail);
+    struct tf_channel_options options = {.address = e->address, .message_max = TF_WIRE_REPLY_MAX};
+    if (!e->channel)
+        e->channel = tf_channel_create(client->rpc, &options, &a->error);
+    if (!e->channel)
+        return -1;
+    TF_AUTO_BUF details = TF_BUF_INIT;
+    struct tf_buf body = TF_BUF_INIT;
+    tf_buf_add(&body, tf_buf_text(&a->body), a->body.len);
+    int failed = a->each ? run_stream(a, e->channel, &body, timeout_ms, &details)
+                         : run_unary(a, e->channel, &body, timeout_ms, &details);
+    if (failed && details.len)
+        tf_wire_error_detail_unpack(tf_buf_text(&details), details.len, &a->detail, NULL);
+    return failed;
+}
+
+/* ---- what a failure means ---- */
+
+enum verdict {
+    FINAL,  /* the federation's word: no other endpoint would say something else */
+    FOLLOW, /* another one leads */
+    LATER,  /* may work in a moment, here or elsewhere */
+    WRONG,  /* nothing of the federation is there */
+};
+
+static enum verdict judge(const struct attempt *a)
+{
+    bool ours = a->detail.code != TF_OK;
+    switch (a->error.code) {
+    case TF_ERR_UNAVAILABLE:
+        if (!ours)
+            return WRONG;
+        return a->detail.leader ? FOLLOW : LATER;
+    case TF_ERR_REFUSED: /* without a detail: a gRPC service that is no federation */
+        if (!ours)
+            return WRONG;
+        return a->detail.leader ? FOLLOW : FINAL;
+    case TF_ERR_UNKNOWN:
+    case TF_ERR_TIMEOUT:
+        return LATER;
+    default:
+        return FINAL;
+    }
+}
+
+/* ---- who is next ---- */
+
+static size_t find_endpoint(struct client *client, const char *address)
+{
+    for (size_t i = 0; i < client->endpoints.count; i++)
+        if (strcmp(client->endpoints.items[i].address, address) == 0)
+            return i;
+    tf_vec_push(&client->endpoints, (struct endpoint){.address = tf_strdup(address)});
+    return client->endpoints.count - 1;
+}
+
+static size_t untried(const struct client *client)
+{
+    size_t count = 0;
+    tf_vec_each (endpoint, &client->endpoints)
+        count += !endpoint->tried;
+    return count;
+}
+
+/* False: the round is over. */
+static bool next_endpoint(struct client *client)
+{
+    size_t count = client->endpoints.count;
+    for (size_t i = 1; i <= count; i++) {
+        size_t at = (client->current + i) % count;
+        if (!client->endpoints.items[at].tried) {
+            client->current = at;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void begin_round(struct client *client)
+{
+    tf_vec_each (endpoint, &client->endpoints)
+        endpoint->tried = false;
+}
+
+/* ---- the end without an answer ---- */
+
+/* What each endpoint said: its own text if there is one, else a line each. Gives how many failed. */
+static size_t failures(const struct client *client, struct tf_buf *text, bool *timed_out)
+{
+    size_t failed = 0;
+    tf_vec_each (endpoint, &client->endpoints)
+        failed += endpoint->failed;
+    if (failed > 1)
+        tf_buf_str(text, "no endpoint of the federation answered:");
+    tf_vec_each (endpoint, &client->endpoints) {
+        if (!endpoint->failed)
+            continue;
+        *timed_out |= endpoint->last.code == TF_ERR_TIMEOUT;
+        if (failed > 1)
+            tf_buf_fmt(text, "\n  %s: %.200s", endpoint->address, endpoint->last.text);
+        else
+            tf_buf_fmt(text, "%.600s", endpoint->last.text);
+    }
+    return failed;
+}
+
+static int give_up(const struct client *client, int64_t timeout_ms, struct tf_error *err)
+{
+    bool timed_out = false;
+    char span[WHEN_TEXT];
+    TF_AUTO_BUF text = TF_BUF_INIT;
+    size_t failed = failures(client, &text, &timed_out);
+    const char *which = failed == 1 ? "This endpoint came" : "These endpoints came";
+    tf_error_set(err, timed_out ? TF_ERR_TIMEOUT : TF_ERR_UNAVAILABLE,
+                 "%.750s\n%s from %s; say others with --endpoints HOST:PORT, TIDEFED_ENDPOINTS or "
+                 "~/.config/tidefed/fedctl.yaml.",
+                 tf_buf_text(&text), which, client->source);
+    if (timed_out && err && strlen(err->text) + 80 < sizeof err->text)
+        snprintf(err->text + strlen(err->text), sizeof err->text - strlen(err->text),
+                 " It took longer than %s; --timeout gives more.", when_span(timeout_ms, span));
+    return -1;
+}
+
+/* ---- the pursuit ---- */
+
+/* Time for one try: all of it if this is the only endpoint left in the round, else a fair share. */
+static int64_t share(const struct client *client, const struct attempt *a, int64_t left, bool unlimited)
+{
+    if (a->each) /* the whole stream; endpoints were sorted out by a call before it */
+        return unlimited ? CLIENT_NO_LIMIT : left;
+    size_t others = untried(client);
+    int64_t part = others > 1 ? left / (int64_t)others : left;
+    return part < TRY_LEAST_MS && left > TRY_LEAST_MS ? TRY_LEAST_MS : part;
+}
+
+static void pause_for(int64_t wanted, int64_t left)
+{
+    int64_t ms = wanted > PAUSE_MAX_MS ? PAUSE_MAX_MS : wanted > 0 ? wanted : PAUSE_MS;
+    poll(NULL, 0, (int)(ms < left ? ms : left));
+}
+
+/* One round over the endpoints, in which a leader that was named comes next. 0 done, -1 final, 1 not yet;
+ * *later: something in it may change. */
+static int run_round(struct client *client, struct attempt *a, int64_t deadline, bool unlimited, bool *later)
+{
+    begin_round(client);
+    do {
+        int64_t left = deadline - tf_clock_read().mono.ms;
+        if (left <= 0)
+            return 1;
+        struct endpoint *e = &client->endpoints.items[client->current];
+        int64_t part = share(client, a, left, unlimited);
+        e->tried = true;
+        int failed = run_attempt(client, a, e, part);
+        if (!failed || (a->each && a->started)) {
+            client->answered = client->current;
+            return failed;
+        }
+        enum verdict verdict = judge(a);
+        if (verdict == FINAL) {
+            client->answered = client->current;
+            return -1;
+        }
+        e->failed = true;
+        e->last = a->error;
+        *later |= verdict == LATER || verdict == FOLLOW;
+        if (verdict == FOLLOW) {
+            size_t leader = find_endpoint(client, a->detail.leader);
+            if (!client->endpoints.items[leader].tried) {
+                client->current = leader;
+                continue;
+            }
+        }
+        if (!next_endpoint(client))
+            return 1;
+    } while (true);
+}
+
+static int pursue(struct client *client, struct attempt *a, int64_t timeout_ms, struct tf_error *err)
+{
+    bool unlimited = timeout_ms == CLIENT_NO_LIMIT;
+    int64_t limit = unlimited ? STREAM_OPEN_MS : timeout_ms;
+    int64_t deadline = tf_clock_read().mono.ms + limit;
+    tf_vec_each (endpoint, &client->endpoints)
+        endpoint->failed = false;
+    if (tf_wire_request_pack(a->request, &a->body, err))
+        return -1;
+    for (;;) {
+        bool later = client->patient;
+        int result = run_round(client, a, deadline, unlimited, &later);
+        if (result < 0 && err)
+            *err = a->error;
+        if (result <= 0)
+            return result;
+        int64_t left = deadline - tf_clock_read().mono.ms;
+        if (left <= 0 || !later)
+            return give_up(client, limit, err);
+        pause_for(a->detail.retry_after_ms, left);
+    }
+}
+
+int client_call(struct client *client, const struct tf_request *request, int64_t timeout_ms,
+                struct tf_reply *reply, struct tf_error_detail *detail, struct tf_error *err)
+{
+    struct attempt a = {.request = request, .reply = reply};
+    memset(reply, 0, sizeof *reply);
+    if (detail)
+        memset(detail, 0, sizeof *detail);
+    int result = pursue(client, &a, timeout_ms, err);
+    tf_buf_release(&a.body);
+    if (result && detail)
+        *detail = a.detail;
+    else
+        tf_error_detail_release(&a.detail);
+    return result;
+}
+
+int client_stream(struct client *client, const struct tf_request *request, int64_t timeout_ms,
+                  client_each_f *each, void *arg, bool *started, struct tf_error *err)
+{
+    struct attempt a = {.request = request, .each = each, .arg = arg};
+    int result = pursue(client, &a, timeout_ms, err);
+    tf_buf_release(&a.body);
+    tf_error_detail_release(&a.detail);
+    *started = a.started;
+    return result;
+}

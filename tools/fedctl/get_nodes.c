@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owns how nodes are listed. */
+#include "common/base/alloc.h"
+#include "common/base/cleanup.h"
+#include "common/base/quantity.h"
+#include "common/base/text.h"
+#include "tools/fedctl/resource.h"
+
+static const struct column columns[] = {
+    {"CLUSTER", 0},
+    {"NODE", 0},
+    {"STATE", 0},
+    {"MODEL", 0},
+    {"GPUS", COLUMN_RIGHT},
+    {"FREE", COLUMN_RIGHT},
+    {"CPU", COLUMN_RIGHT},
+    {"MEMORY", COLUMN_RIGHT},
+    {"INSTANCES", COLUMN_RIGHT},
+    {"DOMAINS", 0},
+    {"GPUMEMORY", COLUMN_WIDE | COLUMN_RIGHT},
+    {"BAD", COLUMN_WIDE},
+    {"FOREIGN", COLUMN_WIDE},
+    {"ADDRESS", COLUMN_WIDE},
+    {"LABELS", COLUMN_WIDE},
+};
+
+static enum cell_style style_of(enum tf_node_state state)
+{
+    if (state == TF_NODE_READY)
+        return CELL_GOOD;
+    return state == TF_NODE_CORDONED || state == TF_NODE_DRAINING ? CELL_WAITING : CELL_BAD;
+}
+
+static void gpu_set_cell(uint64_t set, struct columns *out)
+{
+    char text[TF_GPU_SET_TEXT];
+    columns_add(out, set ? tf_gpu_set_format(set, text) : "-");
+}
+
+static void labels_cell(const struct tf_pairs *labels, struct columns *out)
+{
+    TF_AUTO_BUF text = TF_BUF_INIT;
+    for (size_t i = 0; i < labels->count; i++)
+        tf_buf_fmt(&text, "%s%s=%s", i ? "," : "", labels->items[i].key, labels->items[i].value);
+    columns_add(out, tf_buf_text(&text));
+}
+
+static void domains_cell(const struct tf_strs *domains, struct columns *out)
+{
+    TF_AUTO_BUF text = TF_BUF_INIT;
+    for (size_t i = 0; i < domains->count; i++)
+        tf_buf_fmt(&text, "%s%s", i ? "," : "", domains->items[i][0] ? domains->items[i] : "-");
+    columns_add(out, tf_buf_text(&text));
+}
+
+static void used_cells(const struct tf_node_info *info, struct columns *out)
+{
+    char used[TF_QUANTITY_TEXT], all[TF_QUANTITY_TEXT];
+    const struct tf_node *node = &info->node;
+    columns_add_fmt(out, "%d", node->capacity.gpus);
+    columns_add_fmt(out, "%d", tf_gpu_set_count(info->free_gpus));
+    columns_add_fmt(out, "%s/%s", tf_cpu_format(info->used.cpu, used),
+                    tf_cpu_format(node->capacity.cpu, all));
+    columns_add_fmt(out, "%s/%s", tf_memory_format(info->used.memory, used),
+                    tf_memory_format(node->capacity.memory, all));
+    columns_add_fmt(out, "%zu", info->instances.count);
+}
+
+static void cells(const void *object, struct tf_wall now, struct columns *out)
+{
+    (void)now;
+    const struct tf_node_info *info = object;
+    const struct tf_node *node = &info->node;
+    char memory[TF_QUANTITY_TEXT];
+    columns_add(out, info->cluster);
+    columns_add(out, node->name);
+    columns_add_styled(out, style_of(node->state), tf_node_state_name(node->state));
+    columns_add(out, node->model);
+    used_cells(info, out);
+    domains_cell(&node->domains, out);
+    columns_add(out, node->gpu_memory ? tf_memory_format(node->gpu_memory, memory) : "-");
+    gpu_set_cell(node->bad_gpus, out);
+    gpu_set_cell(node->foreign.gpus, out);
+    columns_add(out, node->address);
+    labels_cell(&node->labels, out);
+}
+
+static void name(const void *object, struct tf_buf *buf)
+{
+    const struct tf_node_info *info = object;
+    tf_buf_fmt(buf, "%s/%s", info->cluster, info->node.name);
+}
+
+const struct resource resource_nodes = {"nodes", columns, TF_ARRAY_LEN(columns), &view_node, cells, name};
+
+/* ---- fetching ---- */
+
+/* True if word names the node: "CLUSTER/NODE", or "NODE" alone. */
+static bool is_named(const struct tf_node_info *info, const char *word)
+{
+    const char *slash = strchr(word, '/');
+    if (!slash)
+        return strcmp(info->node.name, word) == 0;
+    size_t len = (size_t)(slash - word);
+    return strncmp(info->cluster, word, len) == 0 && !info->cluster[len] &&
+           strcmp(info->node.name, slash + 1) == 0;
+}
+
+static int add_named(struct fedctl *ctl, const struct tf_nodes_reply *reply, struct listing *listing)
+{
+    int code = FEDCTL_DONE;
+    for (size_t i = 0; i < ctl->words.count; i++) {
+        size_t before = listing->count;
+        tf_vec_each (info, &reply->nodes)
+            if (is_named(info, ctl->words.items[i]))
+                listing_add(listing, info);
+        if (listing->count > before)
+            continue;
+        message("there is no node %s; see fedctl get nodes", ctl->words.items[i]);
+        code = FEDCTL_NOT_FOUND;
+    }
+    return code;
+}
+
+int fetch_nodes(struct fedctl *ctl, struct listing *listing)
+{
+    struct tf_request request = {.method = TF_METHOD_LIST_NODES};
+    struct tf_reply reply = {0};
+    struct tf_error err = TF_ERROR_INIT;
+    struct tf_pairs labels = {0};
+    if (ctl->options.selector && target_selector(ctl->options.selector, &labels, &err)) {
+        tf_pairs_release(&labels);
+        return fedctl_usage(ctl, "%s", err.text);
+    }
+    request.nodes.cluster = tf_strdup(ctl->options.cluster);
+    int code = FEDCTL_DONE;
+    if (fedctl_call(ctl, &request, &reply, &err))
+        code = fedctl_fail(ctl, &err);
+    else if (ctl->words.count)
+        code = add_named(ctl, &reply.nodes, listing);
+    else
+        tf_vec_each (info, &reply.nodes.nodes)
+            if (tf_pairs_match(&info->node.labels, &labels))
+                listing_add(listing, info);
+    for (size_t i = 0; code == FEDCTL_DONE && i < reply.nodes.missing.count; i++)
+        message("cluster %s did not answer: its nodes are missing from this list",
+                reply.nodes.missing.items[i]);
+    if (code == FEDCTL_DONE && reply.nodes.missing.count)
+        code = FEDCTL_FAILED;
+    tf_reply_release(&reply);
+    tf_request_release(&request);
+    tf_pairs_release(&labels);
+    return code;
+}

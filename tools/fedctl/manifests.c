@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owns the reading of manifests for all verbs that take -f. What a manifest may say is in common/model; what
+ * YAML may look like in common/conf. */
+#include "tools/fedctl/manifests.h"
+
+#include "common/base/cleanup.h"
+#include "common/base/text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <sys/stat.h>
+
+enum { FILE_BYTES_MAX = 16 * TF_CONF_BYTES_MAX };
+
+void manifests_release(struct manifests *manifests)
+{
+    tf_vec_each (manifest, &manifests->items)
+        tf_job_manifest_release(&manifest->job);
+    tf_vec_each (file, &manifests->files) {
+        tf_conf_destroy(file->conf);
+        free(file->name);
+    }
+    tf_vec_release(&manifests->items);
+    tf_vec_release(&manifests->files);
+}
+
+static const struct manifest *find_same(const struct manifests *manifests, const struct tf_job_manifest *job)
+{
+    tf_vec_each (other, &manifests->items)
+        if (tf_str_eq(other->job.tenant, job->tenant) && tf_str_eq(other->job.name, job->name))
+            return other;
+    return NULL;
+}
+
+static void complain_twice(const struct manifests *manifests, const struct tf_conf_doc *doc,
+                           const struct tf_job_manifest *job, const struct manifest *first,
+                           struct tf_conf_problems *problems)
+{
+    const struct manifest_file *file = &manifests->files.items[first->file];
+    int line, column, first_line;
+    tf_conf_locate(tf_conf_doc(file->conf, first->doc), "metadata.name", &first_line, &column);
+    tf_conf_locate(doc, "metadata.name", &line, &column);
+    tf_conf_problems_add(problems, line, column, "metadata.name",
+                         "the job %s/%s is there twice: also at %s:%d", job->tenant, job->name, file->name,
+                         first_line);
+}
+
+static void read_doc(struct manifests *manifests, size_t file, size_t doc, struct tf_conf_problems *problems)
+{
+    const struct tf_conf_doc *from = tf_conf_doc(manifests->files.items[file].conf, doc);
+    struct tf_job_manifest job;
+    if (tf_conf_read(from, &tf_job_manifest_table, &job, problems))
+        return;
+    const struct manifest *first = find_same(manifests, &job);
+    if (first)
+        complain_twice(manifests, from, &job, first, problems);
+    if (first || manifests->items.count >= MANIFESTS_MAX)
+        tf_job_manifest_release(&job);
+    else
+        tf_vec_push(&manifests->items, (struct manifest){job, file, doc});
+}
+
+static void complain(struct manifests *manifests, const char *text, struct tf_buf *problems)
+{
+    tf_buf_fmt(problems, "%s\n", text);
+    manifests->bad++;
+}
+
+static void read_file(struct manifests *manifests, const char *path, struct tf_buf *out)
+{
+    const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
+    struct tf_error err = TF_ERROR_INIT;
+    TF_AUTO_BUF text = TF_BUF_INIT;
+    if (tf_conf_read_file(path, FILE_BYTES_MAX, &text, &err)) {
+        complain(manifests, err.text, out);
+        return;
+    }
+    struct tf_conf_problems problems = {0};
+    struct tf_conf *conf = tf_conf_parse(tf_buf_text(&text), text.len, NULL, &problems);
+    tf_vec_push(&manifests->files, (struct manifest_file){tf_strdup(name), conf});
+    for (size_t i = 0; i < tf_conf_count(conf); i++)
+        read_doc(manifests, manifests->files.count - 1, i, &problems);
+    if (conf && tf_conf_count(conf) == 0)
+        tf_conf_problems_add(&problems, 0, 0, "", "no manifest in it");
+    if (problems.count) {
+        tf_conf_problems_print(&problems, name, out);
+        manifests->bad++;
+    }
+    tf_conf_problems_release(&problems);
+}
+
+/* ---- folders ---- */
+
+static int is_manifest(const struct dirent *entry)
+{
+    static const char *const endings[] = {".yaml", ".yml", ".json"};
+    size_t len = strlen(entry->d_name);
+    for (size_t i = 0; i < TF_ARRAY_LEN(endings); i++) {
+        size_t end = strlen(endings[i]);
+        if (entry->d_name[0] != '.' && len > end && strcmp(entry->d_name + len - end, endings[i]) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name); /* not by locale: the order is the same everywhere */
+}
+
+static void read_folder(struct manifests *manifests, const char *path, struct tf_buf *problems)
+{
+    struct dirent **entries = NULL;
+    int count = scandir(path, &entries, is_manifest, by_name);
+    if (count <= 0) {
+        TF_AUTO_FREE char *text = count < 0
+                                      ? tf_asprintf("%s: cannot be read: %s", path, strerror(errno))
+                                      : tf_asprintf("%s: no *.yaml, *.yml or *.json in this folder", path);
+        complain(manifests, text, problems);
+    }
+    size_t len = strlen(path);
+    for (int i = 0; i < count; i++) {
+        TF_AUTO_FREE char *file =
+            tf_asprintf("%s%s%s", path, len && path[len - 1] == '/' ? "" : "/", entries[i]->d_name);
+        read_file(manifests, file, problems);
+        free(entries[i]);
+    }
+    free(entries);
+}
+
+int manifests_load(struct manifests *manifests, const struct tf_strs *paths, struct tf_buf *problems)
+{
+    size_t before = problems->len;
+    for (size_t i = 0; i < paths->count; i++) {
+        struct stat info;
+        const char *path = paths->items[i];
+        if (strcmp(path, "-") != 0 && stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+            read_folder(manifests, path, problems);
+        else
+            read_file(manifests, path, problems);
+    }
+    if (manifests->items.count >= MANIFESTS_MAX)
+        tf_buf_fmt(problems, "more than %d manifests: apply them in several calls\n", MANIFESTS_MAX);
+    return problems->len > before ? -1 : 0;
+}
+
+void manifests_complain(const struct manifests *manifests, const struct manifest *manifest,
+                        const struct tf_complaints *complaints, struct tf_buf *out)
+{
+    const struct manifest_file *file = &manifests->files.items[manifest->file];
+    struct tf_conf_problems problems = {0};
+    tf_conf_complain(tf_conf_doc(file->conf, manifest->doc), complaints, &problems);
+    tf_conf_problems_print(&problems, file->name, out);
+    tf_conf_problems_release(&problems);
+}

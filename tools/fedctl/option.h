@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_FEDCTL_OPTION_H
+#define TF_FEDCTL_OPTION_H
+
+#include "common/base/row.h"
+
+#include <stdbool.h>
+
+/* Options of verbs as rows: parsing, defaults, bounds and help come from them. */
+
+enum output { OUTPUT_TABLE = 1, OUTPUT_JSON, OUTPUT_YAML, OUTPUT_WIDE, OUTPUT_NAME };
+enum wait_for { WAIT_RUNNING = 1, WAIT_SUCCEEDED, WAIT_FAILED, WAIT_FINISHED, WAIT_DELETED };
+
+/* The values of all options of all verbs; those that a verb does not have stay empty. */
+struct options {
+    char *endpoints;
+    int64_t timeout; /* ms, 0 = no limit */
+    bool no_color, help, help_all;
+    enum output output;
+    struct tf_strs files;
+    char *tenant, *selector, *phase, *cluster;
+    bool all_tenants, no_headers;
+    bool restart, dry_run;
+    bool ignore_not_found, wait;
+    bool follow;
+    int32_t index;
+    int64_t tail, epoch;
+    enum wait_for until;
+    bool client_only;
+};
+
+struct option {
+    char letter;       /* 0 = long form only */
+    const char *value; /* what stands for the value in the help; NULL: a flag */
+    struct tf_row row; /* its key is the long name, its help one line, its field one of struct options */
+};
+
+struct option_list {
+    const struct option *items;
+    size_t count;
+};
+#define OPTION_LIST(array)           \
+    {                                \
+        (array), TF_ARRAY_LEN(array) \
+    }
+
+/* Options that several verbs have. */
+#define OPTION_FILES(text)                                                 \
+    {                                                                      \
+        'f', "FILE",                                                       \
+        {                                                                  \
+            .key = "file", TF_STRINGS(struct options, files), .help = text \
+        }                                                                  \
+    }
+#define OPTION_OUTPUT_ALL                                                                              \
+    {                                                                                                  \
+        'o', "FORMAT",                                                                                 \
+        {                                                                                              \
+            .key = "output", TF_ENUM(struct options, output, "table", "json", "yaml", "wide", "name"), \
+            .def = "table", .help = "table, wide (more columns), json, yaml, or name (one a line)"     \
+        }                                                                                              \
+    }
+#define OPTION_OUTPUT_OBJECT                                                                           \
+    {                                                                                                  \
+        'o', "FORMAT",                                                                                 \
+        {                                                                                              \
+            .key = "output", TF_ENUM(struct options, output, "table", "json", "yaml"), .def = "table", \
+            .help = "table (for people), json or yaml"                                                 \
+        }                                                                                              \
+    }
+#define OPTION_TENANT                                                    \
+    {                                                                    \
+        't', "TENANT",                                                   \
+        {                                                                \
+            .key = "tenant", TF_NAME(struct options, tenant),            \
+            .help = "of jobs named without one; in lists: only its jobs" \
+        }                                                                \
+    }
+
+void options_release(struct options *options);
+
+/* Sorts argv[0..argc) into options and words; of the options of both lists (the verb's first). "--" ends the
+ * options. stop_at_word: stops before the first word. Gives how many were used, or -1 with *err
+ * (TF_ERR_INVALID) naming the option and, for an unknown one, the nearest. options is initialised with the
+ * defaults by options_init. */
+void options_init(struct options *options, struct option_list list);
+int options_parse(int argc, char *const *argv, const struct option_list lists[2], bool stop_at_word,
+                  struct options *options, struct tf_strs *words, struct tf_error *err);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_FEDCTL_RESOURCE_H
+#define TF_FEDCTL_RESOURCE_H
+
+#include "tools/fedctl/fedctl.h"
+#include "tools/fedctl/listing.h"
+#include "tools/fedctl/target.h"
+
+/* Kinds of things that can be listed: how one is shown (struct resource, for the listing), and how they are
+ * fetched. */
+
+extern const struct resource resource_jobs, resource_clusters, resource_nodes, resource_instances;
+
+/* Fetch what the words and options name, and add it to the listing. Give the exit code. */
+int fetch_jobs(struct fedctl *ctl, struct listing *listing);
+int fetch_clusters(struct fedctl *ctl, struct listing *listing);
+int fetch_nodes(struct fedctl *ctl, struct listing *listing);
+int fetch_instances(struct fedctl *ctl, struct listing *listing);
+
+/* The filter that the options say: tenant, cluster, selector, phase. */
+int fetch_filter(const struct fedctl *ctl, struct tf_job_filter *filter, struct tf_error *err);
+/* Asks for page after page of request->list; add takes what is in the reply and gives the next token (owned).
+ */
+int fetch_pages(struct fedctl *ctl, struct tf_request *request, struct listing *listing,
+                char *(*add)(struct tf_reply *reply, struct listing *listing));
+
+/* "Ready"; "Away" (not attached), "Lost", "Waiting" (attached, nothing known yet), "Forgotten"; with
+ * ",Cordoned". */
+enum { CLUSTER_STATE_TEXT = 32 };
+const char *cluster_state(const struct tf_cluster_info *info, char text[CLUSTER_STATE_TEXT]);
+enum cell_style cluster_style(const struct tf_cluster_info *info);
+
+enum cell_style phase_style(enum tf_phase phase);
+enum cell_style member_style(enum tf_member_state state);
+/* "Running,Short" */
+void phase_text(const struct tf_job_view *job, struct tf_buf *buf);
+/* "NO_SUCH_MODEL: no cluster has B300"; for a job that has ended, how. */
+void reason_text(const struct tf_job_view *job, struct tf_buf *buf);
+void job_name(const struct tf_job_view *job, struct tf_buf *buf);
+
+/* The members of a job, of a listing or a description. */
+extern const struct column member_columns[];
+extern const size_t member_column_count;
+void member_cells(const struct tf_member *member, struct tf_wall now, struct columns *columns);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_FEDCTL_TARGET_H
+#define TF_FEDCTL_TARGET_H
+
+#include "common/wire/api.h"
+#include "tools/fedctl/fedctl.h"
+
+/* What the words of a command line name. */
+
+enum resource_kind { RESOURCE_NONE, RESOURCE_JOBS, RESOURCE_CLUSTERS, RESOURCE_NODES, RESOURCE_INSTANCES };
+
+/* Takes the first word when it names a kind that is allowed (a set of 1 << kind): "jobs", "job", "j". Where
+ * it is left out, a word with '/' means jobs, if they are allowed. -1 with *err (TF_ERR_INVALID), which names
+ * the nearest kind, and in which `usage` shows how it is done. */
+int target_kind(struct fedctl *ctl, unsigned allowed, enum resource_kind *kind, struct tf_error *err);
+
+/* "TENANT/NAME", or "NAME" with a tenant from the options or the configuration. ref is zeroed or
+ * initialised, owned by the caller: target_release. */
+int target_job(const struct fedctl *ctl, const char *word, struct tf_job_ref *ref, struct tf_error *err);
+/* The same, also "TENANT/NAME/INDEX"; *index stays when there is none. */
+int target_instance(const struct fedctl *ctl, const char *word, struct tf_job_ref *ref, int32_t *index,
+                    struct tf_error *err);
+void target_release(struct tf_job_ref *ref);
+
+/* "team=ranking,tier=1" (also "=="), added to labels. */
+int target_selector(const char *text, struct tf_pairs *labels, struct tf_error *err);
+/* "running,pending": a set of 1 << enum tf_phase. */
+int target_phases(const char *text, uint32_t *phases, struct tf_error *err);
+
+#endif

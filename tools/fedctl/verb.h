@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_FEDCTL_VERB_H
+#define TF_FEDCTL_VERB_H
+
+#include "tools/fedctl/option.h"
+
+struct fedctl;
+
+/* One row a verb; the file verb_NAME.c has its options and its function. */
+struct verb {
+    const char *name;
+    const char *usage;    /* what follows the name, one form a line */
+    const char *help;     /* one line */
+    const char *more;     /* paragraphs; may be NULL */
+    const char *examples; /* "# what\nfedctl ...\n" */
+    struct option_list options;
+    int (*run)(struct fedctl *ctl); /* gives the exit code */
+};
+
+extern const struct verb verb_apply, verb_delete, verb_describe, verb_explain, verb_get, verb_help, verb_hold,
+    verb_logs, verb_resume, verb_version, verb_wait;
+
+/* In the order of the help; ends with NULL. */
+extern const struct verb *const verbs[];
+const struct verb *verb_find(const char *name); /* NULL if there is none */
+const char *verb_nearest(const char *name);     /* NULL if none is near */
+
+extern const struct option_list global_options;
+
+#endif

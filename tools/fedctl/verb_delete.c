@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/base/alloc.h"
+#include "common/base/cleanup.h"
+#include "tools/fedctl/change.h"
+#include "tools/fedctl/manifests.h"
+#include "tools/fedctl/waiting.h"
+
+static const struct option options[] = {
+    OPTION_FILES("delete the jobs that these manifests name: a file, a folder or -"),
+    {0, NULL, {.key = "wait", TF_BOOL(struct options, wait), .help = "until they have stopped and are gone"}},
+    {0,
+     NULL,
+     {.key = "ignore-not-found",
+      TF_BOOL(struct options, ignore_not_found),
+      .help = "a job that is not there is no error"}},
+    {0,
+     "TIME",
+     {.key = "timeout",
+      TF_DURATION(struct options, timeout),
+      .min = 1,
+      .max = (int64_t)365 * 24 * 3600 * 1000,
+      .help = "longest wait for an answer, and of --wait for each job; default 10s, for --wait none"}},
+    OPTION_TENANT,
+};
+
+struct refs {
+    TF_VEC(struct tf_job_ref) list;
+};
+
+static void refs_release(struct refs *refs)
+{
+    tf_vec_each (ref, &refs->list)
+        target_release(ref);
+    tf_vec_release(&refs->list);
+}
+
+static int from_files(struct fedctl *ctl, struct refs *refs)
+{
+    struct manifests manifests = {0};
+    TF_AUTO_BUF problems = TF_BUF_INIT;
+    int code = FEDCTL_DONE;
+    if (manifests_load(&manifests, &ctl->options.files, &problems)) {
+        fputs(tf_buf_text(&problems), stderr);
+        message("nothing was deleted: mend what is said above, or name the jobs as TENANT/NAME");
+        code = FEDCTL_USAGE;
+    } else
+        tf_vec_each (manifest, &manifests.items)
+            tf_vec_push(&refs->list, (struct tf_job_ref){.tenant = TF_STEAL(manifest->job.tenant),
+                                                         .name = TF_STEAL(manifest->job.name)});
+    manifests_release(&manifests);
+    return code;
+}
+
+/* All names are checked before the first job is deleted. */
+static int from_words(struct fedctl *ctl, struct refs *refs)
+{
+    enum resource_kind kind;
+    struct tf_error err = TF_ERROR_INIT;
+    if (target_kind(ctl, 1u << RESOURCE_JOBS, &kind, &err))
+        return fedctl_usage(ctl, "%s", err.text);
+    for (size_t i = 0; i < ctl->words.count; i++) {
+        struct tf_job_ref ref = {0};
+        if (target_job(ctl, ctl->words.items[i], &ref, &err))
+            return fedctl_usage(ctl, "%s", err.text);
+        tf_vec_push(&refs->list, ref);
+    }
+    return FEDCTL_DONE;
+}
+
+/* As change_job, but what is not there may be fine. */
+static int delete_one(struct fedctl *ctl, struct tf_job_ref *ref)
+{
+    struct tf_request request = {.method = TF_METHOD_DELETE, .job = *ref}; /* lent */
+    struct tf_reply reply = {0};
+    struct tf_error err = TF_ERROR_INIT;
+    char name[2 * TF_NAME_MAX + 2];
+    snprintf(name, sizeof name, "%s/%s", ref->tenant, ref->name);
+    if (fedctl_call(ctl, &request, &reply, &err)) {
+        if (err.code == TF_ERR_NOT_FOUND && ctl->options.ignore_not_found)
+            return FEDCTL_DONE;
+        return fedctl_fail_about(ctl, name, &err);
+    }
+    change_warnings(&reply.change);
+    out_fmt(&ctl->out, "job %s deleted\n", name);
+    ref->uid = reply.change.uid;
+    tf_reply_release(&reply);
+    return FEDCTL_DONE;
+}
+
+static int delete_all(struct fedctl *ctl, struct refs *refs)
+{
+    int first = FEDCTL_DONE;
+    tf_vec_each (ref, &refs->list) {
+        int code = delete_one(ctl, ref);
+        first = first ? first : code;
+        if (change_is_hopeless(code))
+            return first;
+    }
+    for (size_t i = 0; ctl->options.wait && i < refs->list.count; i++) {
+        struct tf_job_ref *ref = &refs->list.items[i];
+        if (tf_uid_is_none(ref->uid)) /* was not there */
+            continue;
+        int code = waiting_for_job(ctl, ref, WAIT_DELETED, ctl->options.timeout);
+        first = first ? first : code;
+    }
+    return first;
+}
+
+static int run(struct fedctl *ctl)
+{
+    struct refs refs = {0};
+    bool files = ctl->options.files.count > 0;
+    if (files && ctl->words.count)
+        return fedctl_usage(ctl, "name the jobs either as TENANT/NAME or with -f");
+    int code = files ? from_files(ctl, &refs) : from_words(ctl, &refs);
+    if (code == FEDCTL_DONE && refs.list.count == 0)
+        code = fedctl_usage(ctl, "which job? Say TENANT/NAME, or -f FILE");
+    if (code == FEDCTL_DONE)
+        code = delete_all(ctl, &refs);
+    refs_release(&refs);
+    return code;
+}
+
+const struct verb verb_delete = {
+    .name = "delete",
+    .usage = "[job] TENANT/NAME... [--wait]\n-f FILE|FOLDER|- [--wait]",
+    .help = "Stop jobs and free their names",
+    .more = "Returns when the federation has promised it; instances then get their grace to stop. --wait "
+            "returns when\n"
+            "they are gone and the name is free.",
+    .examples = "fedctl delete web/hello\n"
+                "fedctl delete job web/hello data/refresh --wait\n"
+                "# What was applied\n"
+                "fedctl delete -f jobs/ --ignore-not-found\n",
+    .options = OPTION_LIST(options),
+    .run = run,
+};

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/base/cleanup.h"
+#include "tools/fedctl/manifests.h"
+#include "tools/fedctl/resource.h"
+#include "tools/fedctl/when.h"
+
+static const struct option options[] = {
+    OPTION_FILES("with `manifest`: print it with every default filled in; a file, a folder or -"),
+    OPTION_OUTPUT_OBJECT,
+    OPTION_TENANT,
+};
+
+/* ---- a job ---- */
+
+static const struct column columns[] = {
+    {"CLUSTER", 0},
+    {"REASON", 0},
+    {"HAS", COLUMN_RIGHT},
+    {"ASKED", COLUMN_RIGHT},
+    {"MISSING", COLUMN_RIGHT},
+    {"UNTIL", COLUMN_RIGHT},
+    {"TEXT", 0},
+};
+
+static void add_row(const struct tf_explain_row *row, struct tf_wall now, struct columns *out)
+{
+    char until[WHEN_TEXT];
+    TF_AUTO_BUF text = TF_BUF_INIT;
+    columns_add(out, row->cluster);
+    if (row->reason)
+        columns_add_styled(out, CELL_WAITING, tf_reason_name(row->reason));
+    else
+        columns_add_styled(out, CELL_GOOD, "FITS");
+    columns_add_fmt(out, "%d", row->has);
+    columns_add_fmt(out, "%d", row->asked);
+    columns_add_fmt(out, "%d", row->missing);
+    columns_add(out, when_relative(row->until, now, until));
+    tf_buf_str(&text, row->text ? row->text : "");
+    if (row->unblock && *row->unblock)
+        tf_buf_fmt(&text, "%sto unblock: %s", text.len ? "; " : "", row->unblock);
+    columns_add(out, tf_buf_text(&text));
+}
+
+static void print_table(struct fedctl *ctl, const struct tf_explain_reply *reply, struct tf_buf *buf)
+{
+    struct columns table;
+    columns_init(&table, columns, TF_ARRAY_LEN(columns));
+    tf_vec_each (row, &reply->rows)
+        add_row(row, fedctl_now(), &table);
+    if (reply->rows.count) {
+        tf_buf_char(buf, '\n');
+        columns_print(&table, &ctl->out.style, buf);
+    }
+    columns_release(&table);
+}
+
+static void print_people(struct fedctl *ctl, const struct tf_explain_reply *reply, struct tf_buf *buf)
+{
+    columns_text(buf, reply->answer ? reply->answer : "no answer", 0);
+    tf_buf_char(buf, '\n');
+    print_table(ctl, reply, buf);
+    if (reply->decisions.count)
+        tf_buf_str(buf, "\nLatest decisions:\n");
+    for (size_t i = 0; i < reply->decisions.count; i++) {
+        tf_buf_str(buf, "  ");
+        columns_text(buf, reply->decisions.items[i], 0);
+        tf_buf_char(buf, '\n');
+    }
+}
+
+static int explain_job(struct fedctl *ctl, const char *word)
+{
+    struct tf_request request = {.method = TF_METHOD_EXPLAIN};
+    struct tf_reply reply = {0};
+    struct tf_error err = TF_ERROR_INIT;
+    TF_AUTO_BUF text = TF_BUF_INIT;
+    if (target_job(ctl, word, &request.job, &err))
+        return fedctl_usage(ctl, "%s", err.text);
+    int code = FEDCTL_DONE;
+    if (fedctl_call(ctl, &request, &reply, &err))
+        code = fedctl_fail_about(ctl, word, &err);
+    else if (ctl->options.output == OUTPUT_JSON)
+        view_json(&view_explain, &reply.explain, &text);
+    else if (ctl->options.output == OUTPUT_YAML)
+        view_yaml(&view_explain, &reply.explain, &text);
+    else
+        print_people(ctl, &reply.explain, &text);
+    out_buf(&ctl->out, &text);
+    tf_reply_release(&reply);
+    tf_request_release(&request);
+    return code;
+}
+
+static int explain_jobs(struct fedctl *ctl)
+{
+    enum resource_kind kind;
+    struct tf_error err = TF_ERROR_INIT;
+    if (target_kind(ctl, 1u << RESOURCE_JOBS, &kind, &err))
+        return fedctl_usage(ctl, "%s; or `explain manifest -f FILE`", err.text);
+    if (ctl->words.count != 1)
+        return fedctl_usage(ctl, "explain which job? Say one TENANT/NAME");
+    return explain_job(ctl, ctl->words.items[0]);
+}
+
+/* ---- a manifest ---- */
+
+static void print_manifests(struct fedctl *ctl, const struct manifests *manifests)
+{
+    TF_AUTO_BUF text = TF_BUF_INIT;
+    bool json = ctl->options.output == OUTPUT_JSON, list = json && manifests->items.count > 1;
+    if (list)
+        view_list_begin(true, &text);
+    for (size_t i = 0; i < manifests->items.count; i++) {
+        const struct tf_job_manifest *job = &manifests->items.items[i].job;
+        if (list)
+            view_list_item(&view_manifest, job, true, i == 0, &text);
+        else if (json)
+            view_json(&view_manifest, job, &text);
+        else {
+            tf_buf_str(&text, i ? "---\n" : "");
+            view_yaml(&view_manifest, job, &text);
+        }
+    }
+    if (list)
+        view_list_end(true, false, &text);
+    out_buf(&ctl->out, &text);
+}
+
+static int explain_manifests(struct fedctl *ctl)
+{
+    struct manifests manifests = {0};
+    TF_AUTO_BUF problems = TF_BUF_INIT;
+    int code = FEDCTL_DONE;
+    if (ctl->options.files.count == 0)
+        return fedctl_usage(ctl, "which manifest? Say -f FILE, -f FOLDER or -f -");
+    if (manifests_load(&manifests, &ctl->options.files, &problems)) {
+        fputs(tf_buf_text(&problems), stderr);
+        code = FEDCTL_USAGE;
+    } else
+        print_manifests(ctl, &manifests);
+    manifests_release(&manifests);
+    return code;
+}
+
+static int run(struct fedctl *ctl)
+{
+    bool manifest = ctl->words.count && (strcmp(ctl->words.items[0], "manifest") == 0 ||
+                                         strcmp(ctl->words.items[0], "manifests") == 0);
+    if (manifest && ctl->words.count > 1)
+        return fedctl_usage(ctl, "explain manifest takes files with -f, not \"%.100s\"", ctl->words.items[1]);
+    if (manifest || (ctl->words.count == 0 && ctl->options.files.count))
+        return explain_manifests(ctl);
+    if (ctl->options.files.count)
+        return fedctl_usage(ctl, "-f goes with `explain manifest`");
+    return explain_jobs(ctl);
+}
+
+const struct verb verb_explain = {
+    .name = "explain",
+    .usage = "[job] TENANT/NAME\nmanifest -f FILE|FOLDER|-",
+    .help = "Say why a job waits, or what a manifest means",
+    .more = "The first line is the answer. The table has every cluster: what it has and what is asked, in "
+            "instances,\n"
+            "the first reason against it, until when that holds, and what would unblock it.",
+    .examples = "fedctl explain job rec/wants-b300\n"
+                "# The manifest with every default filled in; asks no server\n"
+                "fedctl explain manifest -f job.yaml\n",
+    .options = OPTION_LIST(options),
+    .run = run,
+};

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/base/cleanup.h"
+#include "tools/fedctl/resource.h"
+
+static const struct option options[] = {
+    OPTION_OUTPUT_ALL,
+    OPTION_TENANT,
+    {'A',
+     NULL,
+     {.key = "all-tenants",
+      TF_BOOL(struct options, all_tenants),
+      .help = "of every tenant, also where the configuration names one"}},
+    {'l',
+     "SELECTOR",
+     {.key = "selector",
+      TF_STRING(struct options, selector),
+      .help = "only with these labels: KEY=VALUE,..."}},
+    {'p',
+     "PHASES",
+     {.key = "phase",
+      TF_STRING(struct options, phase),
+      .help = "only jobs in these phases: pending,running,..."}},
+    {'c',
+     "CLUSTER",
+     {.key = "cluster", TF_NAME(struct options, cluster), .help = "only what is in this cluster"}},
+    {0,
+     NULL,
+     {.key = "no-headers", TF_BOOL(struct options, no_headers), .help = "tables without their titles"}},
+};
+
+struct fetcher {
+    const struct resource *resource;
+    int (*fetch)(struct fedctl *ctl, struct listing *listing);
+};
+static const struct fetcher fetchers[] = {
+    [RESOURCE_JOBS] = {&resource_jobs, fetch_jobs},
+    [RESOURCE_CLUSTERS] = {&resource_clusters, fetch_clusters},
+    [RESOURCE_NODES] = {&resource_nodes, fetch_nodes},
+    [RESOURCE_INSTANCES] = {&resource_instances, fetch_instances},
+};
+
+/* One word that can only name one object. A node may have the name of one in another cluster. */
+static bool is_single(const struct fedctl *ctl, enum resource_kind kind)
+{
+    if (ctl->words.count != 1 || kind == RESOURCE_INSTANCES)
+        return false;
+    return kind != RESOURCE_NODES || strchr(ctl->words.items[0], '/');
+}
+
+static int run(struct fedctl *ctl)
+{
+    struct tf_error err = TF_ERROR_INIT;
+    enum resource_kind kind;
+    unsigned allowed =
+        1u << RESOURCE_JOBS | 1u << RESOURCE_CLUSTERS | 1u << RESOURCE_NODES | 1u << RESOURCE_INSTANCES;
+    if (target_kind(ctl, allowed, &kind, &err))
+        return fedctl_usage(ctl, "%s", err.text);
+    const struct fetcher *fetcher = &fetchers[kind];
+    struct listing listing;
+    listing_begin(&listing, fetcher->resource, &ctl->options, is_single(ctl, kind), &ctl->out);
+    int code = fetcher->fetch(ctl, &listing);
+    listing_end(&listing, code == FEDCTL_DONE);
+    return code;
+}
+
+const struct verb verb_get = {
+    .name = "get",
+    .usage = "jobs [TENANT/NAME...]\nclusters [NAME...]\nnodes [CLUSTER/NODE...]\ninstances [TENANT/NAME...]",
+    .help = "List jobs, clusters, nodes or instances",
+    .more = "Ages and spans are rounded; -o json and -o yaml have exact times in UTC. A single object that "
+            "was named\n"
+            "is shown as itself, anything else as a List.",
+    .examples = "# Every job, and why it waits\n"
+                "fedctl get jobs -A\n"
+                "# What waits or has failed, of one team\n"
+                "fedctl get jobs --phase pending,failed -l team=ranking\n"
+                "# Where the instances of a job are, with their ports\n"
+                "fedctl get instances web/hello\n"
+                "# Free GPUs, node by node\n"
+                "fedctl get nodes --cluster bj-a\n"
+                "# For scripts\n"
+                "fedctl get jobs -o name --phase failed | xargs -r fedctl delete\n",
+    .options = OPTION_LIST(options),
+    .run = run,
+};

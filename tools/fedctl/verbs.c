@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of verbs, and the options that all of them have. */
+#include "tools/fedctl/verb.h"
+
+#include "common/base/cleanup.h"
+#include "common/base/text.h"
+
+const struct verb *const verbs[] = {
+    &verb_apply, &verb_get,    &verb_describe, &verb_explain, &verb_logs, &verb_wait,
+    &verb_hold,  &verb_resume, &verb_delete,   &verb_version, &verb_help, NULL,
+};
+
+static const struct option rows[] = {
+    {0,
+     "LIST",
+     {.key = "endpoints",
+      TF_STRING(struct options, endpoints),
+      .help = "of the federation: HOST:PORT[,...] or unix:PATH"}},
+    {0,
+     "TIME",
+     {.key = "timeout",
+      TF_DURATION(struct options, timeout),
+      .min = 1,
+      .max = (int64_t)24 * 3600 * 1000,
+      .help = "longest wait for an answer; default 10s"}},
+    {0, NULL, {.key = "no-color", TF_BOOL(struct options, no_color), .help = "as with NO_COLOR set"}},
+    {'h', NULL, {.key = "help", TF_BOOL(struct options, help), .help = "what the verb does, with examples"}},
+};
+const struct option_list global_options = OPTION_LIST(rows);
+
+const struct verb *verb_find(const char *name)
+{
+    for (size_t i = 0; verbs[i]; i++)
+        if (strcmp(verbs[i]->name, name) == 0)
+            return verbs[i];
+    return NULL;
+}
+
+/* What the same thing is called elsewhere. */
+static const struct {
+    const char *word, *verb;
+} habits[] = {
+    {"create", "apply"},  {"submit", "apply"},   {"run", "apply"},      {"list", "get"},
+    {"ls", "get"},        {"ps", "get"},         {"show", "describe"},  {"status", "describe"},
+    {"why", "explain"},   {"log", "logs"},       {"rm", "delete"},      {"stop", "delete"},
+    {"cancel", "delete"}, {"kill", "delete"},    {"release", "resume"}, {"squeue", "get"},
+    {"sinfo", "get"},     {"scancel", "delete"}, {"sbatch", "apply"},
+};
+
+const char *verb_nearest(const char *name)
+{
+    for (size_t i = 0; i < TF_ARRAY_LEN(habits); i++)
+        if (strcmp(habits[i].word, name) == 0)
+            return habits[i].verb;
+    const char *names[TF_ARRAY_LEN(verbs)];
+    size_t count = 0;
+    for (; verbs[count]; count++)
+        names[count] = verbs[count]->name;
+    return tf_nearest(name, names, count);
+}

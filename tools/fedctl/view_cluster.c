@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owns the documents of clusters and nodes. */
+#include "common/model/manifest.h"
+#include "tools/fedctl/resource.h"
+#include "tools/fedctl/view.h"
+
+/* ---- clusters ---- */
+
+struct cluster_doc {
+    char *name, *region, *state, *cordon_reason, *registered, *contact, *version, *engine;
+    struct tf_pairs labels;
+    bool attached, lost, cordoned, forgotten;
+    int64_t highest_epoch;
+    int32_t placements;
+    struct tf_health_counts health;
+    struct tf_idle_causes idle;
+};
+
+#define C struct cluster_doc
+#define H struct tf_health_counts
+#define U struct tf_idle_causes
+static const struct tf_row metadata_rows[] = {
+    {.key = "name", TF_STRING(C, name)},
+    {.key = "region", TF_STRING(C, region)},
+    {.key = "labels", TF_PAIRS(C, labels)},
+};
+static const struct tf_table metadata_table = TF_TABLE(C, metadata_rows);
+
+static const struct tf_row node_count_rows[] = {
+    {.key = "total", TF_INT32(H, nodes)},
+    {.key = "ready", TF_INT32(H, ready)},
+    {.key = "unreachable", TF_INT32(H, unreachable)},
+    {.key = "lost", TF_INT32(H, lost)},
+    {.key = "cordoned", TF_INT32(H, cordoned)},
+    {.key = "draining", TF_INT32(H, draining)},
+};
+static const struct tf_table node_count_table = TF_TABLE(H, node_count_rows);
+static const struct tf_row gpu_count_rows[] = {
+    {.key = "total", TF_INT32(H, gpus)},     {.key = "free", TF_INT32(H, free_gpus)},
+    {.key = "held", TF_INT32(H, held_gpus)}, {.key = "foreign", TF_INT32(H, foreign_gpus)},
+    {.key = "bad", TF_INT32(H, bad_gpus)},
+};
+static const struct tf_table gpu_count_table = TF_TABLE(H, gpu_count_rows);
+static const struct tf_row idle_rows[] = {
+    {.key = "deliverable", TF_INT32(U, deliverable)}, {.key = "count", TF_INT32(U, count)},
+    {.key = "cpuMemory", TF_INT32(U, cpu_memory)},    {.key = "topology", TF_INT32(U, topology)},
+    {.key = "policy", TF_INT32(U, policy)},           {.key = "step", TF_INT32(U, step)},
+    {.key = "health", TF_INT32(U, health)},
+};
+static const struct tf_table idle_table = TF_TABLE(U, idle_rows);
+
+static const struct tf_row status_rows[] = {
+    {.key = "state", TF_STRING(C, state)},
+    {.key = "attached", TF_BOOL(C, attached)},
+    {.key = "lost", TF_BOOL(C, lost)},
+    {.key = "cordoned", TF_BOOL(C, cordoned)},
+    {.key = "cordonReason", TF_STRING(C, cordon_reason)},
+    {.key = "forgotten", TF_BOOL(C, forgotten)},
+    {.key = "registered", TF_STRING(C, registered)},
+    {.key = "contact", TF_STRING(C, contact)},
+    {.key = "version", TF_STRING(C, version)},
+    {.key = "engine", TF_STRING(C, engine)},
+    {.key = "highestEpoch", TF_INT64(C, highest_epoch)},
+    {.key = "jobs", TF_INT32(C, placements)},
+    {.key = "nodes", TF_OBJECT(C, health, &node_count_table)},
+    {.key = "gpus", TF_OBJECT(C, health, &gpu_count_table)},
+    {.key = "idleGpus", TF_OBJECT(C, idle, &idle_table)},
+};
+static const struct tf_table status_table = TF_TABLE(C, status_rows);
+
+static const struct tf_row cluster_rows[] = {
+    {.key = "apiVersion", TF_CONST(TF_API_VERSION)},
+    {.key = "kind", TF_CONST("Cluster")},
+    {.key = "metadata", TF_GROUP(&metadata_table)},
+    {.key = "status", TF_GROUP(&status_table)},
+};
+static const struct tf_table cluster_table = TF_TABLE(C, cluster_rows);
+#undef C
+#undef H
+#undef U
+
+static void fill_cluster(const void *object, void *document, struct tf_arena *arena)
+{
+    const struct tf_cluster_info *info = object;
+    struct cluster_doc *doc = document;
+    char state[CLUSTER_STATE_TEXT];
+    *doc = (struct cluster_doc){
+        .name = info->name,
+        .region = info->region,
+        .state = tf_arena_strdup(arena, cluster_state(info, state)),
+        .cordon_reason = info->cordon_reason,
+        .registered = view_time(info->registered, arena),
+        .contact = view_time(info->contact, arena),
+        .version = info->version,
+        .engine = info->engine,
+        .labels = info->labels,
+        .attached = info->attached,
+        .lost = info->lost,
+        .cordoned = info->cordoned,
+        .forgotten = info->forgotten,
+        .highest_epoch = (int64_t)info->highest_epoch,
+        .placements = info->placements,
+        .health = info->health,
+        .idle = info->idle,
+    };
+}
+
+const struct view view_cluster = {&cluster_table, sizeof(struct cluster_doc), fill_cluster};
+
+/* ---- nodes ---- */
+
+struct node_instance_doc {
+    char *tenant, *name, *uid, *state;
+    int64_t epoch;
+    int32_t index;
+    struct tf_strs gpus;
+};
+
+#define I struct node_instance_doc
+static const struct tf_row instance_rows[] = {
+    {.key = "tenant", TF_STRING(I, tenant)},
+    {.key = "job", TF_STRING(I, name)},
+    {.key = "uid", TF_STRING(I, uid)},
+    {.key = "epoch", TF_INT64(I, epoch)},
+    {.key = "index", TF_INT32(I, index)},
+    {.key = "state", TF_STRING(I, state)},
+    {.key = "gpus", TF_STRINGS(I, gpus), .def = ""},
+};
+#undef I
+static const struct tf_table instance_table = TF_TABLE(struct node_instance_doc, instance_rows);
+
+struct node_doc {
+    char *cluster, *name, *address, *state, *model;
+    struct tf_pairs labels;
+    struct tf_strs domains, free_gpus, held_gpus, foreign_gpus, bad_gpus;
+    int64_t gpu_memory;
+    struct tf_vector capacity, used;
+    TF_VEC(struct node_instance_doc) instances;
+};
+
+#define N struct node_doc
+#define V struct tf_vector
+static const struct tf_row vector_rows[] = {
+    {.key = "gpus", TF_INT32(V, gpus)},
+    {.key = "cpu", TF_CPU(V, cpu)},
+    {.key = "memory", TF_CAPACITY(V, memory)},
+    {.key = "slots", TF_INT32(V, slots)},
+};
+#undef V
+static const struct tf_table vector_table = TF_TABLE(struct tf_vector, vector_rows);
+
+static const struct tf_row node_metadata_rows[] = {
+    {.key = "cluster", TF_STRING(N, cluster)},
+    {.key = "name", TF_STRING(N, name)},
+    {.key = "labels", TF_PAIRS(N, labels)},
+};
+static const struct tf_table node_metadata_table = TF_TABLE(N, node_metadata_rows);
+
+static const struct tf_row node_status_rows[] = {
+    {.key = "state", TF_STRING(N, state)},
+    {.key = "address", TF_STRING(N, address)},
+    {.key = "gpuModel", TF_STRING(N, model)},
+    {.key = "gpuMemory", TF_CAPACITY(N, gpu_memory), .flags = TF_ROW_ZERO},
+    {.key = "domains", TF_STRINGS(N, domains)},
+    {.key = "capacity", TF_OBJECT(N, capacity, &vector_table)},
+    {.key = "used", TF_OBJECT(N, used, &vector_table)},
+    {.key = "freeGpus", TF_STRINGS(N, free_gpus), .def = ""},
+    {.key = "heldGpus", TF_STRINGS(N, held_gpus), .def = ""},
+    {.key = "foreignGpus", TF_STRINGS(N, foreign_gpus)},
+    {.key = "badGpus", TF_STRINGS(N, bad_gpus)},
+    {.key = "instances", TF_OBJECTS(N, instances, &instance_table)},
+};
+static const struct tf_table node_status_table = TF_TABLE(N, node_status_rows);
+
+static const struct tf_row node_rows[] = {
+    {.key = "apiVersion", TF_CONST(TF_API_VERSION)},
+    {.key = "kind", TF_CONST("Node")},
+    {.key = "metadata", TF_GROUP(&node_metadata_table)},
+    {.key = "status", TF_GROUP(&node_status_table)},
+};
+static const struct tf_table node_table = TF_TABLE(N, node_rows);
+#undef N
+
+static void fill_node(const void *object, void *document, struct tf_arena *arena)
+{
+    const struct tf_node_info *info = object;
+    struct node_doc *doc = document;
+    *doc = (struct node_doc){
+        .cluster = info->cluster,
+        .name = info->node.name,
+        .address = info->node.address,
+        .state = view_word(tf_node_state_name(info->node.state)),
+        .model = info->node.model,
+        .labels = info->node.labels,
+        .domains = info->node.domains,
+        .free_gpus = view_gpus(info->free_gpus, arena),
+        .held_gpus = view_gpus(info->held_gpus, arena),
+        .foreign_gpus = view_gpus(info->node.foreign.gpus, arena),
+        .bad_gpus = view_gpus(info->node.bad_gpus, arena),
+        .gpu_memory = info->node.gpu_memory,
+        .capacity = info->node.capacity,
+        .used = info->used,
+    };
+    doc->instances.items = tf_arena_alloc(arena, info->instances.count + 1, sizeof *doc->instances.items);
+    doc->instances.count = info->instances.count;
+    for (size_t i = 0; i < info->instances.count; i++) {
+        const struct tf_node_instance *instance = &info->instances.items[i];
+        doc->instances.items[i] = (struct node_instance_doc){
+            .tenant = instance->tenant,
+            .name = instance->name,
+            .uid = view_uid(instance->uid, arena),
+            .state = view_word(tf_member_state_name(instance->state)),
+            .epoch = (int64_t)instance->epoch,
+            .index = (int32_t)instance->index,
+            .gpus = view_gpus(instance->gpus, arena),
+        };
+    }
+}
+
+const struct view view_node = {&node_table, sizeof(struct node_doc), fill_node};
