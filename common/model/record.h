@@ -72,6 +72,7 @@ struct tf_job_record {
     char *output;            /* last lines of the instance that failed */
     char *last_cluster; /* where its last ended epoch was: its output is still there; NULL = none ended */
     uint64_t last_epoch;
+    struct tf_uid change; /* the submit that changed it last: a repeat of it changes nothing more */
 };
 
 /* Registration of a subcluster: it exists from its first attach. */

@@ -71,18 +71,52 @@ static void hold_message(struct fed *fed, struct cluster *cluster, struct tf_dow
     outbox_hold(fed, (struct fed_action){.kind = FED_ACT_SEND, .link = cluster->link, .send = message});
 }
 
+static size_t entry_bytes(const struct tf_entry *entry)
+{
+    bool place = entry->kind == TF_ENTRY_PLACE;
+    return ENTRY_BYTES + (place ? tf_table_weight(&tf_job_spec_table, &entry->spec) : 0);
+}
+
+/* Entries in messages of one kind, each about as large as one message should be. */
+struct parts {
+    struct fed *fed;
+    struct cluster *cluster;
+    struct tf_down message;
+    size_t bytes;
+};
+
+static void send_part(struct parts *parts)
+{
+    if (!parts->message.entries.count)
+        return;
+    struct tf_down next = {.kind = parts->message.kind, .n = parts->message.n};
+    hold_message(parts->fed, parts->cluster, parts->message);
+    parts->message = next;
+    parts->bytes = 0;
+}
+
+/* Takes the entry. */
+static void add_entry(struct parts *parts, struct tf_entry *entry)
+{
+    size_t bytes = entry_bytes(entry);
+    if (parts->bytes + bytes > PART_BYTES)
+        send_part(parts);
+    if (parts->message.kind == TF_DOWN_CHANGE && !parts->message.entries.count)
+        parts->message.n = ++parts->cluster->n;
+    if (entry->kind == TF_ENTRY_PLACE)
+        ledger_numbered(parts->cluster, entry->epoch, parts->message.n);
+    tf_vec_push(&parts->message.entries, *entry);
+    parts->bytes += bytes;
+}
+
 static void flush_changes(struct fed *fed, struct cluster *cluster)
 {
-    struct tf_down change = {.kind = TF_DOWN_CHANGE, .n = ++cluster->n};
+    struct parts parts = {.fed = fed, .cluster = cluster, .message = {.kind = TF_DOWN_CHANGE}};
     qsort(cluster->entries.items, cluster->entries.count, sizeof(struct tf_entry), by_epoch);
     tf_vec_each (entry, &cluster->entries)
-        if (entry->kind == TF_ENTRY_PLACE)
-            ledger_numbered(cluster, entry->epoch, change.n);
-    change.entries.items = cluster->entries.items;
-    change.entries.count = cluster->entries.count;
-    change.entries.cap = cluster->entries.cap;
-    memset(&cluster->entries, 0, sizeof cluster->entries);
-    hold_message(fed, cluster, change);
+        add_entry(&parts, entry);
+    cluster->entries.count = 0;
+    send_part(&parts);
 }
 
 void desired_flush(struct fed *fed)
@@ -101,40 +135,20 @@ static struct tf_entry wanted_entry(const struct job *job, const struct tf_place
     return release_entry(job->record.uid, placement->epoch, placement->release);
 }
 
-static size_t entry_bytes(const struct tf_entry *entry)
-{
-    bool place = entry->kind == TF_ENTRY_PLACE;
-    return ENTRY_BYTES + (place ? tf_table_weight(&tf_job_spec_table, &entry->spec) : 0);
-}
-
-/* The parts of a set, each about as large as one message should be. */
-static void send_parts(struct fed *fed, struct cluster *cluster)
-{
-    struct tf_down part = {.kind = TF_DOWN_PART, .n = cluster->set_n};
-    size_t bytes = 0;
-    tf_vec_each (placed, &cluster->placed) {
-        struct tf_entry entry = wanted_entry(placed->job, job_placement(placed->job, placed->epoch));
-        if (part.entries.count && bytes + entry_bytes(&entry) > PART_BYTES) {
-            hold_message(fed, cluster, part);
-            part = (struct tf_down){.kind = TF_DOWN_PART, .n = cluster->set_n};
-            bytes = 0;
-        }
-        tf_vec_push(&part.entries, entry);
-        bytes += entry_bytes(&entry);
-    }
-    if (part.entries.count)
-        hold_message(fed, cluster, part);
-}
-
 void desired_all(struct fed *fed, struct cluster *cluster)
 {
     cluster->set_n = ++cluster->n;
     struct tf_down begin = {.kind = TF_DOWN_BEGIN, .n = cluster->set_n, .count = cluster->placed.count};
     tf_policy_copy(&begin.policy, &fed->settings.policy);
     hold_message(fed, cluster, begin);
-    send_parts(fed, cluster);
+    struct parts parts = {
+        .fed = fed, .cluster = cluster, .message = {.kind = TF_DOWN_PART, .n = cluster->set_n}};
+    tf_vec_each (placed, &cluster->placed) {
+        struct tf_entry entry = wanted_entry(placed->job, job_placement(placed->job, placed->epoch));
+        add_entry(&parts, &entry);
+    }
+    send_part(&parts);
     hold_message(fed, cluster, (struct tf_down){.kind = TF_DOWN_END, .n = cluster->set_n});
-    ledger_all_numbered(cluster, cluster->set_n);
 }
 
 void desired_send(struct fed *fed, struct cluster *cluster, enum tf_down_kind kind)

@@ -22,7 +22,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { MESSAGE_BYTES = 1000, OUTPUT_BYTES = 16 * 1024 }; /* kept of what a subcluster says of an end */
+enum {
+    MESSAGE_BYTES = 1000, /* kept of what a subcluster says of an end */
+    OUTPUT_BYTES = 16 * 1024,
+    COUNTER_MAX = 1 << 30, /* what a peer adds to stays within what can be stored */
+};
 
 /* ---- the table ---- */
 
@@ -180,7 +184,6 @@ struct tf_placement *job_place(struct fed *fed, struct job *job, struct cluster 
     cluster_placed(cluster, placement->epoch, job);
     tf_str_set(&job->record.message, NULL);
     job->told_to_wait = false;
-    touch_job(fed, job);
     return placement;
 }
 
@@ -211,11 +214,18 @@ static void release_placement(struct fed *fed, struct job *job, struct tf_placem
     desired_release(cluster_by_name(fed, placement->cluster), job->record.uid, placement->epoch, why);
 }
 
+/* Deleted is the last word; a restart goes on whatever else was asked before. */
+static bool is_news(enum tf_release before, enum tf_release why)
+{
+    return before == TF_RELEASE_NONE || (why == TF_RELEASE_DELETE && before != why) ||
+           (why == TF_RELEASE_RESTART && before == TF_RELEASE_HOLD);
+}
+
 void job_release(struct fed *fed, struct job *job, enum tf_release why)
 {
     assert(why != TF_RELEASE_NONE);
     tf_vec_each (placement, &job->record.placements)
-        if (placement->release == TF_RELEASE_NONE || why == TF_RELEASE_DELETE)
+        if (is_news(placement->release, why))
             release_placement(fed, job, placement, why);
     if (job->record.placements.count)
         job_set_phase(fed, job, TF_PHASE_STOPPING);
@@ -254,15 +264,20 @@ static void note_end(struct fed *fed, struct job *job, const struct tf_placement
     set_cut(&r->message, ended->message, MESSAGE_BYTES);
 }
 
+static void count_up(int32_t *counter, int32_t more)
+{
+    *counter = more > COUNTER_MAX - *counter ? COUNTER_MAX : *counter + more;
+}
+
 /* Counters and causes: what of the end stays in the record. */
 static void count_end(struct job *job, const struct tf_ended *ended)
 {
     struct tf_job_record *r = &job->record;
-    r->retries_used += ended->failures;
-    r->evictions += ended->end == TF_END_EVICTED;
-    r->losses += ended->end == TF_END_LOST || ended->end == TF_END_UNKNOWN;
-    if (job->report)
-        r->restarts += job->report->restarts;
+    count_up(&r->retries_used, ended->failures);
+    count_up(&r->evictions, ended->end == TF_END_EVICTED);
+    count_up(&r->losses, ended->end == TF_END_LOST || ended->end == TF_END_UNKNOWN);
+    count_up(&r->restarts, job->epoch_restarts);
+    job->epoch_restarts = 0;
     if (ended->end != TF_END_FAILED)
         return;
     r->exit_code = ended->exit_code;

@@ -27,7 +27,8 @@ struct tf_placement *job_placement(struct job *job, uint64_t epoch);
 /* The latest one; NULL if nothing of the job can be running. */
 const struct tf_placement *job_last_placement(const struct job *job);
 
-/* Commits the job to a place: the counter goes up by one. Valid until the job changes. */
+/* Commits the job to a place: the counter goes up by one. The caller touches the job. Valid until it changes.
+ */
 struct tf_placement *job_place(struct fed *fed, struct job *job, struct cluster *cluster, int32_t size);
 /* An epoch that runs, although the restored store has forgotten it, becomes the job's. */
 void job_adopt(struct fed *fed, struct job *job, struct cluster *cluster, const struct tf_report *report);

@@ -320,9 +320,3 @@ void ledger_numbered(struct cluster *cluster, uint64_t epoch, uint64_t n)
     if (flight && !flight->n)
         flight->n = n;
 }
-
-void ledger_all_numbered(struct cluster *cluster, uint64_t n)
-{
-    tf_vec_each (flight, &cluster->flights)
-        flight->n = n;
-}

@@ -26,8 +26,7 @@ void ledger_raise_most(struct fed *fed, struct cluster *cluster, uint64_t epoch)
 int32_t ledger_size(const struct cluster *cluster, uint64_t epoch);
 /* The epoch has ended. */
 void ledger_drop(struct fed *fed, struct cluster *cluster, uint64_t epoch);
-/* The epoch is carried by message n; all are carried by the full set n. */
+/* The epoch is carried by message n. */
 void ledger_numbered(struct cluster *cluster, uint64_t epoch, uint64_t n);
-void ledger_all_numbered(struct cluster *cluster, uint64_t n);
 
 #endif

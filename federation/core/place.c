@@ -9,6 +9,7 @@
  * a success until the room changes at all. */
 #include "federation/core/place.h"
 
+#include "common/model/transaction.h"
 #include "federation/core/cluster.h"
 #include "federation/core/desired.h"
 #include "federation/core/jobs.h"
@@ -182,7 +183,8 @@ static void raise_round(struct fed *fed, int64_t *work)
     }
 }
 
-/* The sizes of this round are final: they are recorded, told and traced. */
+/* The sizes of this round are final: they are recorded, told and traced. What fits into one transaction is
+ * told together, so that the first need not wait for the last. */
 static void close_round(struct fed *fed)
 {
     tf_vec_each (raise, &fed->round) {
@@ -196,6 +198,8 @@ static void close_round(struct fed *fed)
         free(raise->line);
         desired_place(raise->cluster, job, p);
         touch_job(fed, job);
+        if ((size_t)(raise - fed->round.items) % TF_TRANSACTION_RECORDS == TF_TRANSACTION_RECORDS - 1)
+            desired_flush(fed);
     }
     fed->round.count = 0;
 }

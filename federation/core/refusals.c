@@ -94,12 +94,14 @@ void refusals_add(struct fed *fed, struct job *job, struct cluster *cluster, enu
     put_in_force(fed, job, cluster, wait_ms(fed, refusal->times));
 }
 
-bool refusals_accepted(struct job *job, const char *cluster)
+bool refusals_accepted(struct fed *fed, struct job *job)
 {
-    struct tf_refusal *refusal = find(&job->record, cluster);
-    if (refusal)
-        remove_row(&job->record, refusal);
-    return refusal != NULL;
+    struct tf_job_record *r = &job->record;
+    bool any = r->refusals.count != 0;
+    while (r->refusals.count)
+        remove_row(r, &r->refusals.items[r->refusals.count - 1]);
+    refusals_clear(fed, job);
+    return any;
 }
 
 void refusals_load(struct fed *fed, struct job *job)

@@ -9,8 +9,8 @@
 /* The caller files the job again (job_settle) and touches it. */
 void refusals_add(struct fed *fed, struct job *job, struct cluster *cluster, enum tf_reason reason,
                   const char *text);
-/* The subcluster took the job: its refusals are forgotten. True if there were any. */
-bool refusals_accepted(struct job *job, const char *cluster);
+/* A subcluster took the job: its refusals are forgotten. True if there were any. */
+bool refusals_accepted(struct fed *fed, struct job *job);
 /* From a stored record: what is left of each wait, never more than the longest. */
 void refusals_load(struct fed *fed, struct job *job);
 void refusals_clear(struct fed *fed, struct job *job);

@@ -40,7 +40,7 @@ static bool update_placement(struct fed *fed, struct job *job, struct tf_placeme
         p->size = report->size;
         changed = true;
     }
-    return refusals_accepted(job, p->cluster) || changed;
+    return refusals_accepted(fed, job) || changed;
 }
 
 static void keep_report(struct job *job, struct tf_report *report)
@@ -50,6 +50,12 @@ static void keep_report(struct job *job, struct tf_report *report)
     tf_report_release(job->report);
     *job->report = *report;
     memset(report, 0, sizeof *report);
+}
+
+static void note_restarts(struct job *job, const struct tf_report *report)
+{
+    if (report->restarts > job->epoch_restarts)
+        job->epoch_restarts = report->restarts;
 }
 
 static bool is_live_phase(enum tf_phase phase)
@@ -62,6 +68,7 @@ static void goes_on(struct fed *fed, struct job *job, struct tf_placement *p, st
     if (!is_live_phase(report->phase))
         return;
     bool changed = update_placement(fed, job, p, report);
+    note_restarts(job, report);
     if (job_last_placement(job) == p) {
         job_set_phase(fed, job, p->phase);
         keep_report(job, report);
@@ -72,14 +79,15 @@ static void goes_on(struct fed *fed, struct job *job, struct tf_placement *p, st
 
 /* ---- a placement that is over ---- */
 
-static void is_over(struct fed *fed, struct cluster *cluster, struct job *job, uint64_t epoch,
-                    const struct tf_ended *ended)
+static void is_over(struct fed *fed, struct cluster *cluster, struct job *job, const struct tf_report *report)
 {
-    trace_job(fed, job, "epoch %" PRIu64 " in %s is over: %s%s%s", epoch, cluster->record.name,
-              tf_end_name(ended->end), ended->message ? ": " : "", ended->message ? ended->message : "");
+    const struct tf_ended *ended = &report->ended;
     struct tf_uid uid = job->record.uid;
-    job_epoch_ended(fed, job, epoch, ended);
-    desired_stored(cluster, uid, epoch);
+    trace_job(fed, job, "epoch %" PRIu64 " in %s is over: %s%s%s", report->epoch, cluster->record.name,
+              tf_end_name(ended->end), ended->message ? ": " : "", ended->message ? ended->message : "");
+    note_restarts(job, report);
+    job_epoch_ended(fed, job, report->epoch, ended);
+    desired_stored(cluster, uid, report->epoch);
 }
 
 static void wait_for_listing(struct cluster *cluster, struct tf_uid uid, uint64_t epoch)
@@ -121,6 +129,14 @@ static void is_orphan(struct fed *fed, struct cluster *cluster, const struct tf_
     desired_release(cluster, report->uid, report->epoch, TF_RELEASE_ORPHAN);
 }
 
+static void is_not_ours(struct fed *fed, struct cluster *cluster, struct job *job, struct tf_report *report)
+{
+    if (report->ended.end != TF_END_NONE)
+        desired_stored(cluster, report->uid, report->epoch);
+    else if (!adopt(fed, cluster, job, report))
+        is_orphan(fed, cluster, report);
+}
+
 /* Bounds of what a peer said; the numbers index tables here. */
 static bool is_sane(const struct tf_report *r)
 {
@@ -138,17 +154,14 @@ void report_take(struct fed *fed, struct cluster *cluster, struct tf_report *rep
     struct job *job = job_by_uid(fed, report->uid);
     struct tf_placement *p = job ? job_placement(job, report->epoch) : NULL;
     bool present = p && strcmp(p->cluster, cluster->record.name) == 0;
-    enum tf_end end = report->ended.end;
-    if (!present && end != TF_END_NONE)
-        desired_stored(cluster, report->uid, report->epoch);
-    else if (!present && !adopt(fed, cluster, job, report))
-        is_orphan(fed, cluster, report);
-    else if (present && end == TF_END_UNKNOWN && !cluster->listed)
-        wait_for_listing(cluster, report->uid, report->epoch);
-    else if (present && end != TF_END_NONE)
-        is_over(fed, cluster, job, report->epoch, &report->ended);
-    else if (present)
+    if (!present)
+        is_not_ours(fed, cluster, job, report);
+    else if (report->ended.end == TF_END_NONE)
         goes_on(fed, job, p, report);
+    else if (report->ended.end == TF_END_UNKNOWN && !cluster->listed)
+        wait_for_listing(cluster, report->uid, report->epoch);
+    else
+        is_over(fed, cluster, job, report);
 }
 
 void report_listed(struct fed *fed, struct cluster *cluster)
@@ -156,11 +169,12 @@ void report_listed(struct fed *fed, struct cluster *cluster)
     cluster->listed = true;
     tf_vec_each (unknown, &cluster->unknown) {
         struct job *job = job_by_uid(fed, unknown->uid);
-        struct tf_ended lost = {.end = TF_END_LOST,
-                                .at = fed->now.wall,
-                                .message = "the subcluster has no record of it and never started it"};
+        struct tf_report lost = {.uid = unknown->uid, .epoch = unknown->epoch};
+        lost.ended = (struct tf_ended){.end = TF_END_LOST,
+                                       .at = fed->now.wall,
+                                       .message = "the subcluster has no record of it and never started it"};
         if (job && job_placement(job, unknown->epoch))
-            is_over(fed, cluster, job, unknown->epoch, &lost);
+            is_over(fed, cluster, job, &lost);
     }
     cluster->unknown.count = 0;
 }

@@ -50,9 +50,8 @@ struct job {
     struct tf_tree_node refused;          /* when there are any: in order of the next end */
     struct tf_mono refusals_due;
 
-    struct tf_report *report;  /* about the present epoch */
-    struct tf_uid last_change; /* the submit that was applied last */
-    enum fed_outcome last_outcome;
+    struct tf_report *report; /* about the present epoch */
+    int32_t epoch_restarts;   /* of it, as reported */
     struct tf_strs decisions;
     bool told_to_wait; /* traced that it fits nowhere, since it was queued */
 

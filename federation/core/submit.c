@@ -139,14 +139,18 @@ static void take_spec(struct job *job, struct fed_submit *submit)
     memset(&submit->manifest.labels, 0, sizeof submit->manifest.labels);
 }
 
-static void finish_change(struct fed *fed, uint64_t request, const struct fed_submit *submit, struct job *job,
-                          enum fed_outcome outcome)
+/* What a change is called: so, too, when it is asked for again. */
+static enum fed_outcome change_outcome(const struct fed_submit *submit)
 {
-    job->last_change = submit->uid;
-    job->last_outcome = outcome;
+    return submit->restart ? FED_OUTCOME_RESTARTED : FED_OUTCOME_UPDATED;
+}
+
+static void finish_change(struct fed *fed, uint64_t request, const struct fed_submit *submit, struct job *job)
+{
+    job->record.change = submit->uid;
     job_settle(fed, job);
     touch_job(fed, job);
-    answer(fed, request, outcome, job);
+    answer(fed, request, change_outcome(submit), job);
 }
 
 /* What runs is told the new words; they change nothing that it was placed by. */
@@ -158,7 +162,7 @@ static void update(struct fed *fed, uint64_t request, struct fed_submit *submit,
     tf_vec_each (placement, &job->record.placements)
         if (placement->release == TF_RELEASE_NONE)
             desired_place(cluster_by_name(fed, placement->cluster), job, placement);
-    finish_change(fed, request, submit, job, FED_OUTCOME_UPDATED);
+    finish_change(fed, request, submit, job);
 }
 
 static void restart(struct fed *fed, uint64_t request, struct fed_submit *submit, struct job *job)
@@ -167,7 +171,7 @@ static void restart(struct fed *fed, uint64_t request, struct fed_submit *submit
     tf_job_record_event(&job->record, fed->now.wall, 0, "Restarted", "by %s: a new epoch follows",
                         submit->user ? submit->user : "a local client");
     job_release(fed, job, TF_RELEASE_RESTART);
-    finish_change(fed, request, submit, job, FED_OUTCOME_RESTARTED);
+    finish_change(fed, request, submit, job);
 }
 
 static bool is_same(const struct tf_job_record *r, const struct tf_job_manifest *m)
@@ -205,14 +209,14 @@ static enum change change_of(const struct job *job, const struct fed_submit *sub
 
 static void apply(struct fed *fed, uint64_t request, struct fed_submit *submit, struct job *job)
 {
-    static const enum fed_outcome outcomes[] = {FED_OUTCOME_UNCHANGED, FED_OUTCOME_UPDATED,
-                                                FED_OUTCOME_RESTARTED};
     struct tf_strs fields = {0};
     enum change change = change_of(job, submit, &fields);
     if (change == CHANGE_REFUSED)
         refuse_immutable(fed, request, job, &fields);
-    else if (change == CHANGE_NONE || submit->dry_run)
-        answer(fed, request, outcomes[change], job);
+    else if (change == CHANGE_NONE)
+        answer(fed, request, FED_OUTCOME_UNCHANGED, job);
+    else if (submit->dry_run)
+        answer(fed, request, change_outcome(submit), job);
     else if (change == CHANGE_UPDATE)
         update(fed, request, submit, job);
     else
@@ -267,8 +271,8 @@ static bool is_repeat(struct fed *fed, uint64_t request, const struct fed_submit
                     "this submit's id belongs to job %s: make a new id for each submit", job->key);
         return true;
     }
-    if (same_name && tf_uid_eq(same_name->last_change, submit->uid)) {
-        answer(fed, request, same_name->last_outcome, same_name);
+    if (same_name && tf_uid_eq(same_name->record.change, submit->uid)) {
+        answer(fed, request, change_outcome(submit), same_name);
         return true;
     }
     if (!same_name || !same_name->replacement)
