@@ -225,6 +225,7 @@ void drive_hello(struct drive *d, const char *name, struct tf_hello hello)
     struct drive_cluster *c = drive_find(d, name);
     c->link = ++d->links;
     c->n = 0;
+    tf_profile_release(&c->sent);
     drive_step(d, (struct fed_event){.kind = FED_EV_LINK_UP, .link = c->link, .hello = hello});
 }
 
@@ -248,7 +249,7 @@ void drive_detach(struct drive *d, const char *name)
     drive_step(d, (struct fed_event){.kind = FED_EV_LINK_DOWN, .link = link});
 }
 
-static void say(struct drive *d, const char *name, struct tf_up up)
+void drive_say(struct drive *d, const char *name, struct tf_up up)
 {
     uint64_t link = drive_find(d, name)->link;
     TF_AUTO_BUF bytes = TF_BUF_INIT;
@@ -305,9 +306,18 @@ static struct tf_profile make_profile(struct drive *d, struct drive_cluster *c, 
 
 void drive_profile_at(struct drive *d, const char *name, const char *rows, uint64_t reflects_n)
 {
-    struct tf_profile profile = make_profile(d, drive_find(d, name), rows);
+    struct drive_cluster *c = drive_find(d, name);
+    bool delta = d->deltas && c->sent.full;
+    struct tf_up up = {.kind = TF_UP_PROFILE};
+    struct tf_profile profile = make_profile(d, c, rows);
     profile.reflects_n = reflects_n;
-    say(d, name, (struct tf_up){.kind = TF_UP_PROFILE, .profile = profile});
+    if (delta)
+        tf_profile_diff(&c->sent, &profile, &up.profile);
+    else
+        tf_profile_copy(&up.profile, &profile);
+    tf_profile_release(&c->sent);
+    c->sent = profile;
+    drive_say(d, name, up);
 }
 
 void drive_profile(struct drive *d, const char *name, const char *rows)
@@ -346,7 +356,7 @@ void drive_report(struct drive *d, const char *cluster, uint64_t uid, uint64_t e
     r.accepted.ms = d->now.wall.ms;
     if (phase == TF_PHASE_RUNNING)
         r.started.ms = d->now.wall.ms;
-    say(d, cluster, (struct tf_up){.kind = TF_UP_REPORT, .report = r});
+    drive_say(d, cluster, (struct tf_up){.kind = TF_UP_REPORT, .report = r});
 }
 
 void drive_ended(struct drive *d, const char *cluster, uint64_t uid, uint64_t epoch, struct tf_ended ended)
@@ -355,7 +365,7 @@ void drive_ended(struct drive *d, const char *cluster, uint64_t uid, uint64_t ep
     r.ended.epoch = epoch;
     tf_ended_copy(&r.ended, &ended);
     r.ended.epoch = epoch;
-    say(d, cluster, (struct tf_up){.kind = TF_UP_REPORT, .report = r});
+    drive_say(d, cluster, (struct tf_up){.kind = TF_UP_REPORT, .report = r});
 }
 
 void drive_end(struct drive *d, const char *cluster, uint64_t uid, uint64_t epoch, enum tf_end end)
@@ -365,7 +375,7 @@ void drive_end(struct drive *d, const char *cluster, uint64_t uid, uint64_t epoc
 
 void drive_listed(struct drive *d, const char *cluster)
 {
-    say(d, cluster, (struct tf_up){.kind = TF_UP_LISTED});
+    drive_say(d, cluster, (struct tf_up){.kind = TF_UP_LISTED});
 }
 
 /* ---- what is seen ---- */

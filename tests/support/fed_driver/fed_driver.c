@@ -2,6 +2,7 @@
 /* The loop around the core: events in, actions carried out against a store of wire bytes. */
 #include "tests/support/fed_driver/fed_driver.h"
 
+#include "common/base/cleanup.h"
 #include "common/base/text.h"
 #include "common/wire/attach.h"
 #include "common/wire/records.h"
@@ -62,6 +63,22 @@ static void put_record(struct drive *d, const struct tf_record *record)
     tf_vec_push(&d->store, pair);
     memmove(d->store.items + at + 1, d->store.items + at, (d->store.count - 1 - at) * sizeof pair);
     d->store.items[at] = pair;
+}
+
+bool drive_stored(const struct drive *d, const char *job, struct tf_job_record *record)
+{
+    TF_AUTO_FREE char *key = tf_asprintf("jobs/%s", job);
+    bool there;
+    size_t at = find_pair(d, key, &there);
+    if (!there)
+        return false;
+    const struct drive_pair *pair = &d->store.items[at];
+    struct tf_record r = {0};
+    struct tf_error err = TF_ERROR_INIT;
+    CU_ASSERT_EQUAL_FATAL(
+        tf_wire_record_unpack(key, strlen(key), pair->value.data, pair->value.len, &r, &err), 0);
+    *record = r.job;
+    return true;
 }
 
 static void drop_out(struct drive *d)
@@ -283,7 +300,7 @@ void drive_release(struct drive *d)
     tf_vec_release(&d->archiving);
     tf_vec_each (c, &d->clusters) {
         free(c->name);
-        tf_hello_release(&c->last_hello);
+        tf_profile_release(&c->sent);
     }
     tf_vec_release(&d->clusters);
     tf_settings_release(&d->settings);

@@ -23,7 +23,7 @@ struct drive_cluster {
     uint64_t link; /* 0 = not attached */
     uint64_t n;    /* of the last set or change that was sent */
     uint64_t counter, owner;
-    struct tf_hello last_hello;
+    struct tf_profile sent; /* the last profile of this stream */
 };
 
 struct drive_pair {
@@ -40,6 +40,7 @@ struct drive {
 
     bool hold_commits, hold_archives, hold_continue;
     bool log_persists, log_traces;
+    bool deltas;            /* profiles after the first of a stream are sent as deltas */
     struct tf_buf log;      /* since the last drive_expect */
     char *said;             /* the text of the last reply's error, close or alarm */
     struct fed_reply reply; /* the last one; its complaints are shown in `complaints` */
@@ -75,6 +76,7 @@ void drive_crash(struct drive *d);
 void drive_crash_with(struct drive *d, bool accept_rollback);
 
 struct tf_uid drive_uid(uint64_t number);
+uint64_t drive_number(struct tf_uid uid);
 
 /* "rec/x" and words: uid=1 prio=batch n=4 | min= max= step=, gpus= model=A|B cpu= mem= keep=MS minrun=MS
  * maxrun=MS clusters=a|b regions=a|b within=LEVEL prefer=LEVEL grow=never lost=restart label=k:v cmd=TEXT;
@@ -94,6 +96,7 @@ void drive_hello(struct drive *d, const char *name, struct tf_hello hello); /* h
 void drive_detach(struct drive *d, const char *name);
 void drive_profile(struct drive *d, const char *name, const char *rows);
 void drive_profile_at(struct drive *d, const char *name, const char *rows, uint64_t reflects_n);
+void drive_say(struct drive *d, const char *name, struct tf_up up); /* taken; goes over the wire */
 /* attach, profile, and the lines that this gives are dropped. */
 void drive_cluster_up(struct drive *d, const char *name, const char *rows);
 struct drive_cluster *drive_find(struct drive *d, const char *name);
@@ -106,6 +109,8 @@ void drive_listed(struct drive *d, const char *cluster);
 
 /* "Pending", "Running in bj-a e3 x4", "none". Borrowed until the next call. */
 const char *drive_phase(struct drive *d, const char *job);
+/* The job's stored record; false if there is none. record is zeroed before. */
+bool drive_stored(const struct drive *d, const char *job, struct tf_job_record *record);
 const struct tf_job_record *drive_record(const struct drive *d, const char *job);
 
 #endif

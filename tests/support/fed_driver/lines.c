@@ -11,7 +11,7 @@ static const char *const outcomes[] = {
     [FED_OUTCOME_DONE] = "done",
 };
 
-uint64_t lines_uid(struct tf_uid uid)
+uint64_t drive_number(struct tf_uid uid)
 {
     uint64_t number = 0;
     for (size_t i = 8; i < sizeof uid.bytes; i++)
@@ -34,8 +34,8 @@ static void add_reply(struct tf_buf *log, const struct fed_reply *reply)
         tf_buf_str(log, tf_error_code_name(reply->error.code));
     else
         tf_buf_str(log, outcomes[reply->outcome]);
-    if (lines_uid(reply->uid))
-        tf_buf_fmt(log, " #%" PRIu64, lines_uid(reply->uid));
+    if (drive_number(reply->uid))
+        tf_buf_fmt(log, " #%" PRIu64, drive_number(reply->uid));
     tf_buf_char(log, '\n');
 }
 
@@ -45,10 +45,10 @@ static void add_entry(struct tf_buf *log, const struct tf_entry *e)
         tf_buf_fmt(log, "place %s/%s e%" PRIu64 " %d%s%s", e->tenant, e->name, e->epoch, e->size,
                    e->model ? " " : "", e->model ? e->model : "");
     else if (e->kind == TF_ENTRY_RELEASE)
-        tf_buf_fmt(log, "release #%" PRIu64 " e%" PRIu64 " %s", lines_uid(e->uid), e->epoch,
+        tf_buf_fmt(log, "release #%" PRIu64 " e%" PRIu64 " %s", drive_number(e->uid), e->epoch,
                    tf_release_name(e->release));
     else
-        tf_buf_fmt(log, "stored #%" PRIu64 " e%" PRIu64, lines_uid(e->uid), e->epoch);
+        tf_buf_fmt(log, "stored #%" PRIu64 " e%" PRIu64, drive_number(e->uid), e->epoch);
 }
 
 static void add_send(const struct drive *d, struct tf_buf *log, const struct fed_action *action)

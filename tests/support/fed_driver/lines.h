@@ -6,6 +6,5 @@
 
 /* Appends the action to the driver's log as a line (see fed_driver.h). */
 void lines_add(struct drive *d, const struct fed_action *action);
-uint64_t lines_uid(struct tf_uid uid); /* the number it was made of */
 
 #endif

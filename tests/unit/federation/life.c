@@ -189,6 +189,10 @@ static void test_restart_with_another_spec(void)
     drive_expect(&d, "reply 4: restarted #1\n");
     drive_end(&d, "bj-a", 1, 1, TF_END_FINISHED);
     drive_expect(&d, "bj-a CHANGE 4: stored #1 e1; place rec/x e2 2 H800\n");
+    drive_crash(&d);
+    drive_submit(&d, "rec/x", "apply restart n=2 gpus=4 uid=9");
+    drive_expect(&d, "reply 5: restarted #1\n");
+    PHASE("rec/x", "Pending in bj-a e2 x2");
     CU_ASSERT_EQUAL(drive_record(&d, "rec/x")->spec.group.shape.gpus, 4);
     drive_release(&d);
 }

@@ -117,6 +117,15 @@ static void test_a_large_set_comes_in_parts(void)
     for (const char *at = tf_buf_text(&d.log); (at = strstr(at, "PART")); at++)
         parts++;
     CU_ASSERT_EQUAL(parts, 3);
+    tf_buf_clear(&d.log);
+    drive_crash(&d); /* and so do many changes of one step */
+    for (int i = 0; i < 9; i++) {
+        TF_AUTO_FREE char *name = tf_asprintf("rec/k%d", i);
+        TF_AUTO_FREE char *words = tf_asprintf("n=1 gpus=8 cmd=%s", long_word);
+        drive_submit(&d, name, words);
+    }
+    drive_cluster_up(&d, "gz-b", "99x8");
+    CU_ASSERT_EQUAL(drive_find(&d, "gz-b")->n, 1 + 3);
     drive_release(&d);
 }
 

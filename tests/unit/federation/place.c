@@ -152,6 +152,27 @@ static void test_a_flight_lands_with_the_profile_that_reflects_it(void)
     drive_release(&d);
 }
 
+/* As deltas: of which one may change nothing but what it reflects. */
+static void test_deltas_land_flights_too(void)
+{
+    struct drive d;
+    drive_init(&d);
+    d.deltas = true;
+    drive_attach(&d, "bj-a", "north");
+    drive_profile_at(&d, "bj-a", "2x8", 0);
+    drive_submit(&d, "rec/x", "n=1 gpus=8");
+    PHASE("rec/x", "Pending");
+    drive_profile_at(&d, "bj-a", "2x8", 1);
+    PHASE("rec/x", "Pending in bj-a e1 x1");
+    drive_profile_at(&d, "bj-a", "1x8",
+                     1); /* it is placed there already, which the number does not say yet */
+    drive_submit(&d, "rec/y", "n=1 gpus=8");
+    PHASE("rec/y", "Pending");
+    drive_profile_at(&d, "bj-a", "1x8", 2);
+    PHASE("rec/y", "Pending in bj-a e2 x1");
+    drive_release(&d);
+}
+
 static void test_another_terms_profile_reflects_nothing(void)
 {
     struct drive d;
@@ -337,6 +358,7 @@ static const struct suite_test tests[] = {
     {"two submits race for one slot", test_two_submits_race_for_one_slot},
     {"a flight lands with the profile that reflects it",
      test_a_flight_lands_with_the_profile_that_reflects_it},
+    {"deltas land flights, too", test_deltas_land_flights_too},
     {"another term's profile reflects nothing", test_another_terms_profile_reflects_nothing},
     {"an end gives the flight back", test_an_end_gives_the_flight_back},
     {"a refusal is not repeated at once", test_a_refusal_is_not_repeated_at_once},
