@@ -10,7 +10,7 @@
 #include <inttypes.h>
 
 enum {
-    TRY_MS = 2500,   /* one request at one address */
+    TRY_MS = 1000,   /* one request at one address */
     RETRY_MS = 25,   /* between two tries */
     PAGE_SIZE = 100, /* of lists: several pages in larger tests */
 };
