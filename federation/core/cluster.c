@@ -104,6 +104,12 @@ void cluster_left(struct cluster *cluster, uint64_t epoch)
     tf_vec_remove(&cluster->placed, at);
 }
 
+void cluster_grew(struct fed *fed, struct cluster *cluster)
+{
+    cluster->grown = ++fed->world;
+    fed->more_room = true;
+}
+
 int64_t cluster_away_seconds(const struct fed *fed, const struct cluster *cluster)
 {
     return cluster->link ? 0 : (fed->now.mono.ms - cluster->away_since.ms) / TF_SECOND;

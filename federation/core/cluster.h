@@ -15,6 +15,9 @@ void cluster_destroy(struct cluster *cluster);
 void cluster_placed(struct cluster *cluster, uint64_t epoch, struct job *job);
 void cluster_left(struct cluster *cluster, uint64_t epoch);
 
+/* It may be able to take more than before: waiting jobs are considered for it. */
+void cluster_grew(struct fed *fed, struct cluster *cluster);
+
 /* Seconds since its stream went; 0 while attached. */
 int64_t cluster_away_seconds(const struct fed *fed, const struct cluster *cluster);
 /* The profile reflects everything that this leader wants of it: it may be given more. */

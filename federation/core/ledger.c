@@ -5,6 +5,7 @@
 #include "federation/core/ledger.h"
 
 #include "common/base/text.h"
+#include "federation/core/cluster.h"
 
 #include <assert.h>
 
@@ -100,7 +101,7 @@ static void has_more(struct fed *fed, struct cluster *cluster)
 {
     cluster->capacity++;
     cluster->change++;
-    fed->more_room = true;
+    cluster_grew(fed, cluster);
 }
 
 /* ---- profiles ---- */
@@ -206,13 +207,28 @@ static void count_singly(struct tf_demand *demand)
     demand->step = 1;
 }
 
-void ledger_fit(struct fed *fed, const struct cluster *cluster, const struct tf_job_spec *spec, int rank,
+/* The cheap look before the exact one: of a full subcluster most demands fail here. */
+static bool no_node_could(struct cluster *cluster, const struct tf_fit_view *view, struct tf_vector need)
+{
+    if (cluster->most_at != cluster->change) {
+        cluster->most = (struct tf_vector){0};
+        for (size_t i = 0; i < view->count; i++)
+            if (view->rows[i].count > 0)
+                cluster->most =
+                    tf_vector_max(cluster->most, tf_profile_row_at(&view->rows[i], TF_LEVEL_FREE));
+        cluster->most_at = cluster->change;
+    }
+    return !tf_vector_fits(need, cluster->most);
+}
+
+void ledger_fit(struct fed *fed, struct cluster *cluster, const struct tf_job_spec *spec, int rank,
                 struct verdict *out)
 {
     *out = (struct verdict){.capacity = cluster->capacity, .change = cluster->change};
-    if (resolve(fed, cluster, spec, rank))
-        return;
     struct tf_fit_view view = tf_fit_rows_view(cluster->room);
+    if (no_node_could(cluster, &view, tf_shape_vector(&spec->group.shape)) ||
+        resolve(fed, cluster, spec, rank))
+        return;
     struct tf_fit fit;
     count_singly(&fed->demand);
     tf_fit_count(&view, &fed->demand, TF_LEVEL_FREE, fed->scratch, &fit);

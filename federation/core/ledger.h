@@ -14,7 +14,7 @@ int ledger_profile(struct fed *fed, struct cluster *cluster, struct tf_profile *
 void ledger_reset(struct cluster *cluster);
 
 /* How a job of that spec and rank would fit into what is left now. */
-void ledger_fit(struct fed *fed, const struct cluster *cluster, const struct tf_job_spec *spec, int rank,
+void ledger_fit(struct fed *fed, struct cluster *cluster, const struct tf_job_spec *spec, int rank,
                 struct verdict *out);
 /* Debits `size` instances for the epoch, the newest there. Returns the chosen model, NULL if none is asked:
  * borrowed until the next profile. Asserts that they fit. */

@@ -206,7 +206,8 @@ static void take_profile(struct fed *fed, struct cluster *cluster, struct tf_pro
     }
     if (full)
         cluster->wants_profile = false;
-    fed->more_room |= cluster_is_current(fed, cluster) && !was_current;
+    if (cluster_is_current(fed, cluster) && !was_current)
+        cluster_grew(fed, cluster);
     retention_profile(cluster);
 }
 

@@ -32,10 +32,11 @@ void load_settings(struct fed *fed, struct tf_settings *settings)
     if (fed->stage != FED_STAGE_OPEN)
         return;
     queue_rebuild(fed);
-    fed->more_room = true;
-    tf_vec_each (c, &fed->clusters)
+    tf_vec_each (c, &fed->clusters) {
+        cluster_grew(fed, *c);
         if ((*c)->link)
             desired_send(fed, *c, TF_DOWN_POLICY);
+    }
 }
 
 void load_boot(struct fed *fed, struct fed_event *event)

@@ -52,7 +52,7 @@ bool place_is_stopped(const struct fed *fed)
 /* ---- one demand ---- */
 
 /* The shape's verdict about the subcluster, made anew if it no longer holds; counts that in *work. */
-static const struct verdict *verdict_of(struct fed *fed, struct shape *shape, const struct cluster *cluster,
+static const struct verdict *verdict_of(struct fed *fed, struct shape *shape, struct cluster *cluster,
                                         int64_t *work)
 {
     while (shape->verdicts.count <= cluster->slot)
@@ -105,7 +105,7 @@ static struct cluster *choose(struct fed *fed, struct shape *shape, int64_t *wor
     const struct job *job = queue_first(shape);
     struct cluster *best = NULL;
     tf_vec_each (c, &fed->clusters) {
-        if (place_bar(fed, job, *c) != TF_REASON_NONE)
+        if ((*c)->grown <= shape->failed || place_bar(fed, job, *c) != TF_REASON_NONE)
             continue;
         const struct verdict *v = verdict_of(fed, shape, *c, work);
         if (v->fits &&
@@ -137,6 +137,7 @@ static void consider(struct fed *fed, struct shape *shape, int64_t *work)
     if (!job->told_to_wait)
         trace_waits(fed, job);
     job->told_to_wait = true;
+    shape->failed = fed->world;
     queue_considered(fed, shape);
 }
 

@@ -29,9 +29,14 @@ static int waiting_cmp(const struct tf_tree_node *a, const struct tf_tree_node *
 
 struct job *queue_first(const struct shape *shape)
 {
+    assert(shape->first && "a shape has a waiting job");
+    return shape->first;
+}
+
+static void find_first(struct shape *shape)
+{
     struct tf_tree_node *first = tf_tree_first(&shape->waiting);
-    assert(first && "a shape has a waiting job");
-    return TF_CONTAINER_OF(first, struct job, waiting);
+    shape->first = first ? TF_CONTAINER_OF(first, struct job, waiting) : NULL;
 }
 
 int todo_cmp(const struct tf_tree_node *a, const struct tf_tree_node *b)
@@ -124,6 +129,7 @@ void queue_add(struct fed *fed, struct job *job)
     queue_considered(fed, shape); /* its place may change with its first job */
     job->shape = shape;
     tf_tree_insert(&shape->waiting, &job->waiting);
+    find_first(shape);
     queue_mark(fed, shape);
 }
 
@@ -135,6 +141,7 @@ void queue_remove(struct fed *fed, struct job *job)
     bool marked = tf_tree_linked(&shape->todo);
     queue_considered(fed, shape);
     tf_tree_remove(&shape->waiting, &job->waiting);
+    find_first(shape);
     job->shape = NULL;
     if (shape->waiting.count == 0)
         shape_destroy(fed, shape);

@@ -105,8 +105,11 @@ struct cluster {
     bool proof;                      /* they wait for a proof of leadership */
     bool wants_profile;              /* asked for a full one */
 
-    struct tf_profile *profile;    /* as received; NULL until one came in this attach */
-    struct tf_fit_rows *room;      /* the same less the flights */
+    struct tf_profile *profile; /* as received; NULL until one came in this attach */
+    struct tf_fit_rows *room;   /* the same less the flights */
+    uint64_t grown;             /* the world in which it last became able to take more */
+    struct tf_vector most;      /* no node has more than this free, in each dimension; as of change most_at */
+    uint64_t most_at;
     TF_VEC(struct flight) flights; /* in order of debit */
     uint64_t profiles;             /* counts profiles that changed a row of the one before */
     uint64_t capacity;             /* counts the times that more may have become free */
@@ -131,6 +134,8 @@ struct shape {
     UT_hash_handle hh;
     struct tf_tree waiting;          /* of jobs, in queue order */
     struct tf_tree_node todo;        /* by its first job, while it is to be considered */
+    struct job *first;               /* of the waiting ones */
+    uint64_t failed;                 /* the world in which it fitted nowhere; later changes alone can help */
     TF_VEC(struct verdict) verdicts; /* by slot of the cluster */
 };
 
@@ -180,7 +185,8 @@ struct fed {
     struct tf_tree todo;    /* shapes to be considered, in order of their first jobs */
     struct tf_tree refused; /* jobs with refusals in force */
     TF_VEC(struct raise) round;
-    bool more_room;  /* a cluster's capacity counter grew: consider every shape */
+    uint64_t world;  /* counts the times that some subcluster may have become able to take more */
+    bool more_room;  /* it has grown: consider every shape */
     bool unfinished; /* the budget was used up */
     bool continuing; /* FED_ACT_CONTINUE is out */
 

@@ -6,6 +6,7 @@
 #include "federation/core/place.h"
 #include "federation/core/queue.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -35,6 +36,7 @@ static void add_candidate(const struct fed *fed, const struct shape *shape, cons
         tf_buf_fmt(line, "%s %s", cluster->record.name, tf_reason_name(bar));
         return;
     }
+    assert(cluster->slot < shape->verdicts.count && "whoever may take it was asked");
     const struct verdict *v = &shape->verdicts.items[cluster->slot];
     if (v->change == cluster->change)
         tf_buf_fmt(line, "%s free %d %s %d", cluster->record.name, v->count, v->fits ? ">=" : "<", min);

@@ -176,7 +176,8 @@ void verb_cordon(struct fed *fed, const struct fed_event *event)
         r->cordoned = event->cluster.on;
         tf_str_set(&r->cordon_reason, event->cluster.on ? event->cluster.reason : NULL);
         touch_cluster(fed, cluster);
-        fed->more_room |= !r->cordoned;
+        if (!r->cordoned)
+            cluster_grew(fed, cluster);
         trace_line(fed, "subcluster %s %s%s%s", r->name, r->cordoned ? "cordoned" : "uncordoned",
                    r->cordon_reason ? ": " : "", r->cordon_reason ? r->cordon_reason : "");
     }
