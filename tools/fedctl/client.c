@@ -5,9 +5,9 @@
 
 #include "common/base/alloc.h"
 #include "common/base/cleanup.h"
+#include "common/base/quantity.h"
 #include "common/base/text.h"
 #include "common/rpc/client.h"
-#include "tools/fedctl/when.h"
 
 #include <poll.h>
 
@@ -242,7 +242,7 @@ static size_t failures(const struct client *client, struct tf_buf *text, bool *t
 static int give_up(const struct client *client, int64_t timeout_ms, struct tf_error *err)
 {
     bool timed_out = false;
-    char span[WHEN_TEXT];
+    char span[TF_QUANTITY_TEXT];
     TF_AUTO_BUF text = TF_BUF_INIT;
     size_t failed = failures(client, &text, &timed_out);
     const char *which = failed == 1 ? "This endpoint came" : "These endpoints came";
@@ -252,7 +252,7 @@ static int give_up(const struct client *client, int64_t timeout_ms, struct tf_er
                  tf_buf_text(&text), which, client->source);
     if (timed_out && err && strlen(err->text) + 80 < sizeof err->text)
         snprintf(err->text + strlen(err->text), sizeof err->text - strlen(err->text),
-                 " It took longer than %s; --timeout gives more.", when_span(timeout_ms, span));
+                 " It took longer than %s; --timeout gives more.", tf_duration_format(timeout_ms, span));
     return -1;
 }
 

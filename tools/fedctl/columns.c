@@ -136,7 +136,10 @@ void style_end(struct tf_buf *buf, enum cell_style style, bool color)
 
 /* ---- tables ---- */
 
-enum { GAP = 3 };
+enum {
+    GAP = 3,
+    ROOM_LEAST = 24, /* of the last column: less says nothing, so the terminal may rather wrap the line */
+};
 
 void columns_init(struct columns *columns, const struct column *list, size_t count)
 {
@@ -223,7 +226,8 @@ static void print_cell(struct line *line, size_t column, const char *text, enum 
     size_t room = 0, width = clean_width(text), blank = line->widths[column];
     blank = blank > width ? blank - width : 0;
     if (column == line->last && line->style->terminal)
-        room = line->style->terminal > line->used + 10 ? line->style->terminal - line->used : 10;
+        room =
+            line->style->terminal > line->used + ROOM_LEAST ? line->style->terminal - line->used : ROOM_LEAST;
     bool right = line->columns->columns[column].flags & COLUMN_RIGHT;
     if (right)
         pad(buf, blank);

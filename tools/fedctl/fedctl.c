@@ -114,7 +114,7 @@ static int run(struct fedctl *ctl, int argc, char *const *argv)
     struct option_list none = {0}, before[2] = {none, global_options};
     int used = options_parse(argc - 1, argv + 1, before, true, &ctl->options, &ctl->words, &err);
     if (used < 0)
-        return fedctl_usage(ctl, "%s", err.text);
+        return fedctl_usage(ctl, "%s (options of a verb come after it)", err.text);
     out_init(&ctl->out, ctl->options.no_color);
     argv += 1 + used;
     argc -= 1 + used;

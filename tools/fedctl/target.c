@@ -48,13 +48,16 @@ static int unknown_kind(const char *word, unsigned allowed, struct tf_error *err
         return tf_error_set(err, TF_ERR_INVALID, "\"%.100s\" is not one of %s; did you mean %s?", word,
                             tf_buf_text(&kinds), nearest);
     return tf_error_set(err, TF_ERR_INVALID, "\"%.100s\" is not one of %s%s", word, tf_buf_text(&kinds),
-                        allowed >> RESOURCE_JOBS & 1u ? ", and not TENANT/NAME" : "");
+                        allowed >> RESOURCE_JOBS & 1u ? ", nor TENANT/NAME of a job" : "");
 }
 
 int target_kind(struct fedctl *ctl, unsigned allowed, enum resource_kind *kind, struct tf_error *err)
 {
+    bool only_jobs = allowed == 1u << RESOURCE_JOBS;
     TF_AUTO_BUF kinds = TF_BUF_INIT;
     list_kinds(allowed, &kinds);
+    if (ctl->words.count == 0 && only_jobs)
+        return tf_error_set(err, TF_ERR_INVALID, "%s which job? Say TENANT/NAME", ctl->verb->name);
     if (ctl->words.count == 0)
         return tf_error_set(err, TF_ERR_INVALID, "%s what? Say %s", ctl->verb->name, tf_buf_text(&kinds));
     const char *word = ctl->words.items[0];
@@ -70,9 +73,7 @@ int target_kind(struct fedctl *ctl, unsigned allowed, enum resource_kind *kind, 
         return 0;
     }
     *kind = RESOURCE_JOBS;
-    bool only_jobs = allowed == 1u << RESOURCE_JOBS;
-    bool could_be_job =
-        allowed >> RESOURCE_JOBS & 1u && (strchr(word, '/') || (only_jobs && ctl->options.tenant));
+    bool could_be_job = only_jobs || (allowed >> RESOURCE_JOBS & 1u && strchr(word, '/'));
     return could_be_job ? 0 : unknown_kind(word, allowed, err);
 }
 
@@ -122,13 +123,11 @@ int target_instance(const struct fedctl *ctl, const char *word, struct tf_job_re
 
 int target_job(const struct fedctl *ctl, const char *word, struct tf_job_ref *ref, struct tf_error *err)
 {
-    int32_t index = -1;
-    if (target_instance(ctl, word, ref, &index, err))
-        return -1;
-    if (index < 0)
-        return 0;
-    target_release(ref);
-    return tf_error_set(err, TF_ERR_INVALID, "\"%.150s\": a job is named TENANT/NAME", word);
+    const char *slash = strchr(word, '/');
+    int32_t index;
+    if (slash && strchr(slash + 1, '/'))
+        return tf_error_set(err, TF_ERR_INVALID, "\"%.150s\": a job is named TENANT/NAME", word);
+    return target_instance(ctl, word, ref, &index, err);
 }
 
 int target_selector(const char *text, struct tf_pairs *labels, struct tf_error *err)

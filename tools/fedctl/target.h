@@ -9,9 +9,9 @@
 
 enum resource_kind { RESOURCE_NONE, RESOURCE_JOBS, RESOURCE_CLUSTERS, RESOURCE_NODES, RESOURCE_INSTANCES };
 
-/* Takes the first word when it names a kind that is allowed (a set of 1 << kind): "jobs", "job", "j". Where
- * it is left out, a word with '/' means jobs, if they are allowed. -1 with *err (TF_ERR_INVALID), which names
- * the nearest kind, and in which `usage` shows how it is done. */
+/* Takes the first word when it names a kind that is allowed (a set of 1 << kind): "jobs", "job", ... It may
+ * be left out where only jobs are allowed, and before a word with '/'. -1 with *err (TF_ERR_INVALID), which
+ * names the nearest kind. */
 int target_kind(struct fedctl *ctl, unsigned allowed, enum resource_kind *kind, struct tf_error *err);
 
 /* "TENANT/NAME", or "NAME" with a tenant from the options or the configuration. ref is zeroed or

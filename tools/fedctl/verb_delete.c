@@ -23,18 +23,22 @@ static const struct option options[] = {
     OPTION_TENANT,
 };
 
-struct refs {
-    TF_VEC(struct tf_job_ref) list;
+struct deletion {
+    struct tf_job_ref job;
+    bool accepted;
+};
+struct deletions {
+    TF_VEC(struct deletion) list;
 };
 
-static void refs_release(struct refs *refs)
+static void deletions_release(struct deletions *deletions)
 {
-    tf_vec_each (ref, &refs->list)
-        target_release(ref);
-    tf_vec_release(&refs->list);
+    tf_vec_each (deletion, &deletions->list)
+        target_release(&deletion->job);
+    tf_vec_release(&deletions->list);
 }
 
-static int from_files(struct fedctl *ctl, struct refs *refs)
+static int from_files(struct fedctl *ctl, struct deletions *deletions)
 {
     struct manifests manifests = {0};
     TF_AUTO_BUF problems = TF_BUF_INIT;
@@ -45,14 +49,14 @@ static int from_files(struct fedctl *ctl, struct refs *refs)
         code = FEDCTL_USAGE;
     } else
         tf_vec_each (manifest, &manifests.items)
-            tf_vec_push(&refs->list, (struct tf_job_ref){.tenant = TF_STEAL(manifest->job.tenant),
-                                                         .name = TF_STEAL(manifest->job.name)});
+            tf_vec_push(&deletions->list, (struct deletion){.job = {.tenant = TF_STEAL(manifest->job.tenant),
+                                                                    .name = TF_STEAL(manifest->job.name)}});
     manifests_release(&manifests);
     return code;
 }
 
 /* All names are checked before the first job is deleted. */
-static int from_words(struct fedctl *ctl, struct refs *refs)
+static int from_words(struct fedctl *ctl, struct deletions *deletions)
 {
     enum resource_kind kind;
     struct tf_error err = TF_ERROR_INIT;
@@ -62,19 +66,18 @@ static int from_words(struct fedctl *ctl, struct refs *refs)
         struct tf_job_ref ref = {0};
         if (target_job(ctl, ctl->words.items[i], &ref, &err))
             return fedctl_usage(ctl, "%s", err.text);
-        tf_vec_push(&refs->list, ref);
+        tf_vec_push(&deletions->list, (struct deletion){.job = ref});
     }
     return FEDCTL_DONE;
 }
 
-/* As change_job, but what is not there may be fine. */
-static int delete_one(struct fedctl *ctl, struct tf_job_ref *ref)
+static int delete_one(struct fedctl *ctl, struct deletion *deletion)
 {
-    struct tf_request request = {.method = TF_METHOD_DELETE, .job = *ref}; /* lent */
+    struct tf_request request = {.method = TF_METHOD_DELETE, .job = deletion->job}; /* lent */
     struct tf_reply reply = {0};
     struct tf_error err = TF_ERROR_INIT;
     char name[2 * TF_NAME_MAX + 2];
-    snprintf(name, sizeof name, "%s/%s", ref->tenant, ref->name);
+    snprintf(name, sizeof name, "%s/%s", deletion->job.tenant, deletion->job.name);
     if (fedctl_call(ctl, &request, &reply, &err)) {
         if (err.code == TF_ERR_NOT_FOUND && ctl->options.ignore_not_found)
             return FEDCTL_DONE;
@@ -82,25 +85,25 @@ static int delete_one(struct fedctl *ctl, struct tf_job_ref *ref)
     }
     change_warnings(&reply.change);
     out_fmt(&ctl->out, "job %s deleted\n", name);
-    ref->uid = reply.change.uid;
+    deletion->job.uid = reply.change.uid; /* not another one that takes its name */
+    deletion->accepted = true;
     tf_reply_release(&reply);
     return FEDCTL_DONE;
 }
 
-static int delete_all(struct fedctl *ctl, struct refs *refs)
+static int delete_all(struct fedctl *ctl, struct deletions *deletions)
 {
     int first = FEDCTL_DONE;
-    tf_vec_each (ref, &refs->list) {
-        int code = delete_one(ctl, ref);
+    tf_vec_each (deletion, &deletions->list) {
+        int code = delete_one(ctl, deletion);
         first = first ? first : code;
         if (change_is_hopeless(code))
             return first;
     }
-    for (size_t i = 0; ctl->options.wait && i < refs->list.count; i++) {
-        struct tf_job_ref *ref = &refs->list.items[i];
-        if (tf_uid_is_none(ref->uid)) /* was not there */
+    tf_vec_each (deletion, &deletions->list) {
+        if (!ctl->options.wait || !deletion->accepted)
             continue;
-        int code = waiting_for_job(ctl, ref, WAIT_DELETED, ctl->options.timeout);
+        int code = waiting_for_job(ctl, &deletion->job, WAIT_DELETED, ctl->options.timeout);
         first = first ? first : code;
     }
     return first;
@@ -108,16 +111,16 @@ static int delete_all(struct fedctl *ctl, struct refs *refs)
 
 static int run(struct fedctl *ctl)
 {
-    struct refs refs = {0};
+    struct deletions deletions = {0};
     bool files = ctl->options.files.count > 0;
     if (files && ctl->words.count)
         return fedctl_usage(ctl, "name the jobs either as TENANT/NAME or with -f");
-    int code = files ? from_files(ctl, &refs) : from_words(ctl, &refs);
-    if (code == FEDCTL_DONE && refs.list.count == 0)
+    int code = files ? from_files(ctl, &deletions) : from_words(ctl, &deletions);
+    if (code == FEDCTL_DONE && deletions.list.count == 0)
         code = fedctl_usage(ctl, "which job? Say TENANT/NAME, or -f FILE");
     if (code == FEDCTL_DONE)
-        code = delete_all(ctl, &refs);
-    refs_release(&refs);
+        code = delete_all(ctl, &deletions);
+    deletions_release(&deletions);
     return code;
 }
 

@@ -49,7 +49,9 @@ static void print_table(struct fedctl *ctl, const struct tf_explain_reply *reply
         add_row(row, fedctl_now(), &table);
     if (reply->rows.count) {
         tf_buf_char(buf, '\n');
-        columns_print(&table, &ctl->out.style, buf);
+        struct columns_style style = ctl->out.style;
+        style.terminal = 0; /* the texts are what was asked for */
+        columns_print(&table, &style, buf);
     }
     columns_release(&table);
 }

@@ -3,6 +3,7 @@
 #include "tools/fedctl/waiting.h"
 
 #include "common/base/cleanup.h"
+#include "common/base/quantity.h"
 #include "common/loop/loop.h"
 #include "tools/fedctl/resource.h"
 #include "tools/fedctl/when.h"
@@ -88,9 +89,9 @@ static bool on_event(void *arg, const struct tf_reply *reply)
 
 static int timed_out(const struct wait *w, int64_t timeout_ms)
 {
-    char span[WHEN_TEXT];
+    char span[TF_QUANTITY_TEXT];
     message("job %s: still %s after %s; fedctl explain %s says more", w->name, tf_buf_text(&w->last),
-            when_span(timeout_ms, span), w->name);
+            tf_duration_format(timeout_ms, span), w->name);
     return FEDCTL_TIMED_OUT;
 }
 

@@ -143,7 +143,8 @@ static void test_kinds(void)
     check_kind("nodes", more, 0, RESOURCE_NODES, 0);
     check_kind("web/hello", more, 0, RESOURCE_JOBS, 1);
     check_kind("nodes", jobs, -1, RESOURCE_NONE, 0);
-    check_kind("hello", jobs, -1, RESOURCE_NONE, 0);
+    check_kind("hello", jobs, 0, RESOURCE_JOBS, 1);
+    check_kind("hello", more, -1, RESOURCE_NONE, 0);
     check_kind("nodse", more, -1, RESOURCE_NONE, 0);
     check_kind("a/b", 1u << RESOURCE_NODES, -1, RESOURCE_NONE, 0);
 }

@@ -90,7 +90,7 @@ static const struct column titles[] = {{"NAME", 0}, {"N", COLUMN_RIGHT}, {"UID",
 static void fill(struct columns *columns)
 {
     static const char *const cells[] = {"web/hello", "10", "u1", "",
-                                        "数据/a",    "7",  "u2", "waits for a long time"};
+                                        "数据/a",    "7",  "u2", "waits for a very long time indeed"};
     columns_init(columns, titles, TF_ARRAY_LEN(titles));
     for (size_t i = 0; i < TF_ARRAY_LEN(cells); i++)
         columns_add_styled(columns, i == 5 ? CELL_GOOD : CELL_PLAIN, cells[i]);
@@ -111,17 +111,20 @@ static void test_columns(void)
 {
     check_columns((struct columns_style){0}, "NAME         N   WHY\n"
                                              "web/hello   10   -\n"
-                                             "数据/a       7   waits for a long time\n");
+                                             "数据/a       7   waits for a very long time indeed\n");
     check_columns((struct columns_style){.wide = true, .indent = 2},
                   "  NAME         N   UID   WHY\n"
                   "  web/hello   10   u1    -\n"
-                  "  数据/a       7   u2    waits for a long time\n");
-    check_columns((struct columns_style){.terminal = 30}, "NAME         N   WHY\n"
+                  "  数据/a       7   u2    waits for a very long time indeed\n");
+    check_columns((struct columns_style){.terminal = 45}, "NAME         N   WHY\n"
                                                           "web/hello   10   -\n"
-                                                          "数据/a       7   waits for a …\n");
+                                                          "数据/a       7   waits for a very long time …\n");
+    check_columns((struct columns_style){.terminal = 20}, "NAME         N   WHY\n"
+                                                          "web/hello   10   -\n"
+                                                          "数据/a       7   waits for a very long t…\n");
     check_columns((struct columns_style){.color = true, .no_titles = true},
                   "web/hello   10   -\n"
-                  "数据/a       \033[32m7\033[0m   waits for a long time\n");
+                  "数据/a       \033[32m7\033[0m   waits for a very long time indeed\n");
 }
 
 /* ---- documents ---- */

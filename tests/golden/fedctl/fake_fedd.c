@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A scripted stand-in for fedd: the real protocol, a world that stands still (fake_world.c), and names that
+ * make it answer in a certain way (see submit). Prints its port; ends with SIGTERM or SIGKILL.
+ *
+ * usage: fake_fedd                   leads
+ *        fake_fedd --standby LEADER  names the leader; "" = knows none, but leads from the third request on
+ */
+#include "common/base/alloc.h"
+#include "common/base/cleanup.h"
+#include "common/base/text.h"
+#include "common/rpc/server.h"
+#include "tests/golden/fedctl/fake_world.h"
+
+struct fake {
+    struct tf_loop *loop;
+    struct tf_rpc *rpc;
+    struct tf_server *server;
+    char address[64];
+    const char *leader; /* NULL: it is this one */
+    size_t requests, watches;
+    struct tf_uid lost; /* of the submit whose answer was "lost" */
+};
+
+struct method {
+    struct fake *fake;
+    enum tf_method method;
+};
+
+static struct tf_wall now_of(const struct fake *fake)
+{
+    return tf_loop_now(fake->loop).wall;
+}
+
+/* ---- failures ---- */
+
+struct failure {
+    enum tf_error_code code;
+    char *text; /* NULL: none */
+    struct tf_error_detail detail;
+};
+
+static void fail(struct failure *failure, enum tf_error_code code, const char *text)
+{
+    failure->code = code;
+    failure->detail.code = code;
+    tf_str_set(&failure->text, text);
+    tf_str_set(&failure->detail.text, text);
+}
+
+static void failure_pack(const struct failure *failure, struct tf_error *error, struct tf_buf *details)
+{
+    tf_error_set(error, failure->code, "%s", failure->text);
+    tf_wire_error_detail_pack(&failure->detail, TF_RPC_DETAILS_MAX, details);
+}
+
+static void failure_release(struct failure *failure)
+{
+    free(failure->text);
+    tf_error_detail_release(&failure->detail);
+}
+
+static bool refuse_as_standby(struct fake *fake, enum tf_method method, struct failure *failure)
+{
+    fake->requests++;
+    if (!fake->leader || method == TF_METHOD_STATUS || (!*fake->leader && fake->requests >= 3))
+        return false;
+    if (*fake->leader) {
+        fail(failure, TF_ERR_UNAVAILABLE, "this fedd stands by; another leads");
+        tf_str_set(&failure->detail.leader, fake->leader);
+    } else {
+        fail(failure, TF_ERR_UNAVAILABLE, "no fedd leads yet");
+        failure->detail.retry_after_ms = 20;
+    }
+    return true;
+}
+
+/* ---- what is asked ---- */
+
+static void no_such_job(const struct tf_job_ref *ref, struct failure *failure)
+{
+    TF_AUTO_FREE char *text =
+        tf_asprintf("there is no job %s/%s; see fedctl get jobs", ref->tenant, ref->name);
+    fail(failure, TF_ERR_NOT_FOUND, text);
+}
+
+static void complain_submit(struct failure *failure)
+{
+    fail(failure, TF_ERR_INVALID, "the manifest breaks 2 rules of this federation");
+    tf_complaints_add(&failure->detail.complaints, "spec.priority",
+                      "there is no class \"urgent\"; the classes are online, train, batch and offline");
+    tf_complaints_add(&failure->detail.complaints, "spec.minRuntime",
+                      "2h is more than tenant golden may claim (0s)");
+}
+
+static void submit(struct fake *fake, const struct tf_submit_request *request, struct tf_change_reply *reply,
+                   struct failure *failure)
+{
+    const char *name = request->manifest.name;
+    reply->uid = request->uid;
+    reply->version = 1;
+    reply->outcome = request->restart ? TF_OUTCOME_RESTARTED : TF_OUTCOME_CREATED;
+    if (strcmp(name, "same") == 0)
+        reply->outcome = TF_OUTCOME_UNCHANGED;
+    else if (strcmp(name, "changed") == 0)
+        reply->outcome = TF_OUTCOME_UPDATED;
+    else if (strcmp(name, "warned") == 0)
+        tf_strs_add(&reply->warnings, "no cluster has the model B300 now; the job waits for one");
+    else if (strcmp(name, "rules") == 0)
+        complain_submit(failure);
+    else if (strcmp(name, "fixed") == 0 && !request->restart) {
+        fail(failure, TF_ERR_REFUSED,
+             "these fields cannot change under a running job; apply --restart starts it anew");
+        tf_complaints_add(&failure->detail.complaints, "spec.instance.command",
+                          "differs from the running job's");
+    } else if (strcmp(name, "taken") == 0)
+        fail(failure, TF_ERR_CONFLICT, "the job is being deleted; apply it again when its name is free");
+    else if (strcmp(name, "lost") == 0 && tf_uid_is_none(fake->lost)) {
+        fake->lost = request->uid;
+        fail(failure, TF_ERR_UNKNOWN, "the answer got lost");
+    } else if (strcmp(name, "lost") == 0 && !tf_uid_eq(fake->lost, request->uid))
+        fail(failure, TF_ERR_CONFLICT, "the repeat of a submit came with another uid");
+}
+
+static void change(const struct tf_request *request, struct tf_reply *reply, struct failure *failure)
+{
+    int at = world_find(request->job.tenant, request->job.name);
+    if (at < 0) {
+        no_such_job(&request->job, failure);
+        return;
+    }
+    bool held = strcmp(request->job.name, "parked") == 0;
+    memset(reply->change.uid.bytes, 0x10 + at, sizeof reply->change.uid.bytes);
+    reply->change.outcome = request->method == TF_METHOD_DELETE         ? TF_OUTCOME_DELETED
+                            : request->method == TF_METHOD_HOLD && held ? TF_OUTCOME_UNCHANGED
+                                                                        : TF_OUTCOME_DONE;
+}
+
+static bool matches(const struct tf_job_filter *filter, const struct tf_job_view *job)
+{
+    return (!filter->tenant || tf_str_eq(filter->tenant, job->manifest.tenant)) &&
+           (!filter->name || tf_str_eq(filter->name, job->manifest.name)) &&
+           (!filter->cluster || tf_str_eq(filter->cluster, job->cluster)) &&
+           (!filter->phases || filter->phases >> job->phase & 1u) &&
+           tf_pairs_match(&job->manifest.labels, &filter->labels);
+}
+
+/* Two jobs a page, whatever was asked: the token is the place of the next. */
+static void list(struct fake *fake, const struct tf_list_request *request, struct tf_reply *reply)
+{
+    int64_t from = 0;
+    size_t found = 0;
+    if (request->page_token)
+        tf_parse_int64(request->page_token, 0, WORLD_JOBS, &from, NULL);
+    size_t i = (size_t)from;
+    for (; i < WORLD_JOBS && found < 2; i++) {
+        struct tf_job_view job;
+        world_job(i, reply->method == TF_METHOD_LIST_INSTANCES, now_of(fake), &job);
+        bool match = matches(&request->filter, &job);
+        found += match;
+        if (match && reply->method == TF_METHOD_LIST)
+            tf_vec_push(&reply->list.jobs, job);
+        else {
+            for (size_t m = 0; match && m < job.members.count; m++)
+                tf_vec_push(&reply->instances.instances, (struct tf_instance_info){
+                                                             .tenant = tf_strdup(job.manifest.tenant),
+                                                             .name = tf_strdup(job.manifest.name),
+                                                             .uid = job.uid,
+                                                             .epoch = job.epoch,
+                                                             .cluster = tf_strdup(job.cluster),
+                                                             .member = job.members.items[m],
+                                                         });
+            if (match)
+                job.members.count = 0; /* moved */
+            tf_job_view_release(&job);
+        }
+    }
+    char **token = reply->method == TF_METHOD_LIST ? &reply->list.next_token : &reply->instances.next_token;
+    *token = i < WORLD_JOBS ? tf_asprintf("%zu", i) : NULL;
+}
+
+static void status(const struct fake *fake, struct tf_status_reply *reply)
+{
+    *reply = (struct tf_status_reply){
+        .version = tf_strdup("0.1.0"),
+        .protocol = 1,
+        .leads = !fake->leader,
+        .leader = tf_strdup(fake->leader && *fake->leader ? fake->leader : fake->address),
+        .term = {.era = 1, .revision = 42},
+        .since = {now_of(fake).ms - 3600000},
+        .open = true,
+        .store = tf_strdup("ok"),
+        .store_bytes = 3 << 20,
+        .store_quota = INT64_C(2048) << 20,
+        .jobs = WORLD_JOBS,
+        .clusters = 4,
+        .attached = 3,
+    };
+}
+
+static void about_job(struct fake *fake, const struct tf_request *request, struct tf_reply *reply,
+                      struct failure *failure)
+{
+    int at = world_find(request->job.tenant, request->job.name);
+    if (at < 0)
+        no_such_job(&request->job, failure);
+    else if (request->method == TF_METHOD_GET)
+        world_job((size_t)at, true, now_of(fake), &reply->job);
+    else
+        world_explain((size_t)at, now_of(fake), &reply->explain);
+}
+
+static void answer(struct fake *fake, const struct tf_request *request, struct tf_reply *reply,
+                   struct failure *failure)
+{
+    switch (request->method) {
+    case TF_METHOD_SUBMIT:
+        submit(fake, &request->submit, &reply->change, failure);
+        break;
+    case TF_METHOD_GET:
+    case TF_METHOD_EXPLAIN:
+        about_job(fake, request, reply, failure);
+        break;
+    case TF_METHOD_DELETE:
+    case TF_METHOD_HOLD:
+    case TF_METHOD_RESUME:
+        change(request, reply, failure);
+        break;
+    case TF_METHOD_LIST:
+    case TF_METHOD_LIST_INSTANCES:
+        list(fake, &request->list, reply);
+        break;
+    case TF_METHOD_LIST_CLUSTERS:
+        world_clusters(now_of(fake), &reply->clusters);
+        break;
+    case TF_METHOD_LIST_NODES:
+        world_nodes(request->nodes.cluster, &reply->nodes);
+        break;
+    case TF_METHOD_STATUS:
+        status(fake, &reply->status);
+        break;
+    default:
+        fail(failure, TF_ERR_REFUSED, "the fake does not know this method");
+    }
+}
+
+static void on_unary(void *arg, struct tf_call *call, struct tf_bytes bytes)
+{
+    const struct method *m = arg;
+    struct tf_request request;
+    struct tf_reply reply = {.method = m->method};
+    struct failure failure = {0};
+    struct tf_error error = TF_ERROR_INIT;
+    TF_AUTO_BUF details = TF_BUF_INIT;
+    struct tf_buf body = TF_BUF_INIT;
+    if (tf_wire_request_unpack(m->method, bytes.data, bytes.len, &request, &error))
+        fail(&failure, TF_ERR_INVALID, error.text);
+    else if (!refuse_as_standby(m->fake, m->method, &failure))
+        answer(m->fake, &request, &reply, &failure);
+    if (!failure.text && tf_wire_reply_pack(&reply, &body, &error))
+        fail(&failure, TF_ERR_BUG, error.text);
+    if (failure.text) {
+        failure_pack(&failure, &error, &details);
+        tf_call_fail(call, &error, (struct tf_bytes){details.data, details.len});
+    } else
+        tf_call_reply(call, &body);
+    tf_buf_release(&body);
+    failure_release(&failure);
+    tf_reply_release(&reply);
+    tf_request_release(&request);
+}
+
+/* ---- streams ---- */
+
+static void send(struct tf_stream *stream, const struct tf_reply *reply)
+{
+    struct tf_buf body = TF_BUF_INIT;
+    struct tf_error error = TF_ERROR_INIT;
+    if (tf_wire_reply_pack(reply, &body, &error)) {
+        fprintf(stderr, "fake_fedd: %s\n", error.text);
+        exit(1);
+    }
+    tf_stream_write(stream, &body);
+}
+
+static void send_event(struct tf_stream *stream, enum tf_watch_kind kind, int at, enum tf_phase phase,
+                       struct tf_wall now)
+{
+    struct tf_reply reply = {.method = TF_METHOD_WATCH};
+    reply.watch.kind = kind;
+    reply.watch.sequence = 1;
+    if (at >= 0)
+        world_job((size_t)at, false, now, &reply.watch.job);
+    if (at >= 0 && phase)
+        reply.watch.job.phase = phase;
+    send(stream, &reply);
+    tf_reply_release(&reply);
+}
+
+/* rec/soon: the first stream breaks, in the next it comes to run. web/hello: is deleted. The others stay. */
+static void watch(struct fake *fake, struct tf_stream *stream, const struct tf_job_filter *filter)
+{
+    int at = world_find(filter->tenant, filter->name);
+    struct tf_wall now = now_of(fake);
+    bool first = fake->watches++ == 0;
+    if (at >= 0)
+        send_event(stream, TF_WATCH_JOB, at, TF_PHASE_NONE, now);
+    send_event(stream, TF_WATCH_SYNCED, -1, TF_PHASE_NONE, now);
+    if (tf_str_eq(filter->name, "soon") && first) {
+        tf_stream_finish(stream, NULL, (struct tf_bytes){NULL, 0});
+        return;
+    }
+    if (tf_str_eq(filter->name, "soon"))
+        send_event(stream, TF_WATCH_JOB, at, TF_PHASE_RUNNING, now);
+    if (tf_str_eq(filter->name, "hello"))
+        send_event(stream, TF_WATCH_GONE, at, TF_PHASE_NONE, now);
+    send_event(stream, TF_WATCH_BOOKMARK, -1, TF_PHASE_NONE, now);
+}
+
+static void logs(struct tf_stream *stream, const struct tf_logs_request *request)
+{
+    enum { LINES = 30 };
+    TF_AUTO_BUF text = TF_BUF_INIT;
+    for (int i = 1; i <= LINES; i++)
+        tf_buf_fmt(&text, "instance %u line %d\n", request->index, i);
+    size_t skip = 0;
+    if (request->tail_bytes >= 0 && (size_t)request->tail_bytes < text.len)
+        skip = text.len - (size_t)request->tail_bytes;
+    for (size_t at = skip; at < text.len; at += 100) {
+        size_t len = text.len - at < 100 ? text.len - at : 100;
+        struct tf_reply reply = {.method = TF_METHOD_LOGS,
+                                 .logs = {.data = tf_memdup(text.data + at, len), .len = len}};
+        send(stream, &reply);
+        tf_reply_release(&reply);
+    }
+    if (request->follow) {
+        struct tf_reply reply = {.method = TF_METHOD_LOGS,
+                                 .logs = {.data = tf_strdup("one more\n"), .len = 9}};
+        send(stream, &reply);
+        tf_reply_release(&reply);
+    }
+    tf_stream_finish(stream, NULL, (struct tf_bytes){NULL, 0});
+}
+
+static void on_message(void *arg, struct tf_stream *stream, struct tf_bytes bytes)
+{
+    const struct method *m = arg;
+    struct tf_request request;
+    struct tf_error error = TF_ERROR_INIT;
+    struct failure failure = {0};
+    TF_AUTO_BUF details = TF_BUF_INIT;
+    if (tf_wire_request_unpack(m->method, bytes.data, bytes.len, &request, &error))
+        fail(&failure, TF_ERR_INVALID, error.text);
+    else if (!refuse_as_standby(m->fake, m->method, &failure)) {
+        if (m->method == TF_METHOD_WATCH)
+            watch(m->fake, stream, &request.watch.filter);
+        else
+            logs(stream, &request.logs);
+    }
+    if (failure.text) {
+        failure_pack(&failure, &error, &details);
+        tf_stream_finish(stream, &error, (struct tf_bytes){details.data, details.len});
+    }
+    failure_release(&failure);
+    tf_request_release(&request);
+}
+
+static void on_ended(void *arg, struct tf_stream *stream, const struct tf_error *error,
+                     struct tf_bytes details)
+{
+    (void)arg, (void)stream, (void)error, (void)details;
+}
+
+static void on_stream(void *arg, struct tf_stream *stream)
+{
+    static const struct tf_stream_events events = {.message = on_message, .ended = on_ended};
+    tf_stream_accept(stream, &events, arg);
+}
+
+/* ---- the server ---- */
+
+int main(int argc, char **argv)
+{
+    static struct fake fake;
+    static struct method methods[TF_METHOD_COUNT];
+    struct tf_error err = TF_ERROR_INIT;
+    struct tf_server_options options = {.address = "127.0.0.1:0"};
+    if (argc == 3 && strcmp(argv[1], "--standby") == 0)
+        fake.leader = argv[2];
+    fake.loop = tf_loop_create(&err);
+    fake.rpc = tf_rpc_create(fake.loop, &err);
+    fake.server = tf_server_create(fake.rpc, &options, &err);
+    if (!fake.server) {
+        fprintf(stderr, "fake_fedd: %s\n", err.text);
+        return 1;
+    }
+    for (int i = TF_METHOD_NONE + 1; i < TF_METHOD_COUNT; i++) {
+        methods[i] = (struct method){&fake, (enum tf_method)i};
+        if (tf_method_streams((enum tf_method)i))
+            tf_server_stream(fake.server, tf_method_path((enum tf_method)i), on_stream, &methods[i]);
+        else
+            tf_server_unary(fake.server, tf_method_path((enum tf_method)i), on_unary, &methods[i]);
+    }
+    tf_server_start(fake.server);
+    snprintf(fake.address, sizeof fake.address, "127.0.0.1:%d", tf_server_port(fake.server));
+    printf("%d\n", tf_server_port(fake.server));
+    fflush(stdout);
+    tf_loop_run(fake.loop);
+    return 0;
+}

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/golden/fedctl/fake_world.h"
+
+#include "common/base/alloc.h"
+#include "common/base/cleanup.h"
+#include "common/base/text.h"
+
+#include <stdarg.h>
+
+static struct tf_wall before(struct tf_wall now, int64_t seconds)
+{
+    return (struct tf_wall){now.ms - seconds * 1000};
+}
+
+struct row {
+    const char *tenant, *name, *priority, *team;
+    enum tf_workload workload;
+    struct tf_elastic elastic;
+    int32_t gpus;
+    enum tf_phase phase;
+    uint32_t conditions;
+    enum tf_reason reason;
+    const char *reason_text, *cluster, *model, *message, *output;
+    int32_t size, ready;
+    int64_t age; /* seconds since the submit, between two steps of what is shown */
+    int32_t exit_code, restarts;
+};
+
+static const struct row rows[WORLD_JOBS] = {
+    {"data",
+     "refresh",
+     "offline",
+     "corpus",
+     TF_WORKLOAD_OFFLINE,
+     {2, 6, 2},
+     2,
+     TF_PHASE_RUNNING,
+     TF_CONDITION_SHORT | TF_CONDITION_REPAIRING,
+     TF_REASON_NONE,
+     NULL,
+     "gz-b",
+     "A100",
+     NULL,
+     NULL,
+     4,
+     3,
+     11550,
+     0,
+     1},
+    {"llm",
+     "pretrain",
+     "train",
+     NULL,
+     TF_WORKLOAD_TRAINING,
+     {4, 4, 4},
+     8,
+     TF_PHASE_SUCCEEDED,
+     0,
+     TF_REASON_NONE,
+     NULL,
+     "bj-a",
+     "H800",
+     "all instances ended with code 0",
+     NULL,
+     0,
+     0,
+     97200 + 1800,
+     0,
+     0},
+    {"ops",
+     "parked",
+     "batch",
+     NULL,
+     TF_WORKLOAD_OFFLINE,
+     {1, 1, 1},
+     1,
+     TF_PHASE_HELD,
+     0,
+     TF_REASON_HELD,
+     "held until it is resumed",
+     NULL,
+     NULL,
+     NULL,
+     NULL,
+     0,
+     0,
+     390600,
+     0,
+     0},
+    {"rec",
+     "flaky",
+     "batch",
+     "rec",
+     TF_WORKLOAD_OFFLINE,
+     {1, 1, 1},
+     1,
+     TF_PHASE_FAILED,
+     0,
+     TF_REASON_NONE,
+     NULL,
+     "us-c",
+     "L40",
+     "instance 0 ended with code 3, and 3 of 3 retries are used",
+     "attempt 4\nTraceback: \x1b[31mno such file\n",
+     0,
+     0,
+     8250,
+     3,
+     3},
+    {"rec",
+     "soon",
+     "batch",
+     "rec",
+     TF_WORKLOAD_OFFLINE,
+     {2, 2, 2},
+     1,
+     TF_PHASE_STARTING,
+     0,
+     TF_REASON_NONE,
+     NULL,
+     "us-c",
+     "L40",
+     NULL,
+     NULL,
+     2,
+     0,
+     1290,
+     0,
+     0},
+    {"rec",
+     "wants-b300",
+     "batch",
+     "rec",
+     TF_WORKLOAD_OFFLINE,
+     {2, 2, 2},
+     8,
+     TF_PHASE_PENDING,
+     0,
+     TF_REASON_NO_SUCH_MODEL,
+     "no cluster has B300",
+     NULL,
+     NULL,
+     NULL,
+     NULL,
+     0,
+     0,
+     1350,
+     0,
+     0},
+    {"web",
+     "hello",
+     "online",
+     "中文队",
+     TF_WORKLOAD_INFERENCE,
+     {2, 2, 2},
+     1,
+     TF_PHASE_RUNNING,
+     0,
+     TF_REASON_NONE,
+     NULL,
+     "us-c",
+     "L40",
+     NULL,
+     NULL,
+     2,
+     2,
+     5430,
+     0,
+     0},
+};
+
+int world_find(const char *tenant, const char *name)
+{
+    for (size_t i = 0; i < WORLD_JOBS; i++)
+        if (tf_str_eq(tenant, rows[i].tenant) && tf_str_eq(name, rows[i].name))
+            return (int)i;
+    return -1;
+}
+
+static void manifest(const struct row *row, struct tf_job_manifest *out)
+{
+    tf_job_manifest_init(out);
+    tf_str_set(&out->tenant, row->tenant);
+    tf_str_set(&out->name, row->name);
+    if (row->team)
+        tf_pairs_set(&out->labels, "team", row->team);
+    tf_str_set(&out->spec.priority, row->priority);
+    out->spec.workload = row->workload;
+    out->spec.elastic = row->elastic;
+    out->spec.group.shape.gpus = row->gpus;
+    out->spec.group.shape.cpu = 1500;
+    out->spec.group.shape.memory = 2048;
+    tf_strs_add(&out->spec.group.command, "run");
+    tf_strs_add(&out->spec.group.command, "--name=x: y");
+    tf_job_spec_fill(&out->spec);
+}
+
+static void member(const struct row *row, int32_t index, struct tf_wall now, struct tf_member *out)
+{
+    *out = (struct tf_member){
+        .index = (uint32_t)index,
+        .attempt = (uint32_t)row->restarts + 1,
+        .node = tf_asprintf("n%d", index + 1),
+        .gpus = tf_gpu_set_all(row->gpus) << (index * row->gpus % 8),
+        .state = index < row->ready ? TF_MEMBER_READY : TF_MEMBER_STARTING,
+        .started = before(now, row->age - 60),
+    };
+    if (index < row->ready)
+        out->ready = before(now, row->age - 120);
+    if (row->workload == TF_WORKLOAD_INFERENCE) {
+        TF_AUTO_FREE char *port = tf_asprintf("http=%d", 31000 + index);
+        tf_strs_add(&out->ports, port);
+    }
+}
+
+static void event(struct tf_job_view *job, struct tf_wall at, uint64_t epoch, const char *type,
+                  const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+static void event(struct tf_job_view *job, struct tf_wall at, uint64_t epoch, const char *type,
+                  const char *fmt, ...)
+{
+    char text[200];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    tf_vec_push(&job->events, (struct tf_job_event){at, epoch, tf_strdup(type), tf_strdup(text)});
+}
+
+static void details(const struct row *row, struct tf_wall now, struct tf_job_view *job)
+{
+    for (int32_t i = 0; i < row->size; i++)
+        member(row, i, now, tf_vec_add(&job->members));
+    event(job, job->submitted, 0, "Submitted", "%s of class %s", job->manifest.name, row->priority);
+    if (row->cluster)
+        event(job, job->placed, job->epoch, "Placed", "%d instances in %s, in free capacity",
+              row->elastic.min, row->cluster);
+    job->events_dropped = row->restarts ? 17 : 0;
+}
+
+void world_job(size_t i, bool full, struct tf_wall now, struct tf_job_view *job)
+{
+    const struct row *row = &rows[i];
+    *job = (struct tf_job_view){
+        .phase = row->phase,
+        .conditions = row->conditions,
+        .reason = row->reason,
+        .reason_text = tf_strdup(row->reason_text),
+        .held = row->phase == TF_PHASE_HELD,
+        .version = 3,
+        .cluster = tf_strdup(row->cluster),
+        .epoch = row->cluster ? 100 + i : 0,
+        .model = tf_strdup(row->model),
+        .size = row->size,
+        .ready = row->ready,
+        .submitted = before(now, row->age),
+        .changed = before(now, row->age - 180),
+        .restarts = row->restarts,
+        .retries_used = row->restarts,
+        .exit_code = row->exit_code,
+        .message = tf_strdup(row->message),
+        .output = tf_strdup(row->output),
+    };
+    memset(job->uid.bytes, 0x10 + (int)i, sizeof job->uid.bytes);
+    manifest(row, &job->manifest);
+    if (row->cluster)
+        job->placed = before(now, row->age - 2);
+    if (row->cluster && row->phase != TF_PHASE_STARTING)
+        job->started = before(now, row->age - 60);
+    if (tf_phase_is_final(row->phase))
+        job->finished = before(now, row->age - 180);
+    if (full)
+        details(row, now, job);
+}
+
+/* ---- explain ---- */
+
+static void explain_row(struct tf_explain_reply *reply, const char *cluster, enum tf_reason reason,
+                        int32_t has, struct tf_wall until, const char *text, const char *unblock)
+{
+    tf_vec_push(&reply->rows, (struct tf_explain_row){
+                                  .cluster = tf_strdup(cluster),
+                                  .reason = reason,
+                                  .has = has,
+                                  .asked = 2,
+                                  .missing = 2 - has,
+                                  .until = until,
+                                  .text = tf_strdup(text),
+                                  .unblock = tf_strdup(unblock),
+                              });
+}
+
+void world_explain(size_t i, struct tf_wall now, struct tf_explain_reply *reply)
+{
+    world_job(i, false, now, &reply->job);
+    if (rows[i].phase != TF_PHASE_PENDING) {
+        reply->answer =
+            tf_asprintf("%s/%s is %s", rows[i].tenant, rows[i].name, tf_phase_name(rows[i].phase));
+        return;
+    }
+    reply->answer =
+        tf_strdup("waits: no cluster has 2 instances of 8 B300 (NO_SUCH_MODEL in 2 of 4 clusters)");
+    explain_row(reply, "bj-a", TF_REASON_NO_SUCH_MODEL, 0, (struct tf_wall){0}, "has H800; asked: B300",
+                "a node with B300");
+    explain_row(reply, "gz-b", TF_REASON_REFUSED, 0, before(now, -1290),
+                "the engine refused the last placement", NULL);
+    explain_row(reply, "sh-d", TF_REASON_CLUSTER_LOST, 0, (struct tf_wall){0}, "no contact", NULL);
+    explain_row(reply, "us-c", TF_REASON_NONE, 2, (struct tf_wall){0}, NULL, NULL);
+    tf_strs_add(&reply->decisions,
+                "[   120.000] job rec/wants-b300 needs 2x8 B300 core(batch): bj-a NO_SUCH_MODEL");
+    tf_strs_add(&reply->decisions, "[   121.000] job rec/wants-b300 waits");
+}
+
+/* ---- clusters and nodes ---- */
+
+static struct tf_cluster_info *cluster(struct tf_clusters_reply *reply, const char *name, const char *region,
+                                       int32_t nodes, int32_t gpus, int32_t held, struct tf_wall now)
+{
+    struct tf_cluster_info *info = tf_vec_add(&reply->clusters);
+    *info = (struct tf_cluster_info){
+        .name = tf_strdup(name),
+        .region = tf_strdup(region),
+        .attached = true,
+        .registered = before(now, 864000 + 3600),
+        .contact = before(now, 1),
+        .highest_epoch = 106,
+        .placements = held ? 2 : 0,
+        .version = tf_strdup("0.1.0"),
+        .engine = tf_strdup("process"),
+        .generation = {.owner = 7, .counter = 12},
+        .health = {.nodes = nodes,
+                   .ready = nodes,
+                   .gpus = nodes * gpus,
+                   .held_gpus = held,
+                   .free_gpus = nodes * gpus - held},
+        .idle = {.deliverable = nodes * gpus - held},
+    };
+    return info;
+}
+
+void world_clusters(struct tf_wall now, struct tf_clusters_reply *reply)
+{
+    cluster(reply, "bj-a", "north", 4, 8, 0, now);
+    struct tf_cluster_info *gz = cluster(reply, "gz-b", "south", 4, 6, 8, now);
+    gz->health.ready = 3;
+    gz->health.unreachable = 1;
+    gz->cordoned = true;
+    gz->cordon_reason = tf_strdup("switch firmware");
+    tf_pairs_set(&gz->labels, "site", "gz");
+    struct tf_cluster_info *sh = cluster(reply, "sh-d", "east", 2, 8, 0, now);
+    sh->attached = false;
+    sh->lost = true;
+    sh->contact = before(now, 11550);
+    cluster(reply, "us-c", "west", 4, 4, 4, now);
+}
+
+static void node(struct tf_nodes_reply *reply, const char *in, const char *name, const char *model,
+                 int32_t gpus, uint64_t held)
+{
+    struct tf_node_info *info = tf_vec_add(&reply->nodes);
+    *info = (struct tf_node_info){
+        .cluster = tf_strdup(in),
+        .node = {.name = tf_strdup(name),
+                 .address = tf_strdup("10.0.0.1"),
+                 .model = tf_strdup(model),
+                 .gpu_memory = 80 * 1024,
+                 .capacity = {.gpus = gpus, .slots = 64, .cpu = 128000, .memory = 1024 * 1024},
+                 .state = TF_NODE_READY},
+        .free_gpus = tf_gpu_set_all(gpus) & ~held,
+        .held_gpus = held,
+        .used = {.gpus = tf_gpu_set_count(held),
+                 .slots = held ? 1 : 0,
+                 .cpu = held ? 1500 : 0,
+                 .memory = held ? 2048 : 0},
+    };
+    tf_strs_add(&info->node.domains, "rdma-0");
+    tf_pairs_set(&info->node.labels, "disk", "nvme");
+    if (held)
+        tf_vec_push(&info->instances, (struct tf_node_instance){.tenant = tf_strdup("data"),
+                                                                .name = tf_strdup("refresh"),
+                                                                .uid = {{0x10}},
+                                                                .epoch = 100,
+                                                                .gpus = held,
+                                                                .state = TF_MEMBER_READY});
+}
+
+void world_nodes(const char *in, struct tf_nodes_reply *reply)
+{
+    if (!in || strcmp(in, "bj-a") == 0) {
+        node(reply, "bj-a", "n1", "H800", 8, 0);
+        node(reply, "bj-a", "n2", "H800", 8, 0);
+        reply->nodes.items[0].node.bad_gpus = 8;
+        reply->nodes.items[0].free_gpus &= ~UINT64_C(8);
+        reply->nodes.items[1].node.state = TF_NODE_UNREACHABLE;
+    }
+    if (!in || strcmp(in, "gz-b") == 0) {
+        node(reply, "gz-b", "a1", "A100", 4, 3);
+        node(reply, "gz-b", "cpu-1", NULL, 0, 0);
+    }
+    if (in && strcmp(in, "us-c") == 0)
+        tf_strs_add(&reply->missing, "us-c");
+}

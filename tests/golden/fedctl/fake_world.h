@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_TESTS_FAKE_WORLD_H
+#define TF_TESTS_FAKE_WORLD_H
+
+#include "common/wire/api.h"
+
+/* A small federation that stands still: what the fake fedd answers with. Moments are some time before `now`,
+ * so that ages do not change while a test runs. All is made anew for each answer and owned by the caller. */
+
+enum { WORLD_JOBS = 7 };
+
+/* The i-th job, by tenant and name. full: with what lists leave out. */
+void world_job(size_t i, bool full, struct tf_wall now, struct tf_job_view *job);
+/* Its place, or -1. */
+int world_find(const char *tenant, const char *name);
+
+void world_explain(size_t i, struct tf_wall now, struct tf_explain_reply *reply);
+void world_clusters(struct tf_wall now, struct tf_clusters_reply *reply);
+/* cluster NULL: all; us-c does not answer. */
+void world_nodes(const char *cluster, struct tf_nodes_reply *reply);
+
+#endif

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sourced by the tests of this folder: `golden NAME` compares what was run since the last one with the file
+# NAME.txt, letter by letter; UPDATE_GOLDEN=1 writes it. What differs from run to run is replaced first: ports, the
+# temporary folder, moments (not ages: the fake federation stands still).
+set -euo pipefail
+fedctl=$1 fake=$2
+here=tests/golden/fedctl
+tmp=$(mktemp -d /tmp/fedctl-golden.XXXXXX)
+pids=() names=()
+failed=0 compared=0
+
+finish() {
+    for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null && wait "$pid" 2>/dev/null || true; done
+    rm -rf "$tmp"
+}
+trap finish EXIT
+# For a shell without job control, a killed child is no news.
+export TZ=UTC HOME=$tmp/home NO_COLOR=
+unset TIDEFED_ENDPOINTS TIDEFED_TENANT XDG_CONFIG_HOME
+: >"$tmp/out"
+
+# serve NAME COMMAND...: a server that prints its port on its first line; NAME stands for its address in outputs.
+# Sets $address.
+serve() {
+    local name=$1 port
+    shift
+    "$@" >"$tmp/port" 2>"$tmp/server.log" </dev/null &
+    pids+=($!)
+    for _ in $(seq 500); do
+        [ -s "$tmp/port" ] && break
+        kill -0 "${pids[-1]}" 2>/dev/null || break
+        sleep 0.02
+    done
+    port=$(head -1 "$tmp/port")
+    [ -n "$port" ] || { echo "$* did not start:"; cat "$tmp/server.log"; exit 1; }
+    rm -f "$tmp/port"
+    address=127.0.0.1:$port
+    names+=(-e "s/127\\.0\\.0\\.1:$port\\b/$name/g")
+}
+
+# A port that nobody listens on: bound once, then free.
+closed_port() {
+    perl -MIO::Socket::INET -e '
+        print IO::Socket::INET->new(LocalAddr => "127.0.0.1", LocalPort => 0, Listen => 1)->sockport'
+}
+
+plain() {
+    sed -E "${names[@]}" -e "s#$tmp#<tmp>#g" \
+        -e 's/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}\.[0-9]{3}Z/<utc>/g' \
+        -e 's/[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8} [+-][0-9]{4}/<local>/g'
+}
+
+# run ARGUMENT...: adds a run of fedctl, its output, messages and exit code to what the next `golden` compares.
+run() {
+    local code=0
+    "$fedctl" "$@" >"$tmp/stdout" 2>"$tmp/stderr" <"${stdin:-/dev/null}" || code=$?
+    {
+        printf '$ fedctl'
+        printf ' %s' "$@"
+        printf '%s\n' "${stdin:+ <${stdin##*/}}"
+        cat "$tmp/stdout"
+        [ -s "$tmp/stderr" ] && { echo "--- stderr"; cat "$tmp/stderr"; }
+        printf -- '--- exit %s\n\n' "$code"
+    } >>"$tmp/out"
+}
+
+golden() {
+    local file=$here/$1.txt
+    plain <"$tmp/out" >"$tmp/actual"
+    : >"$tmp/out"
+    compared=$((compared + 1))
+    if [ -n "${UPDATE_GOLDEN:-}" ]; then
+        cp "$tmp/actual" "$file"
+    elif ! diff -u "$file" "$tmp/actual"; then
+        echo "FAILED: $1 differs from $file (UPDATE_GOLDEN=1 writes it anew)"
+        failed=1
+    fi
+}
+
+summary() {
+    echo "golden: $compared files compared"
+    exit "$failed"
+}

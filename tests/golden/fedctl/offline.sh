@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What needs no federation: help, slips of the pen on the command line, bad manifests, manifests with their defaults.
+# usage: offline.sh FEDCTL FAKE_FEDD
+. tests/golden/fedctl/golden.sh
+
+run --help
+for verb in apply get describe explain logs wait hold resume delete version help; do
+    run "$verb" --help
+done
+run help wait
+run version --client
+run version --client -o json
+run version --client -o yaml
+golden help
+
+run
+run frobnicate
+run gte jobs
+run rm web/hello
+run --tenant web get jobs
+run get
+run get jbos
+run get jobs --outptu json
+run get jobs -o jsn
+run get jobs -o
+run get jobs -Z
+run get jobs --timeout 5
+run get jobs --endpoints nowhere
+run get jobs --phase runing
+run get jobs -l team
+run get jobs ../etc/passwd
+run get jobs web/..
+run describe instances web/hello
+run describe job web/hello data/refresh
+run logs web/hello/x
+run wait web/hello
+run wait web/hello --for=runing
+run delete
+run delete nodes n1
+run delete hello
+run apply
+run apply job.yaml
+run apply -f
+run explain
+run explain -f job.yaml web/hello
+run help frobnicate
+golden usage
+
+m=$here/manifests
+for manifest in "$m"/bad-*.yaml; do
+    run apply -f "$manifest"
+done
+golden bad-manifests
+
+# What cannot be kept in a folder of text files.
+mkdir -p "$tmp/odd" "$tmp/empty"
+manifest() { printf 'apiVersion: tidefed/v1\nkind: Job\nmetadata: {tenant: a, name: %b}\nspec: {priority: p, instances: 1}\n' "$1"; }
+manifest '"nul\\0"' >"$tmp/odd/nul-escaped.yaml"
+manifest 'n\0ul' >"$tmp/odd/nul.yaml"
+manifest 'caf\xe9' >"$tmp/odd/latin1.yaml"
+{ manifest job && printf '# ' && head -c 10485760 /dev/zero | tr '\0' x && echo; } >"$tmp/odd/ten-megabytes.yaml"
+{ manifest job | sed 's/instances: 1/instance: {image: "@"}/' | head -c -4; head -c 10485760 /dev/zero | tr '\0' y; echo '"}}'; } \
+    >"$tmp/odd/long-string.yaml"
+{ manifest job && printf 'x: ' && printf '[%.0s' $(seq 5000) && printf ']%.0s' $(seq 5000) && echo; } >"$tmp/odd/deep.yaml"
+: >"$tmp/odd/empty.yaml"
+for manifest in nul-escaped nul latin1 ten-megabytes long-string deep empty; do
+    run apply -f "$tmp/odd/$manifest.yaml"
+done
+run apply -f "$tmp/empty"
+run apply -f "$tmp/no-such-file.yaml"
+run apply -f "$m" -f "$tmp/odd/nul.yaml" --dry-run
+stdin=$m/bad-type.yaml run apply -f -
+run delete -f "$m/bad-key.yaml"
+golden odd-manifests
+
+run explain manifest -f "$m/short.yaml"
+run explain manifest -f "$m/every-key.yaml"
+run explain manifest -f "$m/short.yaml" -o json
+run explain manifest -f "$m/two.yaml"
+run explain manifest -f "$m/two.yaml" -o json
+stdin=$m/short.yaml run explain -f -
+golden explain-manifest
+
+# The configuration file.
+mkdir -p "$tmp/home/.config/tidefed"
+echo 'endpoint: [127.0.0.1:1]' >"$tmp/home/.config/tidefed/fedctl.yaml"
+run get jobs
+echo 'endpoints: ["127.0.0.1"]' >"$tmp/home/.config/tidefed/fedctl.yaml"
+run get jobs
+golden bad-config
+summary

@@ -1,0 +1,176 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Every verb and format against a scripted federation (fake_fedd.c). usage: server.sh FEDCTL FAKE_FEDD
+. tests/golden/fedctl/golden.sh
+
+serve FEDD "$fake"
+export TIDEFED_ENDPOINTS=$address
+m=$here/manifests
+
+run get jobs
+run get jobs -A -o wide
+run get jobs -o name
+run get jobs --no-headers --tenant rec
+run get jobs --phase pending,failed
+run get jobs -l team=corpus
+run get jobs --cluster us-c
+run get jobs --tenant nobody
+run get jobs --tenant nobody -o json
+run get jobs --tenant nobody -o yaml
+run get jobs --tenant nobody -o name
+run get web/hello
+run get jobs web/hello rec/none data/refresh
+run get job hello --tenant web -o name
+TIDEFED_TENANT=rec run get jobs
+TIDEFED_TENANT=rec run get jobs -A -o name
+golden get-jobs
+
+run get jobs --tenant rec -o json
+run get jobs --tenant rec -o yaml
+run get job web/hello -o json
+run get job web/hello -o yaml
+golden get-jobs-data
+
+run get clusters
+run get clusters -o wide
+run get clusters -o name
+run get clusters -l site=gz
+run get clusters bj-a nowhere
+run get clusters -o json
+run get cluster gz-b -o yaml
+golden get-clusters
+
+run get nodes
+run get nodes -o wide
+run get nodes -o name
+run get nodes --cluster us-c
+run get nodes gz-b/a1
+run get nodes n1 nowhere
+run get node gz-b/a1 -o json
+run get nodes --cluster gz-b -o yaml
+golden get-nodes
+
+run get instances
+run get instances -o wide
+run get instances web/hello
+run get instances web/hello -o name
+run get instances web/none
+run get instances rec/wants-b300
+run get instances web/hello -o json
+run get instances web/hello -o yaml
+golden get-instances
+
+run describe job web/hello
+run describe data/refresh
+run describe job rec/flaky
+run describe job ops/parked
+run describe job web/none
+run describe job web/none -o json
+run describe cluster gz-b
+run describe cluster nowhere
+run describe node gz-b/a1
+run describe node bj-a/n1
+run describe node bj-a/none
+golden describe
+
+run explain job rec/wants-b300
+run explain rec/wants-b300 -o json
+run explain rec/wants-b300 -o yaml
+run explain web/hello
+run explain web/none
+golden explain
+
+run apply -f "$m/outcomes"
+run apply -f "$m/outcomes/d-fixed.yaml" --restart
+run apply -f "$m/short.yaml" --dry-run
+stdin=$m/two.yaml run apply -f -
+run apply -f "$m/lost.yaml"
+golden apply
+
+run hold job data/refresh
+run hold ops/parked web/none
+run resume ops/parked
+run delete web/hello
+run delete job web/none
+run delete web/none rec/flaky --ignore-not-found
+run delete -f "$m/short.yaml"
+run delete -f "$m/short.yaml" --ignore-not-found
+run delete web/hello --wait --timeout 20s
+run delete data/refresh --wait --timeout 1500ms
+golden change
+
+run wait job web/hello --for=running
+run wait llm/pretrain --for=succeeded
+run wait llm/pretrain rec/flaky --for=finished
+run wait rec/flaky --for=running
+run wait llm/pretrain --for=failed
+run wait rec/soon --for=running --timeout 20s
+run wait rec/wants-b300 --for=running --timeout 1500ms
+run wait ops/parked --for=running --timeout 1500ms
+run wait web/none --for=running
+run wait web/none --for=deleted
+golden wait
+
+run logs llm/pretrain --tail 2
+run logs web/hello/1 --tail 1
+run logs web/hello --index 1 --tail 3 -f
+run logs web/hello --tail 0 -f
+run logs web/hello
+run logs rec/wants-b300
+run logs web/none
+golden logs
+
+run version
+run version -o json
+run version -o yaml
+golden version
+
+# A reader that has gone is no error, and what was asked for is still done.
+set +e
+"$fedctl" get jobs -o json | head -1 >/dev/null
+[ "${PIPESTATUS[0]}" -eq 0 ] || { echo "FAILED: get with a reader that left"; failed=1; }
+"$fedctl" get jobs >/dev/full 2>"$tmp/full"
+[ $? -eq 1 ] && grep -q "cannot write" "$tmp/full" || { echo "FAILED: get on a full disk"; failed=1; }
+set -e
+
+# Ctrl-C ends a wait at once, with the code that shells use. Sent until it is heard: a shell starts its background
+# commands with the signal ignored, until fedctl says otherwise.
+"$fedctl" wait rec/wants-b300 --for=running >/dev/null 2>&1 &
+waiting=$!
+pids+=("$waiting")
+for _ in $(seq 500); do
+    kill -INT "$waiting" 2>/dev/null || break
+    sleep 0.02
+done
+code=0
+wait "$waiting" || code=$?
+[ "$code" -eq 130 ] || { echo "FAILED: Ctrl-C during wait gave $code"; failed=1; }
+
+# On a terminal: colour, unless it is not wanted, and the last column cut to the width.
+terminal() { # COMMAND: what it writes to a terminal of 80 columns
+    printf '$ %s\n' "$1" >>"$tmp/out"
+    PATH=$(dirname "$fedctl"):$PATH TERM=xterm script -qec "stty cols 80 -onlcr; $1" /dev/null </dev/null >>"$tmp/out"
+    echo >>"$tmp/out"
+}
+unset NO_COLOR
+terminal "fedctl get jobs"
+terminal "fedctl get jobs --no-color"
+terminal "NO_COLOR=1 fedctl get clusters"
+terminal "fedctl explain rec/wants-b300"
+golden terminal
+export NO_COLOR=
+
+# A standby names the leader; one that knows none is asked again; a leader that is gone is reported.
+leader=$address
+serve STANDBY "$fake" --standby "$leader"
+run --endpoints "$address" get clusters -o name
+run --endpoints "$address" wait rec/soon --for=running --timeout 20s
+run --endpoints "$address" version
+serve LEADERLESS "$fake" --standby ""
+run --endpoints "$address" get clusters -o name --timeout 20s
+port=$(closed_port)
+names+=(-e "s/127\\.0\\.0\\.1:$port\\b/CLOSED/g")
+serve LOST "$fake" --standby "127.0.0.1:$port"
+run --endpoints "$address" get clusters --timeout 1500ms
+golden leader
+summary
