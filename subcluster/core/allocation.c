@@ -15,8 +15,8 @@ static void epoch_over(struct sub *sub, struct job *job)
     job->record.ending = (struct tf_ended){0};
     ended.epoch = job->record.epoch;
     ended.at = sub->now.wall;
-    trace_job(sub, job, "ended %s%s%s", tf_end_name(ended.end), ended.message ? ": " : "",
-              ended.message ? ended.message : "");
+    trace_epoch(sub, job, "ended %s%s%s", tf_end_name(ended.end), ended.message ? ": " : "",
+                ended.message ? ended.message : "");
     tf_allocation_clear_epoch(&job->record);
     tf_vec_push(&job->record.ended, ended);
     tf_vec_release(&job->runs);
@@ -43,8 +43,8 @@ void epoch_end(struct sub *sub, struct job *job, struct ending ending)
     decided->output = tf_strdup(ending.output);
     record->phase = TF_ALLOCATION_ENDING;
     job->runtime_due = TF_NEVER;
-    trace_job(sub, job, "is ended %s%s%s", tf_end_name(ending.end), ending.message ? ": " : "",
-              ending.message ? ending.message : "");
+    trace_epoch(sub, job, "is ended %s%s%s", tf_end_name(ending.end), ending.message ? ": " : "",
+                ending.message ? ending.message : "");
     job_changed(sub, job);
     members_set_levels(sub, job);
     if (members_any_live(job))
@@ -99,8 +99,8 @@ void epoch_look(struct sub *sub, struct job *job)
     if (record->phase == TF_ALLOCATION_STARTING && core_ready(record)) {
         record->phase = TF_ALLOCATION_RUNNING;
         record->started = sub->now.wall;
-        trace_job(sub, job, "runs: its core was ready after %lld ms",
-                  (long long)(record->started.ms - record->accepted.ms));
+        trace_epoch(sub, job, "runs: its core was ready after %lld ms",
+                    (long long)(record->started.ms - record->accepted.ms));
         job_changed(sub, job);
         epoch_set_runtime(sub, job);
     }
@@ -115,7 +115,7 @@ void epoch_record_end(struct sub *sub, struct tf_uid uid, const char *tenant, co
 {
     struct job *job = job_find(sub, uid);
     if (!job)
-        job = job_add(sub, uid);
+        job = jobs_add(sub, uid);
     if (!job->record.tenant)
         tf_str_set(&job->record.tenant, tenant ? tenant : "unknown");
     if (!job->record.name)

@@ -129,7 +129,7 @@ void sub_check(const struct sub *sub)
     size_t by_records = 0, by_nodes = 0;
     if (!sub->loaded)
         return;
-    for (const struct job *job = job_first(sub); job; job = job_next(job))
+    for (const struct job *job = jobs_first(sub); job; job = jobs_next(job))
         by_records += check_job(sub, job);
     tf_vec_each (node, &sub->ledger.nodes)
         by_nodes += check_node(*node);

@@ -52,7 +52,7 @@ static void job_free(struct job *job)
 
 void jobs_release(struct sub *sub)
 {
-    for (struct job *job; (job = job_first(sub));) {
+    for (struct job *job; (job = jobs_first(sub));) {
         tf_tree_remove(&sub->jobs, &job->by_uid);
         job_free(job);
     }
@@ -68,7 +68,7 @@ struct job *job_find(const struct sub *sub, struct tf_uid uid)
     return job_of(tf_tree_find(&sub->jobs, &uid, key_uid));
 }
 
-struct job *job_add(struct sub *sub, struct tf_uid uid)
+struct job *jobs_add(struct sub *sub, struct tf_uid uid)
 {
     struct job *job = tf_calloc(1, sizeof *job);
     job->record.uid = uid;
@@ -77,12 +77,12 @@ struct job *job_add(struct sub *sub, struct tf_uid uid)
     return job;
 }
 
-struct job *job_first(const struct sub *sub)
+struct job *jobs_first(const struct sub *sub)
 {
     return job_of(tf_tree_first(&sub->jobs));
 }
 
-struct job *job_next(const struct job *job)
+struct job *jobs_next(const struct job *job)
 {
     return job_of(tf_tree_next(&job->by_uid));
 }
@@ -97,7 +97,7 @@ void job_tell(struct sub *sub, struct job *job)
 
 void job_changed(struct sub *sub, struct job *job)
 {
-    outbox_touch_job(sub, job);
+    out_touch_job(sub, job);
     job_tell(sub, job);
 }
 
@@ -163,6 +163,6 @@ size_t sub_allocation_count(const struct sub *sub)
 
 const struct tf_allocation *sub_allocation_next(const struct sub *sub, const struct tf_uid *after)
 {
-    const struct job *job = after ? job_of(tf_tree_after(&sub->jobs, after, key_uid)) : job_first(sub);
+    const struct job *job = after ? job_of(tf_tree_after(&sub->jobs, after, key_uid)) : jobs_first(sub);
     return job ? &job->record : NULL;
 }

@@ -10,9 +10,9 @@ void jobs_init(struct sub *sub);
 void jobs_release(struct sub *sub);
 
 struct job *job_find(const struct sub *sub, struct tf_uid uid); /* NULL if there is none */
-struct job *job_add(struct sub *sub, struct tf_uid uid);        /* there was none; the record is empty */
-struct job *job_first(const struct sub *sub);                   /* by uid */
-struct job *job_next(const struct job *job);
+struct job *jobs_add(struct sub *sub, struct tf_uid uid);       /* there was none; the record is empty */
+struct job *jobs_first(const struct sub *sub);                  /* by uid */
+struct job *jobs_next(const struct job *job);
 /* The record changed: it is persisted, then reported. */
 void job_changed(struct sub *sub, struct job *job);
 /* There is something to tell again. */

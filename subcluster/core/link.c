@@ -34,9 +34,9 @@ static void reset(struct sub *sub, enum link_state state)
     profile_close(sub);
 }
 
-void link_up(struct sub *sub)
+void uplink_up(struct sub *sub)
 {
-    link_down(sub);
+    uplink_down(sub);
     reset(sub, LINK_HELLO);
     struct tf_up up = {.kind = TF_UP_HELLO};
     up.hello.protocol = TF_PROTOCOL_VERSION;
@@ -49,13 +49,13 @@ void link_up(struct sub *sub)
     up.hello.highest_term = sub->term;
     up.hello.highest_epoch = sub->floor;
     up.hello.capabilities = sub->boot.capabilities;
-    outbox_hold(sub, (struct sub_action){.kind = SUB_ACT_SEND, .send = up});
+    out_hold(sub, (struct sub_action){.kind = SUB_ACT_SEND, .send = up});
     reports_all(sub);
 }
 
-void link_down(struct sub *sub)
+void uplink_down(struct sub *sub)
 {
-    outbox_drop_sends(sub);
+    out_drop_sends(sub);
     reset(sub, LINK_DOWN);
 }
 
@@ -63,9 +63,9 @@ void link_down(struct sub *sub)
 static void broken(struct sub *sub, char *text)
 {
     trace(sub, "link to the leader: %s: closed, to be dialled again", text);
-    outbox_drop_sends(sub);
+    out_drop_sends(sub);
     reset(sub, LINK_BROKEN);
-    outbox_now(sub, (struct sub_action){.kind = SUB_ACT_CLOSE, .text = text});
+    out_now(sub, (struct sub_action){.kind = SUB_ACT_CLOSE, .text = text});
 }
 
 /* ---- the full set ---- */
@@ -167,7 +167,7 @@ static bool take_term(struct sub *sub, struct tf_term term)
               (unsigned long long)term.revision, (unsigned long long)sub->term.era,
               (unsigned long long)sub->term.revision);
         sub->term = term;
-        outbox_touch(sub, TF_RECORD_TERM);
+        out_touch(sub, TF_RECORD_TERM);
         drop_orders(&sub->link);
         profile_close(sub);
         sub->link.state = LINK_HELLO; /* its own full set must come */
@@ -181,7 +181,7 @@ static bool take_term(struct sub *sub, struct tf_term term)
     return order >= 0;
 }
 
-void link_said(struct sub *sub, struct tf_down *down)
+void uplink_said(struct sub *sub, struct tf_down *down)
 {
     if (sub->link.state == LINK_DOWN || sub->link.state == LINK_BROKEN || !take_term(sub, down->term))
         return;
@@ -251,5 +251,5 @@ void link_orders(struct sub *sub)
         return;
     }
     link->continue_asked = true;
-    outbox_now(sub, (struct sub_action){.kind = SUB_ACT_CONTINUE});
+    out_now(sub, (struct sub_action){.kind = SUB_ACT_CONTINUE});
 }

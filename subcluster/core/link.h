@@ -6,9 +6,9 @@
 
 /* The stream to a leader: terms, the full set, numbered changes. */
 
-void link_up(struct sub *sub);
-void link_down(struct sub *sub);
-void link_said(struct sub *sub, struct tf_down *down);
+void uplink_up(struct sub *sub);
+void uplink_down(struct sub *sub);
+void uplink_said(struct sub *sub, struct tf_down *down);
 /* Carries out what is wanted, in order, as far as the decision budget goes; nothing before the engine has
  * been listed. */
 void link_orders(struct sub *sub);

@@ -98,21 +98,21 @@ static void load_allocation(struct sub *sub, struct tf_allocation *record)
     if (fault) {
         char uid[TF_UID_TEXT];
         tf_uid_format(record->uid, uid);
-        alarm_now(
+        alarm_raise(
             sub,
             "the stored allocation %s of job %s/%s is not sound and is left aside: %s. Nothing of it is "
             "started; what runs of it is reported as without a record",
             uid, record->tenant ? record->tenant : "?", record->name ? record->name : "?", fault);
         return;
     }
-    struct job *job = job_add(sub, record->uid);
+    struct job *job = jobs_add(sub, record->uid);
     job->record = *record;
     *record = (struct tf_allocation){0};
     hold_members(sub, &job->record);
     members_attach(job);
 }
 
-void load_record(struct sub *sub, struct tf_record *record)
+void load_one(struct sub *sub, struct tf_record *record)
 {
     struct tf_error err = TF_ERROR_INIT;
     assert(!sub->loaded);
@@ -123,10 +123,10 @@ void load_record(struct sub *sub, struct tf_record *record)
     else if (record->kind == TF_RECORD_ALLOCATION)
         load_allocation(sub, &record->allocation);
     else if (record->kind != TF_RECORD_POLICY)
-        alarm_now(sub, "a stored record of kind %d does not belong here and is left aside",
-                  (int)record->kind);
+        alarm_raise(sub, "a stored record of kind %d does not belong here and is left aside",
+                    (int)record->kind);
     else if (!policy_load(sub, &record->policy, &err))
-        alarm_now(sub, "the stored policy is not sound; the configured one is in force: %s", err.text);
+        alarm_raise(sub, "the stored policy is not sound; the configured one is in force: %s", err.text);
 }
 
 /* Waits that were begun go on from what the record says is left of them, at most the whole. */
@@ -148,12 +148,12 @@ static void resume_waits(struct sub *sub, struct job *job)
     job_due_again(sub, job);
 }
 
-void load_done(struct sub *sub)
+void load_end(struct sub *sub)
 {
     assert(!sub->loaded);
     sub->loaded = true;
     size_t live = 0;
-    for (struct job *job = job_first(sub); job; job = job_next(job)) {
+    for (struct job *job = jobs_first(sub); job; job = jobs_next(job)) {
         if (!job_lives(job))
             continue;
         live++;
@@ -167,7 +167,7 @@ void load_listed(struct sub *sub)
 {
     assert(sub->loaded);
     sub->listed = true;
-    for (struct job *job = job_first(sub); job; job = job_next(job)) {
+    for (struct job *job = jobs_first(sub); job; job = jobs_next(job)) {
         if (job->record.ended.count)
             job_tell(sub, job); /* what is released may be said from now on */
         if (!job_lives(job))

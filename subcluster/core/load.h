@@ -7,8 +7,8 @@
 /* Restart is replay: stored records become the state, then the engine says what runs. */
 
 /* What the record owns may be moved out of it. One that is not sound is left in the store, with an alarm. */
-void load_record(struct sub *sub, struct tf_record *record);
-void load_done(struct sub *sub);
+void load_one(struct sub *sub, struct tf_record *record);
+void load_end(struct sub *sub);
 /* The engine has told of everything: what is missing is started or stopped. */
 void load_listed(struct sub *sub);
 

@@ -85,7 +85,7 @@ static void ask_start(struct sub *sub, struct job *job, const struct tf_member *
     action.start.rank = m->index;
     action.start.size = record->size;
     group_copy(&action.start.group, &record->spec.group);
-    outbox_hold(sub, action);
+    out_hold(sub, action);
 }
 
 static void ask_stop(struct sub *sub, struct job *job, const struct tf_member *m, int64_t stop_delay,
@@ -95,7 +95,7 @@ static void ask_stop(struct sub *sub, struct job *job, const struct tf_member *m
     action.stop.id = id_of(job, m);
     action.stop.stop_delay = stop_delay;
     action.stop.grace = grace;
-    outbox_hold(sub, action);
+    out_hold(sub, action);
 }
 
 void members_start(struct sub *sub, struct job *job)
@@ -238,7 +238,7 @@ static void retry(struct sub *sub, struct job *job)
     }
     if (!again)
         return;
-    trace_job(sub, job, "starts %zu instance%s again", again, again == 1 ? "" : "s");
+    trace_epoch(sub, job, "starts %zu instance%s again", again, again == 1 ? "" : "s");
     job_changed(sub, job);
     peers_write(sub, job);
     members_start(sub, job);
@@ -330,8 +330,8 @@ static void fail(struct sub *sub, struct job *job, size_t place, struct failure 
         return;
     }
     int64_t wait = member_backoff(job, m);
-    trace_job(sub, job, "%s: retry %d of %d in %lld ms", f.message, record->retries_used,
-              record->spec.retry_limit, (long long)wait);
+    trace_epoch(sub, job, "%s: retry %d of %d in %lld ms", f.message, record->retries_used,
+                record->spec.retry_limit, (long long)wait);
     free(f.message);
     m->exit_code = f.exit_code;
     m->state = f.runs ? TF_MEMBER_STOPPING : TF_MEMBER_BACKOFF;
@@ -544,10 +544,11 @@ static void stop_too_slow(struct sub *sub, struct job *job, size_t place)
     if (job->runs.items[place].stuck)
         return;
     job->runs.items[place].stuck = true;
-    alarm_now(sub,
-              "job %s/%s: instance %u on %s should have been killed by now and is not known to be gone; its "
-              "GPUs (%s) stay held until it is: look at the node",
-              job->record.tenant, job->record.name, m->index, m->node, tf_gpu_set_format(m->gpus, gpus));
+    alarm_raise(
+        sub,
+        "job %s/%s: instance %u on %s should have been killed by now and is not known to be gone; its "
+        "GPUs (%s) stay held until it is: look at the node",
+        job->record.tenant, job->record.name, m->index, m->node, tf_gpu_set_format(m->gpus, gpus));
     ask_stop(sub, job, m, 0, 0);
 }
 

@@ -9,12 +9,12 @@
 
 #include <assert.h>
 
-void outbox_init(struct outbox *box)
+void out_init(struct outbox *box)
 {
     box->journal = tf_journal_create();
 }
 
-void outbox_release(struct outbox *box)
+void out_release(struct outbox *box)
 {
     for (size_t i = box->first; i < box->held.count; i++)
         sub_action_release(&box->held.items[i].action);
@@ -23,18 +23,18 @@ void outbox_release(struct outbox *box)
     *box = (struct outbox){0};
 }
 
-void outbox_hold(struct sub *sub, struct sub_action action)
+void out_hold(struct sub *sub, struct sub_action action)
 {
     struct held_action held = {tf_journal_last(sub->outbox.journal), action};
     tf_vec_push(&sub->outbox.held, held);
 }
 
-void outbox_now(struct sub *sub, struct sub_action action)
+void out_now(struct sub *sub, struct sub_action action)
 {
     tf_vec_push(sub->actions, action);
 }
 
-void outbox_drop_sends(struct sub *sub)
+void out_drop_sends(struct sub *sub)
 {
     struct outbox *box = &sub->outbox;
     size_t kept = box->first;
@@ -47,7 +47,7 @@ void outbox_drop_sends(struct sub *sub)
     box->held.count = kept;
 }
 
-bool outbox_busy(const struct sub *sub)
+bool out_busy(const struct sub *sub)
 {
     return tf_journal_in_flight(sub->outbox.journal);
 }
@@ -59,7 +59,7 @@ static void let_go(struct sub *sub)
     while (box->first < box->held.count && box->held.items[box->first].after <= durable) {
         struct sub_action action = box->held.items[box->first++].action;
         if (members_leave(sub, &action))
-            outbox_now(sub, action);
+            out_now(sub, action);
         else
             sub_action_release(&action);
     }
@@ -89,7 +89,7 @@ static void render(struct tf_journal_key key, struct tf_record *out, void *arg)
     }
 }
 
-void outbox_flush(struct sub *sub)
+void out_flush(struct sub *sub)
 {
     let_go(sub);
     struct tf_journal *journal = sub->outbox.journal;
@@ -97,15 +97,15 @@ void outbox_flush(struct sub *sub)
         return;
     struct sub_action action = {.kind = SUB_ACT_PERSIST};
     action.persist.items = tf_transaction_take(journal, render, sub, &action.persist.count);
-    outbox_now(sub, action);
+    out_now(sub, action);
 }
 
-void outbox_touch(struct sub *sub, enum tf_record_kind kind)
+void out_touch(struct sub *sub, enum tf_record_kind kind)
 {
     tf_journal_touch(sub->outbox.journal, (struct tf_journal_key){.kind = kind});
 }
 
-void outbox_touch_job(struct sub *sub, const struct job *job)
+void out_touch_job(struct sub *sub, const struct job *job)
 {
     const struct tf_uid *uid = &job->record.uid;
     tf_journal_touch(sub->outbox.journal,

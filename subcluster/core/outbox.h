@@ -6,23 +6,23 @@
 
 /* Persist, then act and tell. */
 
-void outbox_init(struct outbox *box);
-void outbox_release(struct outbox *box);
+void out_init(struct outbox *box);
+void out_release(struct outbox *box);
 
 /* Goes out once every change made so far is durable. The action is taken. */
-void outbox_hold(struct sub *sub, struct sub_action action);
+void out_hold(struct sub *sub, struct sub_action action);
 /* Goes out with this step. */
-void outbox_now(struct sub *sub, struct sub_action action);
+void out_now(struct sub *sub, struct sub_action action);
 /* The link they were meant for is gone. */
-void outbox_drop_sends(struct sub *sub);
+void out_drop_sends(struct sub *sub);
 
 /* True while a transaction is out: what is rendered now would have to wait for the next one anyway. */
-bool outbox_busy(const struct sub *sub);
+bool out_busy(const struct sub *sub);
 /* Lets go what is durable, then starts a transaction if one is needed. */
-void outbox_flush(struct sub *sub);
+void out_flush(struct sub *sub);
 
 /* A record changed or went. */
-void outbox_touch(struct sub *sub, enum tf_record_kind kind); /* of those that there is one of */
-void outbox_touch_job(struct sub *sub, const struct job *job);
+void out_touch(struct sub *sub, enum tf_record_kind kind); /* of those that there is one of */
+void out_touch_job(struct sub *sub, const struct job *job);
 
 #endif

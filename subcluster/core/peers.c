@@ -108,14 +108,14 @@ void peers_repeat(struct sub *sub, struct job *job)
     action.peers.uid = job->record.uid;
     action.peers.epoch = job->record.epoch;
     action.peers.content = render(sub, &job->record);
-    outbox_hold(sub, action);
+    out_hold(sub, action);
 }
 
 void peers_write(struct sub *sub, struct job *job)
 {
     job->record.peers_version++;
     job->peers_due = false;
-    outbox_touch_job(sub, job);
+    out_touch_job(sub, job);
     peers_repeat(sub, job);
 }
 

@@ -20,7 +20,7 @@ static void raise_floor(struct sub *sub, uint64_t epoch)
     if (epoch <= sub->floor)
         return;
     sub->floor = epoch;
-    outbox_touch(sub, TF_RECORD_FLOOR);
+    out_touch(sub, TF_RECORD_FLOOR);
 }
 
 /* ---- refusals ---- */
@@ -119,7 +119,7 @@ static struct job *open_epoch(struct sub *sub, struct tf_entry *entry, int32_t s
 {
     struct job *job = job_find(sub, entry->uid);
     if (!job)
-        job = job_add(sub, entry->uid);
+        job = jobs_add(sub, entry->uid);
     struct tf_allocation *record = &job->record;
     assert(!job_lives(job));
     tf_str_set(&record->tenant, entry->tenant);
@@ -146,9 +146,9 @@ static void trace_placed(struct sub *sub, const struct job *job)
             tf_buf_fmt(&nodes, " %s", m->node);
         last = m->node;
     }
-    trace_job(sub, job, "needs %dx%d GPUs%s%s: starts on%s", job->record.size,
-              job->record.spec.group.shape.gpus, job->record.model ? " of " : "",
-              job->record.model ? job->record.model : "", tf_buf_text(&nodes));
+    trace_epoch(sub, job, "needs %dx%d GPUs%s%s: starts on%s", job->record.size,
+                job->record.spec.group.shape.gpus, job->record.model ? " of " : "",
+                job->record.model ? job->record.model : "", tf_buf_text(&nodes));
     tf_buf_release(&nodes);
 }
 
@@ -248,7 +248,7 @@ static void adopt(struct sub *sub, struct tf_entry *entry, struct stray_range ra
     members_attach(job);
     tf_vec_each (run, &job->runs)
         run->seen = true;
-    trace_job(sub, job, "runs here without a record: adopted, %zu instances", job->record.members.count);
+    trace_epoch(sub, job, "runs here without a record: adopted, %zu instances", job->record.members.count);
     job_changed(sub, job);
     raise_floor(sub, job->record.epoch);
     peers_write(sub, job);
@@ -338,12 +338,12 @@ void stored(struct sub *sub, const struct tf_entry *entry)
     size_t at = (size_t)(ended - job->record.ended.items);
     tf_ended_release(&job->record.ended.items[at]);
     tf_vec_remove(&job->record.ended, at);
-    outbox_touch_job(sub, job);
+    out_touch_job(sub, job);
     job_drop_if_empty(sub, job);
     if (any_stray_of(sub, strays_of(sub, entry->uid), entry->epoch))
         return; /* forgotten when the last is gone */
     struct sub_action action = {.kind = SUB_ACT_FORGET};
     action.forget.uid = entry->uid;
     action.forget.epoch = entry->epoch;
-    outbox_hold(sub, action);
+    out_hold(sub, action);
 }

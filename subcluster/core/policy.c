@@ -34,7 +34,7 @@ static void apply(struct sub *sub, const struct tf_policy *policy)
 {
     tf_policy_copy(&sub->policy, policy);
     ledger_set_labels(&sub->ledger, &policy->schedule_labels);
-    for (struct job *job = job_first(sub); job; job = job_next(job))
+    for (struct job *job = jobs_first(sub); job; job = jobs_next(job))
         members_set_levels(sub, job);
 }
 
@@ -50,7 +50,7 @@ void policy_set(struct sub *sub, const struct tf_policy *policy)
 {
     struct tf_error err = TF_ERROR_INIT;
     if (tf_policy_check(policy, &err)) {
-        alarm_now(sub, "the leader's policy is not sound and the one in force stays: %s", err.text);
+        alarm_raise(sub, "the leader's policy is not sound and the one in force stays: %s", err.text);
         return;
     }
     if (policy_eq(policy, &sub->policy))
@@ -58,5 +58,5 @@ void policy_set(struct sub *sub, const struct tf_policy *policy)
     trace(sub, "policy: version %llu with %zu classes", (unsigned long long)policy->version,
           policy->classes.count);
     apply(sub, policy);
-    outbox_touch(sub, TF_RECORD_POLICY);
+    out_touch(sub, TF_RECORD_POLICY);
 }

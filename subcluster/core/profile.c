@@ -80,7 +80,7 @@ void profile_render(struct sub *sub)
     if (!rows && !p->full_due && !p->due)
         return; /* it was changed and changed back */
     struct tf_up up = {.kind = TF_UP_PROFILE, .profile = next_profile(sub)};
-    outbox_hold(sub, (struct sub_action){.kind = SUB_ACT_SEND, .send = up});
+    out_hold(sub, (struct sub_action){.kind = SUB_ACT_SEND, .send = up});
     p->full_due = p->due = false;
     p->next = (struct tf_mono){sub->now.mono.ms + sub->boot.profile_interval};
 }

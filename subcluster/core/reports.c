@@ -14,7 +14,7 @@ static bool attached(const struct sub *sub)
 
 static void send(struct sub *sub, struct tf_up up)
 {
-    outbox_hold(sub, (struct sub_action){.kind = SUB_ACT_SEND, .send = up});
+    out_hold(sub, (struct sub_action){.kind = SUB_ACT_SEND, .send = up});
 }
 
 static enum tf_phase phase_of(enum tf_allocation_phase phase)
@@ -137,7 +137,7 @@ void reports_unknown(struct sub *sub, const struct tf_entry *entry)
 
 void reports_all(struct sub *sub)
 {
-    for (struct job *job = job_first(sub); job; job = job_next(job))
+    for (struct job *job = jobs_first(sub); job; job = jobs_next(job))
         job_tell(sub, job);
     sub->strays_due = true;
     sub->link.listed_due = sub->listed;

@@ -141,7 +141,7 @@ static void judge(struct sub *sub, struct stray *stray)
     struct sub_action action = {.kind = SUB_ACT_STOP};
     action.stop.id = stray->id;
     action.stop.grace = STRAY_GRACE;
-    outbox_hold(sub, action);
+    out_hold(sub, action);
 }
 
 void strays_judge(struct sub *sub, struct tf_uid uid)
@@ -158,7 +158,7 @@ static void forget(struct sub *sub, struct tf_uid uid, uint64_t epoch)
     struct sub_action action = {.kind = SUB_ACT_FORGET};
     action.forget.uid = uid;
     action.forget.epoch = epoch;
-    outbox_hold(sub, action);
+    out_hold(sub, action);
 }
 
 /* What an unknown epoch left, or may have left, with the engine. It must never start here again, also when it
@@ -192,7 +192,7 @@ void stray_told(struct sub *sub, const struct sub_instance_event *e)
         return;
     if (e->id.epoch > sub->floor) {
         sub->floor = e->id.epoch;
-        outbox_touch(sub, TF_RECORD_FLOOR);
+        out_touch(sub, TF_RECORD_FLOOR);
     }
     if (e->state != SUB_INSTANCE_STARTING && e->state != SUB_INSTANCE_READY) {
         if (e->state != SUB_INSTANCE_REFUSED)
@@ -255,7 +255,7 @@ void strays_due_look(struct sub *sub)
         if (stray->due.ms > sub->now.mono.ms)
             continue;
         stray->due = TF_NEVER;
-        alarm_now(
+        alarm_raise(
             sub,
             "job %s/%s: instance %u of the old epoch %llu on %s should have been killed by now and is not "
             "known to be gone; its GPUs stay taken until it is: look at the node",

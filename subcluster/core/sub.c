@@ -19,7 +19,7 @@ struct sub *sub_create(uint64_t seed)
     struct sub *sub = tf_calloc(1, sizeof *sub);
     tf_rng_init(&sub->rng, seed);
     jobs_init(sub);
-    outbox_init(&sub->outbox);
+    out_init(&sub->outbox);
     sub->scratch = tf_fit_scratch_create();
     sub->view = tf_calloc(1, sizeof *sub->view);
     sub->wake = TF_NEVER;
@@ -32,10 +32,10 @@ void sub_destroy(struct sub *sub)
         return;
     struct sub_actions none = {0};
     sub->actions = &none;
-    link_down(sub);
+    uplink_down(sub);
     jobs_release(sub);
     strays_release(sub);
-    outbox_release(&sub->outbox);
+    out_release(&sub->outbox);
     ledger_free(&sub->ledger);
     tf_vec_release(&sub->link.orders);
     tf_vec_release(&sub->link.answers);
@@ -83,8 +83,8 @@ static void node_told(struct sub *sub, struct tf_node *node)
 {
     struct tf_complaints complaints = {0};
     if (!tf_node_check(node, &sub->boot.planes, node->name ? node->name : "a node", &complaints)) {
-        alarm_now(sub, "the engine's node %s cannot be used: %s", node->name ? node->name : "without a name",
-                  complaints.items[0].text);
+        alarm_raise(sub, "the engine's node %s cannot be used: %s",
+                    node->name ? node->name : "without a name", complaints.items[0].text);
         tf_complaints_release(&complaints);
         return;
     }
@@ -128,10 +128,10 @@ static void take(struct sub *sub, struct sub_event *event)
         boot(sub, &event->boot);
         break;
     case SUB_EV_RECORD:
-        load_record(sub, &event->record);
+        load_one(sub, &event->record);
         break;
     case SUB_EV_LOADED:
-        load_done(sub);
+        load_end(sub);
         break;
     case SUB_EV_COMMITTED:
         committed(sub);
@@ -147,13 +147,13 @@ static void take(struct sub *sub, struct sub_event *event)
         break;
     case SUB_EV_LINK_UP:
         assert(sub->loaded);
-        link_up(sub);
+        uplink_up(sub);
         break;
     case SUB_EV_LINK_DOWN:
-        link_down(sub);
+        uplink_down(sub);
         break;
     case SUB_EV_DOWN:
-        link_said(sub, &event->down);
+        uplink_said(sub, &event->down);
         break;
     case SUB_EV_TIMER:
         sub->wake = TF_NEVER;
@@ -186,12 +186,12 @@ static void ask_wake(struct sub *sub)
 {
     const struct job *job = job_due_first(sub);
     struct tf_mono next = earlier(job ? job->due : TF_NEVER, strays_due(sub));
-    if (!outbox_busy(sub))
+    if (!out_busy(sub))
         next = earlier(next, profile_due(sub));
     if (next.ms >= sub->wake.ms)
         return;
     sub->wake = next;
-    outbox_now(sub, (struct sub_action){.kind = SUB_ACT_WAKE, .wake = next});
+    out_now(sub, (struct sub_action){.kind = SUB_ACT_WAKE, .wake = next});
 }
 
 /* Nothing is decided before the records are there. */
@@ -202,11 +202,11 @@ static void settle(struct sub *sub)
     moments(sub);
     link_orders(sub);
     ledger_refresh(&sub->ledger);
-    if (!outbox_busy(sub)) {
+    if (!out_busy(sub)) {
         reports_render(sub);
         profile_render(sub);
     }
-    outbox_flush(sub);
+    out_flush(sub);
     ask_wake(sub);
 }
 

@@ -21,7 +21,7 @@ static void say(struct sub *sub, struct tf_buf *line, const char *fmt, va_list a
     vsnprintf(text, sizeof text, fmt, args);
     tf_utf8_trim(text);
     tf_buf_str(line, text);
-    outbox_now(sub, (struct sub_action){.kind = SUB_ACT_TRACE, .text = tf_buf_take(line)});
+    out_now(sub, (struct sub_action){.kind = SUB_ACT_TRACE, .text = tf_buf_take(line)});
 }
 
 void trace(struct sub *sub, const char *fmt, ...)
@@ -34,7 +34,7 @@ void trace(struct sub *sub, const char *fmt, ...)
     va_end(args);
 }
 
-void trace_job(struct sub *sub, const struct job *job, const char *fmt, ...)
+void trace_epoch(struct sub *sub, const struct job *job, const char *fmt, ...)
 {
     struct tf_buf line = TF_BUF_INIT;
     stamp(sub, &line);
@@ -46,7 +46,7 @@ void trace_job(struct sub *sub, const struct job *job, const char *fmt, ...)
     va_end(args);
 }
 
-void alarm_now(struct sub *sub, const char *fmt, ...)
+void alarm_raise(struct sub *sub, const char *fmt, ...)
 {
     char text[LINE_MAX_BYTES];
     va_list args;
@@ -54,5 +54,5 @@ void alarm_now(struct sub *sub, const char *fmt, ...)
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     tf_utf8_trim(text);
-    outbox_now(sub, (struct sub_action){.kind = SUB_ACT_ALARM, .text = tf_strdup(text)});
+    out_now(sub, (struct sub_action){.kind = SUB_ACT_ALARM, .text = tf_strdup(text)});
 }

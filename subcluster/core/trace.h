@@ -7,9 +7,9 @@
 /* One line of why: "[   120.000] job search/rank ..."; the time is the monotonic one, in seconds. */
 void trace(struct sub *sub, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The same, beginning with "job TENANT/NAME epoch N ". */
-void trace_job(struct sub *sub, const struct job *job, const char *fmt, ...)
+void trace_epoch(struct sub *sub, const struct job *job, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Something an operator must know. Says what, where, and what to do. */
-void alarm_now(struct sub *sub, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void alarm_raise(struct sub *sub, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -19,3 +19,14 @@ if [ -n "$bad" ]; then
     exit 1
 fi
 echo "core symbols: ${#libraries[@]} pure libraries call nothing but memory and strings"
+# Simulations and tests link both cores into one program.
+names() { nm --defined-only --extern-only "$build/$1" 2>/dev/null | awk 'NF == 3 { print $3 }' | sort -u; }
+federation=federation/core/libtf_federation_core.a subcluster=subcluster/core/libtf_subcluster_core.a
+if [ -f "$build/$federation" ] && [ -f "$build/$subcluster" ]; then
+    twice=$(comm -12 <(names $federation) <(names $subcluster))
+    if [ -n "$twice" ]; then
+        echo "both cores define these, so that no program can hold both:"
+        echo "$twice"
+        exit 1
+    fi
+fi
