@@ -276,6 +276,9 @@ void tf_keep_destroy(struct tf_keep *keep)
 void tf_keep_release(struct tf_keep *keep)
 {
     keep->releasing = true;
+    keep->committing = keep->loading = false;
+    tf_timer_cancel(keep->loop, &keep->retry);
+    out_clear(keep);
     tf_guard_release(keep->guard.guard);
 }
 

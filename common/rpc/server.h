@@ -63,6 +63,8 @@ typedef int (*tf_thread_handler_f)(void *arg, struct tf_thread_call *call, struc
 /* Sends one message (taken) and waits until the client's flow control let it go. -1: nobody reads any more.
  */
 int tf_thread_call_write(struct tf_thread_call *call, struct tf_buf *body);
+/* The typed detail of the error that the handler is about to return; copied. */
+void tf_thread_call_detail(struct tf_thread_call *call, struct tf_bytes detail);
 /* A descriptor that is readable from the moment when writes fail, to wait for it together with others. Not to
  * be read or closed. */
 int tf_thread_call_gone_fd(const struct tf_thread_call *call);

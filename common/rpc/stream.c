@@ -199,11 +199,13 @@ static void on_received(struct tf_tag *tag, bool ok)
     if (ok && stream->raw->incoming) {
         if (stream->open)
             stream->events->message(stream->arg, stream, tf_message_bytes(&stream->raw->incoming));
-        if (stream->open)
-            tf_stream_read(stream);
-        else
+        stream->reading = false;
+        if (!stream->open)
             stream->input_ended = true;
+        else if (!stream->paused)
+            tf_stream_read(stream);
     } else {
+        stream->reading = false;
         stream->input_ended = true;
         if (ok && stream->open && !stream->client && stream->events->half_closed)
             stream->events->half_closed(stream->arg, stream);
@@ -214,8 +216,23 @@ static void on_received(struct tf_tag *tag, bool ok)
 
 void tf_stream_read(struct tf_stream *stream)
 {
+    stream->reading = true;
     stream->pending++;
     tf_raw_receive(stream->raw, &stream->receive);
+}
+
+void tf_stream_pause(struct tf_stream *stream)
+{
+    assert(stream->open);
+    stream->paused = true;
+}
+
+void tf_stream_resume(struct tf_stream *stream)
+{
+    assert(stream->open);
+    stream->paused = false;
+    if (!stream->reading && !stream->input_ended)
+        tf_stream_read(stream);
 }
 
 static void on_headers(struct tf_tag *tag, bool ok)

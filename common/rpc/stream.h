@@ -26,6 +26,11 @@ struct tf_stream_events {
 /* Server: begins to read. events is borrowed as long as the stream. */
 void tf_stream_accept(struct tf_stream *stream, const struct tf_stream_events *events, void *arg);
 
+/* Reads no further message until resumed, so that the other end has to wait; its end is still told. Both may
+ * be called at any time while the stream is the caller's. */
+void tf_stream_pause(struct tf_stream *stream);
+void tf_stream_resume(struct tf_stream *stream);
+
 /* Queues a message (taken) and returns how many bytes now wait for the other end to take them: more than
  * tf_stream_queue_max means that it is too slow, and the caller should finish or cancel the stream. */
 size_t tf_stream_write(struct tf_stream *stream, struct tf_buf *body);

@@ -27,6 +27,8 @@ struct tf_stream {
     bool half_closed;
     bool finish; /* wanted */
     bool finished;
+    bool reading;     /* a receive is under way, or its call back runs */
+    bool paused;      /* no next one is wanted */
     bool input_ended; /* no more messages come */
     bool call_ended;  /* close or status is here */
 

@@ -22,6 +22,7 @@ struct tf_thread_call {
     int pending; /* tags under way */
     bool sending, failed, gone;
     int gone_fd;
+    struct tf_buf detail; /* of the error, the handler's */
 };
 
 /* ---- in the event thread ---- */
@@ -98,6 +99,12 @@ int tf_thread_call_write(struct tf_thread_call *call, struct tf_buf *body)
     return alive ? 0 : -1;
 }
 
+void tf_thread_call_detail(struct tf_thread_call *call, struct tf_bytes detail)
+{
+    tf_buf_clear(&call->detail);
+    tf_buf_add(&call->detail, detail.data, detail.len);
+}
+
 int tf_thread_call_gone_fd(const struct tf_thread_call *call)
 {
     return call->gone_fd;
@@ -113,6 +120,7 @@ static void call_free(struct tf_thread_call *call)
     pthread_mutex_destroy(&call->lock);
     if (call->gone_fd >= 0)
         close(call->gone_fd);
+    tf_buf_release(&call->detail);
     tf_slot_free(&call->slot);
 }
 
@@ -140,7 +148,7 @@ static void *handler_thread(void *arg)
     if (method->handler.thread(method->arg, call, tf_message_bytes(&call->slot.raw.incoming), &error)) {
         if (error.code == TF_OK)
             tf_error_set(&error, TF_ERR_BUG, "the handler failed without saying why");
-        status = tf_status_from_error(&error, (struct tf_bytes){NULL, 0});
+        status = tf_status_from_error(&error, (struct tf_bytes){call->detail.data, call->detail.len});
     }
     begin_tag(call, true);
     tf_raw_send_status(&call->slot.raw, &status, &call->send);

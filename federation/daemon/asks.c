@@ -69,12 +69,12 @@ static void take_nodes(struct gather *gather, const struct ask *ask, struct tf_n
     tf_nodes_reply_release(nodes);
 }
 
-void asks_answer(struct fedd *fedd, uint64_t id, const char *data, size_t len)
+void asks_answer(struct fedd *fedd, uint64_t link, uint64_t id, const char *data, size_t len)
 {
     struct ask *ask = NULL;
     HASH_FIND(hh, fedd->asks, &id, sizeof id, ask);
-    if (!ask)
-        return; /* too late */
+    if (!ask || ask->link != link)
+        return; /* too late, or not the one that was asked */
     struct gather *gather = ask->gather;
     struct tf_nodes_reply nodes = {0};
     struct tf_error err = TF_ERROR_INIT;

@@ -6,14 +6,19 @@
 #include "common/base/cleanup.h"
 #include "common/base/text.h"
 
-/* A name whose stored record cannot be read must not be given to another job: that would overwrite it. */
-static bool quarantined(struct fedd *fedd, const char *tenant, const char *name)
+/* A name whose stored record cannot be read must not be given to another job: that would overwrite it. True
+ * after failing the call. */
+static bool in_quarantine(struct fedd *fedd, struct tf_call *call, const char *tenant, const char *name)
 {
-    TF_AUTO_FREE char *key = tf_asprintf("jobs/%s/%s", tenant, name);
-    for (size_t i = 0; i < tf_keep_quarantined(fedd->keep); i++)
-        if (tf_str_eq(tf_keep_quarantined_at(fedd->keep, i)->key, key))
-            return true;
-    return false;
+    const char *why = tenant && name ? lead_quarantined(fedd, "jobs", tenant, name) : NULL;
+    if (!why)
+        return false;
+    call_fail_code(
+        call, TF_ERR_CONFLICT,
+        "%s/%s: the stored record of this name cannot be read and is in quarantine (%s); repair or "
+        "remove the key jobs/%s/%s in the store, then restart the leader, or use another name",
+        tenant, name, why, tenant, name);
+    return true;
 }
 
 static void on_submit(void *arg, struct tf_call *call, struct tf_bytes bytes)
@@ -23,11 +28,7 @@ static void on_submit(void *arg, struct tf_call *call, struct tf_bytes bytes)
     if (!lead_or_refuse(fedd, call) || !call_request(call, TF_METHOD_SUBMIT, bytes, &request))
         return;
     struct tf_submit_request *submit = &request.submit;
-    if (quarantined(fedd, submit->manifest.tenant, submit->manifest.name)) {
-        call_fail_code(
-            call, TF_ERR_CONFLICT,
-            "%s/%s: the stored record of this name cannot be read and is in quarantine; see the log of fedd",
-            submit->manifest.tenant, submit->manifest.name);
+    if (in_quarantine(fedd, call, submit->manifest.tenant, submit->manifest.name)) {
         tf_request_release(&request);
         return;
     }
@@ -48,6 +49,8 @@ static void change_job(struct fedd *fedd, struct tf_call *call, enum tf_method m
                        enum fed_event_kind kind, struct tf_job_ref *ref, struct tf_elastic elastic)
 {
     const struct tf_job_record *job = ref->tenant ? NULL : fed_job_find_uid(fedd->fed, ref->uid);
+    if (in_quarantine(fedd, call, ref->tenant, ref->name))
+        return;
     if (!ref->tenant && !job) {
         call_fail_code(call, TF_ERR_NOT_FOUND, "there is no job of that uid");
         return;

@@ -2,9 +2,12 @@
 /* The table of fedd.yaml. */
 #include "federation/daemon/config.h"
 
+#include "common/base/cleanup.h"
 #include "common/base/clock.h"
 #include "common/base/text.h"
 #include "common/conf/conf.h"
+
+#include <arpa/inet.h>
 
 #define C struct fedd_config
 
@@ -70,10 +73,19 @@ static const struct tf_row rows[] = {
     {.key = "log", TF_GROUP(&log_table), .help = "the log of the daemon"},
 };
 
+/* 127.x.y.z: an address, not a name that begins like one. */
+static bool is_loopback4(const char *address)
+{
+    struct in_addr in;
+    const char *colon = strchr(address, ':');
+    TF_AUTO_FREE char *host = colon ? tf_strndup(address, (size_t)(colon - address)) : NULL;
+    return host && inet_pton(AF_INET, host, &in) == 1 && ntohl(in.s_addr) >> 24 == 127;
+}
+
 static bool is_loopback(const char *address)
 {
-    return tf_starts_with(address, "unix:/") || tf_starts_with(address, "127.") ||
-           tf_starts_with(address, "[::1]:") || tf_starts_with(address, "localhost:");
+    return tf_starts_with(address, "unix:/") || is_loopback4(address) || tf_starts_with(address, "[::1]:") ||
+           tf_starts_with(address, "localhost:");
 }
 
 #define NOT_LOOPBACK "\"%s\" is not a loopback address or unix:/path; others need TLS, which is not there yet"

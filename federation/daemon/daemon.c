@@ -11,9 +11,10 @@
 
 static int make_folder(const char *path, struct tf_error *err)
 {
-    if (mkdir(path, 0700) && errno != EEXIST)
-        return tf_error_errno(err, TF_ERR_IO, errno, "dataDir %s cannot be made", path);
-    return 0;
+    if (mkdir(path, 0700) == 0 || errno == EEXIST)
+        return 0;
+    return tf_error_errno(err, TF_ERR_IO, errno, "dataDir %s cannot be made%s", path,
+                          errno == ENOENT ? " (make the folder that it is in)" : "");
 }
 
 static int open_store(struct fedd *fedd, struct tf_error *err)
@@ -64,7 +65,7 @@ struct fedd *fedd_create(struct tf_loop *loop, struct tf_rpc *rpc, struct fedd_o
     fedd->config = options->config;
     fedd->accept_rollback = options->accept_rollback;
     options->config = (struct fedd_config){0};
-    if (make_folder(fedd->config.data_dir, err) || host_open_trace(fedd, err) || archive_open(fedd, err) ||
+    if (make_folder(fedd->config.data_dir, err) || archive_open(fedd, err) || host_open_trace(fedd, err) ||
         open_store(fedd, err) || open_server(fedd, err) || lead_start(fedd, err)) {
         fedd_destroy(fedd);
         return NULL;
@@ -85,9 +86,9 @@ void fedd_stop(struct fedd *fedd, int64_t grace_ms, void (*done)(void *arg), voi
     fedd->stopping = true;
     fedd->stopped = done;
     fedd->stopped_arg = arg;
-    watch_close_all(fedd);
-    links_close_all(fedd);
-    logs_end_all(fedd);
+    watch_close_all(fedd, "this fedd stops: watch again at the next leader");
+    links_close_all(fedd, "this fedd stops: attach to the next leader");
+    logs_end_all(fedd, "this fedd stops: ask the next leader");
     tf_server_stop(fedd->server, grace_ms, on_server_stopped, fedd);
 }
 
@@ -95,22 +96,15 @@ void fedd_destroy(struct fedd *fedd)
 {
     if (!fedd)
         return;
-    if (fedd->server) {
-        requests_fail_all(fedd);
-        asks_fail_all(fedd);
-        logs_end_all(fedd);
-        watch_close_all(fedd);
-        links_close_all(fedd);
-    }
+    fedd->stopping = true;
+    lead_drop(fedd);
+    watch_stop(fedd);
     tf_server_destroy(fedd->server);
     upkeep_stop(fedd);
     tf_keep_destroy(fedd->keep);
     tf_store_destroy(fedd->store);
     archive_close(fedd);
-    tf_loop_turn(fedd->loop, 0); /* what the archive's thread still had to say */
-    fed_destroy(fedd->fed);
-    host_reset(fedd);
-    tf_vec_release(&fedd->published);
+    host_release(fedd);
     host_close_trace(fedd);
     fedd_config_release(&fedd->config);
     free(fedd->address);

@@ -4,6 +4,7 @@
 
 #include "common/base/cleanup.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <unistd.h>
 
@@ -19,7 +20,7 @@ static void on_again(struct tf_inbox_item *item)
 {
     struct fedd *fedd = TF_CONTAINER_OF(item, struct fedd, again);
     fedd->again_posted = false;
-    if (fedd->fed)
+    if (fedd->fed && fedd->loaded)
         host_step(fedd, &(struct fed_event){.kind = FED_EV_CONTINUE});
 }
 
@@ -66,6 +67,7 @@ static void rotate_trace(struct fedd *fedd)
         tf_log_warn("the log of decisions cannot be rotated file=%s error=%s", path, strerror(errno));
     if (host_open_trace(fedd, &err))
         tf_log_error("decisions are no longer logged error=%s", err.text);
+    fedd->trace_bytes = 0; /* also when the file could not be moved: not again with each line */
 }
 
 static void trace(struct fedd *fedd, const char *line)
@@ -157,6 +159,7 @@ void host_step(struct fedd *fedd, struct fed_event *event)
     tf_vec_push(&fedd->waiting, *event);
     if (fedd->stepping)
         return;
+    assert(fedd->fed);
     fedd->stepping = true;
     for (size_t i = 0; i < fedd->waiting.count; i++) {
         struct fed_event next = fedd->waiting.items[i];
@@ -172,8 +175,18 @@ void host_committed(struct fedd *fedd)
     host_step(fedd, &(struct fed_event){.kind = FED_EV_COMMITTED});
 }
 
+void host_release(struct fedd *fedd)
+{
+    while (fedd->again_posted)
+        tf_loop_turn(fedd->loop, 0);
+    host_reset(fedd);
+    tf_vec_release(&fedd->waiting);
+    tf_vec_release(&fedd->published);
+}
+
 void host_reset(struct fedd *fedd)
 {
+    assert(!fedd->stepping);
     tf_timer_cancel(fedd->loop, &fedd->wake);
     tf_vec_each (event, &fedd->waiting)
         fed_event_release(event);

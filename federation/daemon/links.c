@@ -8,7 +8,10 @@
 #include <inttypes.h>
 #include <stdarg.h>
 
-enum { HELLO_WITHIN_MS = 10 * TF_SECOND };
+enum {
+    HELLO_WITHIN_MS = 10 * TF_SECOND,
+    QUEUE_MAX = 256 << 20, /* waiting for one subcluster: more than the full set of 100,000 placements */
+};
 
 struct link {
     uint64_t number;
@@ -64,8 +67,26 @@ static void on_no_hello(struct tf_timer *timer)
            HELLO_WITHIN_MS / 1000);
 }
 
+/* A registration that cannot be read is not overwritten by a new one. */
+static bool in_quarantine(struct link *link, const struct tf_hello *hello)
+{
+    const char *why = lead_quarantined(link->fedd, "subclusters", hello->name, NULL);
+    if (!why)
+        return false;
+    refuse(
+        link, TF_ERR_CONFLICT,
+        "subcluster %s: its stored registration cannot be read and is in quarantine (%s); repair or remove "
+        "the key subclusters/%s, then restart the leader",
+        hello->name, why, hello->name);
+    return true;
+}
+
 static void say_hello(struct link *link, struct tf_up *up)
 {
+    if (in_quarantine(link, &up->hello)) {
+        tf_up_release(up);
+        return;
+    }
     tf_timer_cancel(link->fedd->loop, &link->hello);
     link->name = tf_strdup(up->hello.name);
     tf_log_info("subcluster attached name=%s engine=%s version=%s peer=%s", up->hello.name, up->hello.engine,
@@ -73,6 +94,13 @@ static void say_hello(struct link *link, struct tf_up *up)
     struct fed_event event = {.kind = FED_EV_LINK_UP, .link = link->number, .hello = up->hello};
     *up = (struct tf_up){0};
     host_step(link->fedd, &event);
+}
+
+/* What runs of a job whose record cannot be read is no orphan: nobody is told of it, so it goes on. */
+static bool is_of_quarantined_job(const struct fedd *fedd, const struct tf_up *up)
+{
+    return up->kind == TF_UP_REPORT && up->report.tenant && up->report.name &&
+           lead_quarantined(fedd, "jobs", up->report.tenant, up->report.name);
 }
 
 static void on_message(void *arg, struct tf_stream *stream, struct tf_bytes body)
@@ -94,7 +122,9 @@ static void on_message(void *arg, struct tf_stream *stream, struct tf_bytes body
     if (up.kind == TF_UP_HELLO) {
         say_hello(link, &up);
     } else if (up.kind == TF_UP_ANSWER) {
-        asks_answer(link->fedd, up.answer.id, up.answer.data, up.answer.len);
+        asks_answer(link->fedd, link->number, up.answer.id, up.answer.data, up.answer.len);
+        tf_up_release(&up);
+    } else if (is_of_quarantined_job(link->fedd, &up)) {
         tf_up_release(&up);
     } else {
         host_step(link->fedd, &(struct fed_event){.kind = FED_EV_UP, .link = link->number, .up = up});
@@ -129,16 +159,8 @@ static const struct tf_stream_events events = {
 static void on_open(void *arg, struct tf_stream *stream)
 {
     struct fedd *fedd = arg;
-    if (!fedd->fed || !fedd->loaded) {
-        struct tf_error error = TF_ERROR_INIT;
-        struct tf_error_detail detail = {0};
-        TF_AUTO_BUF bytes = TF_BUF_INIT;
-        lead_refusal(fedd, &error, &detail);
-        tf_wire_error_detail_pack(&detail, TF_RPC_DETAILS_MAX, &bytes);
-        tf_stream_finish(stream, &error, (struct tf_bytes){bytes.data, bytes.len});
-        tf_error_detail_release(&detail);
+    if (!lead_or_refuse_stream(fedd, stream))
         return;
-    }
     struct link *link = tf_calloc(1, sizeof *link);
     link->fedd = fedd;
     link->stream = stream;
@@ -166,7 +188,7 @@ void links_send(struct fedd *fedd, uint64_t number, const struct tf_down *down)
         refuse(link, TF_ERR_BUG, "the leader made a message that cannot be written: %s", err.text);
         return;
     }
-    if (tf_stream_write(link->stream, &bytes) > tf_stream_queue_max(link->stream))
+    if (tf_stream_write(link->stream, &bytes) > QUEUE_MAX)
         refuse(link, TF_ERR_UNAVAILABLE, "takes messages too slowly: attach again");
 }
 
@@ -177,9 +199,9 @@ void links_close(struct fedd *fedd, uint64_t number, const char *why)
         refuse(link, TF_ERR_REFUSED, "%s", why);
 }
 
-void links_close_all(struct fedd *fedd)
+/* Each time the first one: what the core says to the end of a link may end others. */
+void links_close_all(struct fedd *fedd, const char *why)
 {
-    struct link *link = NULL, *next = NULL;
-    HASH_ITER (hh, fedd->links, link, next)
-        refuse(link, TF_ERR_UNAVAILABLE, "this fedd no longer leads: attach to the one that does");
+    while (fedd->links)
+        refuse(fedd->links, TF_ERR_UNAVAILABLE, "%s", why);
 }

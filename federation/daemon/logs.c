@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 enum {
-    RELAY_BYTES = 16 << 20,          /* waiting for a client: more than a subcluster keeps of one instance */
-    PUSH_WITHIN_MS = 10 * TF_SECOND, /* the subcluster opens its stream */
+    RELAY_BYTES = 1 << 20,           /* waiting for a client: then the subcluster has to wait, too */
+    PUSH_WITHIN_MS = 10 * TF_SECOND, /* the subcluster opens its stream, and says for whom it is */
 };
 
 struct chunk {
@@ -28,16 +28,26 @@ struct relay {
     struct fedd *fedd;
     uint64_t number;
     struct tf_logs_request request;
-    struct tf_inbox_item start, stop;
-    struct tf_stream *push; /* loop only */
-    struct tf_timer late;   /* loop only */
-    UT_hash_handle hh;      /* loop only */
-    int wake;               /* eventfd: something happened */
-    pthread_mutex_t lock;   /* what follows */
+    struct tf_inbox_item start, room, stop;
+    struct push *push;    /* loop only; NULL: no stream is tied to it */
+    struct tf_timer late; /* loop only */
+    UT_hash_handle hh;    /* loop only */
+    int wake;             /* eventfd: something happened */
+    pthread_mutex_t lock; /* what follows */
     struct chunk *first, *last;
     size_t bytes;
+    bool full; /* the stream is paused until there is room again */
     bool ended, stopped;
     struct tf_error error;
+    char *leader; /* with error: the endpoint to ask instead */
+};
+
+/* A subcluster's stream. Which relay it is for is in its chunks; the first one ties them. */
+struct push {
+    struct fedd *fedd;
+    struct tf_stream *stream;
+    struct relay *relay; /* NULL: not tied yet */
+    struct tf_timer late;
 };
 
 static void wake(struct relay *relay)
@@ -62,7 +72,8 @@ static void end(struct relay *relay, enum tf_error_code code, const char *text)
 static void on_late(struct tf_timer *timer)
 {
     end(TF_CONTAINER_OF(timer, struct relay, late), TF_ERR_TIMEOUT,
-        "the subcluster did not send the output in time");
+        "the subcluster did not begin to send the output in time: ask again, or see the log of its "
+        "subclusterd");
 }
 
 /* Where the job runs or ran last; NULL if it never did. */
@@ -86,9 +97,10 @@ static int ask(struct relay *relay, struct tf_error *err)
 {
     struct fedd *fedd = relay->fedd;
     const struct tf_job_ref *ref = &relay->request.job;
-    if (!fedd->fed || !fedd->loaded) {
+    if (!lead_is_certain(fedd) || fedd->stopping) {
         struct tf_error_detail detail = {0};
         lead_refusal(fedd, err, &detail);
+        relay->leader = TF_STEAL(detail.leader);
         tf_error_detail_release(&detail);
         return -1;
     }
@@ -131,6 +143,8 @@ static void on_start(struct tf_inbox_item *item)
         end(relay, err.code, err.text);
 }
 
+static void push_cancel(struct push *push);
+
 static void on_stop(struct tf_inbox_item *item)
 {
     struct relay *relay = TF_CONTAINER_OF(item, struct relay, stop);
@@ -138,7 +152,7 @@ static void on_stop(struct tf_inbox_item *item)
     HASH_DEL(fedd->relays, relay);
     tf_timer_cancel(fedd->loop, &relay->late);
     if (relay->push)
-        tf_stream_cancel(relay->push);
+        push_cancel(relay->push);
     pthread_mutex_lock(&relay->lock);
     relay->stopped = true;
     pthread_mutex_unlock(&relay->lock);
@@ -147,29 +161,15 @@ static void on_stop(struct tf_inbox_item *item)
 
 /* ---- in the loop: the subcluster's stream ---- */
 
-/* Which relay a stream belongs to is in its chunks; the first one ties them. */
-struct push {
-    struct fedd *fedd;
-    struct relay *relay;
-};
-
-static struct relay *relay_of(struct push *push, uint64_t number, struct tf_stream *stream)
-{
-    struct relay *relay = NULL;
-    HASH_FIND(hh, push->fedd->relays, &number, sizeof number, relay);
-    if (relay && relay->push && relay->push != stream)
-        return NULL;
-    return relay;
-}
-
-/* False if the client does not keep up. */
+/* True if the stream should wait until there is room again. */
 static bool queue(struct relay *relay, const struct tf_log_chunk *data)
 {
     struct chunk *chunk = tf_calloc(1, sizeof *chunk);
     tf_buf_add(&chunk->data, data->data, data->len);
     pthread_mutex_lock(&relay->lock);
-    bool room = relay->bytes + data->len <= RELAY_BYTES;
     relay->bytes += data->len;
+    relay->full = relay->bytes >= RELAY_BYTES;
+    bool full = relay->full;
     if (relay->last)
         relay->last->next = chunk;
     else
@@ -177,13 +177,66 @@ static bool queue(struct relay *relay, const struct tf_log_chunk *data)
     relay->last = chunk;
     pthread_mutex_unlock(&relay->lock);
     wake(relay);
-    return room;
+    return full;
 }
 
-static void push_over(struct push *push, struct tf_stream *stream)
+/* The stream goes on without its client, or the client without it. */
+static void untie(struct push *push)
 {
-    tf_stream_finish(stream, NULL, (struct tf_bytes){0});
+    tf_timer_cancel(push->fedd->loop, &push->late);
+    if (push->relay)
+        push->relay->push = NULL;
+    push->relay = NULL;
+}
+
+/* The client has left. */
+static void push_cancel(struct push *push)
+{
+    untie(push);
+    tf_stream_cancel(push->stream);
     free(push);
+}
+
+/* Ends the stream, and with it the client's call. */
+static void push_over(struct push *push, enum tf_error_code code, const char *text)
+{
+    struct relay *relay = push->relay;
+    untie(push);
+    if (relay)
+        end(relay, code, text);
+    tf_stream_finish(push->stream, NULL, (struct tf_bytes){0});
+    free(push);
+}
+
+static void tie(struct push *push, uint64_t number)
+{
+    struct relay *relay = NULL;
+    HASH_FIND(hh, push->fedd->relays, &number, sizeof number, relay);
+    if (!relay || relay->push)
+        return; /* the client has left, or is served */
+    push->relay = relay;
+    relay->push = push;
+    tf_timer_cancel(push->fedd->loop, &push->late);
+    tf_timer_cancel(push->fedd->loop, &relay->late);
+}
+
+static void pass_on(struct push *push, const struct tf_log_chunk *chunk)
+{
+    bool full = push->relay && chunk->len && queue(push->relay, chunk);
+    if (!push->relay || chunk->error)
+        push_over(push, TF_ERR_REFUSED, chunk->error ? chunk->error : "");
+    else if (full)
+        tf_stream_pause(push->stream);
+}
+
+static void take_chunk(struct push *push, const struct tf_log_chunk *chunk)
+{
+    if (!push->relay)
+        tie(push, chunk->ask);
+    if (push->relay && push->relay->number != chunk->ask)
+        push_over(push, TF_ERR_UNAVAILABLE, "the subcluster mixed up the output of several instances");
+    else
+        pass_on(push, chunk);
 }
 
 static void on_push(void *arg, struct tf_stream *stream, struct tf_bytes body)
@@ -192,53 +245,31 @@ static void on_push(void *arg, struct tf_stream *stream, struct tf_bytes body)
     struct tf_log_chunk chunk = {0};
     struct tf_error err = TF_ERROR_INIT;
     if (tf_wire_log_chunk_unpack(body.data, body.len, &chunk, &err)) {
-        tf_log_warn("a chunk of output cannot be read error=%s", err.text);
-        push_over(push, stream);
+        tf_log_warn("a chunk of output cannot be read peer=%s error=%s", tf_stream_peer(stream), err.text);
+        push_over(push, TF_ERR_UNAVAILABLE, "the subcluster sent output that cannot be read");
         return;
     }
-    struct relay *relay = relay_of(push, chunk.ask, stream);
-    if (!relay) {
-        tf_log_chunk_release(&chunk);
-        push_over(push, stream); /* the client has left */
-        return;
-    }
-    push->relay = relay;
-    relay->push = stream;
-    tf_timer_cancel(push->fedd->loop, &relay->late);
-    bool room = chunk.len == 0 || queue(relay, &chunk);
-    if (chunk.error || !room) {
-        end(relay, TF_ERR_UNAVAILABLE, chunk.error ? chunk.error : "output comes faster than it is read");
-        relay->push = NULL;
-        push_over(push, stream);
-    }
+    take_chunk(push, &chunk);
     tf_log_chunk_release(&chunk);
-}
-
-static void push_detach(struct push *push, enum tf_error_code code, const char *text)
-{
-    struct relay *relay = NULL, *next = NULL;
-    HASH_ITER (hh, push->fedd->relays, relay, next) {
-        if (relay != push->relay)
-            continue;
-        relay->push = NULL;
-        end(relay, code, text);
-    }
 }
 
 static void on_push_closed(void *arg, struct tf_stream *stream)
 {
-    struct push *push = arg;
-    push_detach(push, TF_OK, "");
-    push_over(push, stream);
+    (void)stream;
+    push_over(arg, TF_OK, "");
 }
 
 static void on_push_ended(void *arg, struct tf_stream *stream, const struct tf_error *error,
                           struct tf_bytes details)
 {
     struct push *push = arg;
+    struct relay *relay = push->relay;
     (void)stream;
+    (void)error;
     (void)details;
-    push_detach(push, TF_ERR_UNAVAILABLE, error->text);
+    untie(push);
+    if (relay)
+        end(relay, TF_ERR_UNAVAILABLE, "the subcluster went away while it sent the output: ask again");
     free(push);
 }
 
@@ -248,11 +279,26 @@ static const struct tf_stream_events push_events = {
     .ended = on_push_ended,
 };
 
+static void on_push_late(struct tf_timer *timer)
+{
+    push_over(TF_CONTAINER_OF(timer, struct push, late), TF_OK, "");
+}
+
 static void on_push_open(void *arg, struct tf_stream *stream)
 {
     struct push *push = tf_calloc(1, sizeof *push);
     push->fedd = arg;
+    push->stream = stream;
+    struct tf_mono due = {tf_loop_now(push->fedd->loop).mono.ms + PUSH_WITHIN_MS};
+    tf_timer_start(push->fedd->loop, &push->late, due, on_push_late);
     tf_stream_accept(stream, &push_events, push);
+}
+
+static void on_room(struct tf_inbox_item *item)
+{
+    struct relay *relay = TF_CONTAINER_OF(item, struct relay, room);
+    if (relay->push)
+        tf_stream_resume(relay->push->stream);
 }
 
 /* ---- in the client's thread ---- */
@@ -264,7 +310,11 @@ static struct chunk *take(struct relay *relay, bool *ended)
     relay->first = relay->last = NULL;
     relay->bytes = 0;
     *ended = relay->ended;
+    bool was_full = relay->full;
+    relay->full = false;
     pthread_mutex_unlock(&relay->lock);
+    if (was_full)
+        tf_loop_post(relay->fedd->loop, &relay->room);
     return chunks;
 }
 
@@ -321,12 +371,25 @@ static void wait_stopped(struct relay *relay)
     }
 }
 
+static void tell_detail(const struct relay *relay, struct tf_thread_call *call)
+{
+    const struct tf_error_detail detail = {
+        .code = relay->error.code, .text = (char *)relay->error.text, .leader = relay->leader};
+    TF_AUTO_BUF bytes = TF_BUF_INIT;
+    tf_wire_error_detail_pack(&detail, TF_RPC_DETAILS_MAX, &bytes);
+    tf_thread_call_detail(call, (struct tf_bytes){bytes.data, bytes.len});
+}
+
 static int on_logs(void *arg, struct tf_thread_call *call, struct tf_bytes bytes, struct tf_error *err)
 {
     struct tf_request request = {0};
     if (tf_wire_request_unpack(TF_METHOD_LOGS, bytes.data, bytes.len, &request, err))
         return -1;
-    struct relay relay = {.fedd = arg, .request = request.logs, .start.run = on_start, .stop.run = on_stop};
+    struct relay relay = {.fedd = arg,
+                          .request = request.logs,
+                          .start.run = on_start,
+                          .room.run = on_room,
+                          .stop.run = on_stop};
     relay.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (relay.wake < 0) {
         tf_request_release(&request);
@@ -336,11 +399,12 @@ static int on_logs(void *arg, struct tf_thread_call *call, struct tf_bytes bytes
     tf_loop_post(relay.fedd->loop, &relay.start);
     pump(&relay, call);
     wait_stopped(&relay);
-    bool ended;
-    write_chunks(call, take(&relay, &ended));
+    write_chunks(call, relay.first);
     pthread_mutex_destroy(&relay.lock);
     close(relay.wake);
     tf_request_release(&request);
+    tell_detail(&relay, call);
+    free(relay.leader);
     if (relay.error.code == TF_OK)
         return 0;
     *err = relay.error;
@@ -353,8 +417,8 @@ void logs_register(struct fedd *fedd)
     tf_server_stream(fedd->server, TF_WIRE_METHOD_PUSH_LOGS, on_push_open, fedd);
 }
 
-void logs_end_all(struct fedd *fedd)
+void logs_end_all(struct fedd *fedd, const char *why)
 {
     for (struct relay *relay = fedd->relays; relay; relay = relay->hh.next)
-        end(relay, TF_ERR_UNAVAILABLE, "this fedd stops: ask again");
+        end(relay, TF_ERR_UNAVAILABLE, why);
 }

@@ -152,6 +152,7 @@ int main(int argc, char **argv)
     }
     if (start(&arguments, &err)) {
         fprintf(stderr, "fedd: %s\n", err.text);
+        tf_log_close();
         return err.code == TF_ERR_INVALID ? 2 : 1;
     }
     tf_log_close();

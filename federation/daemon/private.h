@@ -31,8 +31,10 @@ struct fedd {
     /* lead.c */
     struct fed *fed; /* NULL: stands by */
     bool loaded;     /* the core has been given every record */
+    uint64_t reign;  /* number of the core, from 1: tells what was asked by an earlier one */
     bool accept_rollback, stopping;
-    char *leader; /* endpoint of the holder, as last seen; NULL = not known */
+    char *blocked; /* why the records do not allow to lead; NULL = they do */
+    char *leader;  /* endpoint of the holder, as last seen; NULL = not known */
     struct tf_wall since;
 
     /* host.c */
@@ -65,14 +67,21 @@ struct fedd {
 /* lead.c */
 int lead_start(struct fedd *fedd, struct tf_error *err);
 void lead_release(struct fedd *fedd);
-/* Refuses the call, naming the leader, unless this process leads and is open. */
+void lead_drop(struct fedd *fedd); /* the core, and whatever waits for its word */
+/* This process leads, knows every record, and by its own clock nobody else can lead at this moment. */
+bool lead_is_certain(const struct fedd *fedd);
+/* Refuses the call, naming the leader, unless this process certainly leads. */
 bool lead_or_refuse(struct fedd *fedd, struct tf_call *call);
+bool lead_or_refuse_stream(struct fedd *fedd, struct tf_stream *stream);
+/* Why a stored record under that key cannot be read; NULL if it is not in quarantine. Borrowed. */
+const char *lead_quarantined(const struct fedd *fedd, const char *kind, const char *tenant, const char *name);
 void lead_refusal(const struct fedd *fedd, struct tf_error *error, struct tf_error_detail *detail);
 
 /* host.c: events are taken; one that comes while actions are being carried out waits until they are */
 void host_step(struct fedd *fedd, struct fed_event *event);
 void host_committed(struct fedd *fedd);
-void host_reset(struct fedd *fedd); /* the core is being dropped */
+void host_reset(struct fedd *fedd);   /* the core is being dropped */
+void host_release(struct fedd *fedd); /* after the last turn of the loop that may concern it */
 int host_open_trace(struct fedd *fedd, struct tf_error *err);
 void host_close_trace(struct fedd *fedd);
 
@@ -102,22 +111,23 @@ void call_fail_code(struct tf_call *call, enum tf_error_code code, const char *f
 void links_register(struct fedd *fedd);
 void links_send(struct fedd *fedd, uint64_t link, const struct tf_down *down);
 void links_close(struct fedd *fedd, uint64_t link, const char *why);
-void links_close_all(struct fedd *fedd);
+void links_close_all(struct fedd *fedd, const char *why);
 
 /* changes.c, reads.c, watch.c, asks.c */
 void changes_register(struct fedd *fedd);
 void reads_register(struct fedd *fedd);
 void watch_register(struct fedd *fedd);
 void watch_publish(struct fedd *fedd, const struct tf_job_record *job, bool gone);
-void watch_close_all(struct fedd *fedd);
+void watch_close_all(struct fedd *fedd, const char *why);
+void watch_stop(struct fedd *fedd); /* no more bookmarks */
 void asks_register(struct fedd *fedd);
-void asks_answer(struct fedd *fedd, uint64_t id, const char *data, size_t len);
+void asks_answer(struct fedd *fedd, uint64_t link, uint64_t id, const char *data, size_t len);
 void asks_link_down(struct fedd *fedd, uint64_t link);
 void asks_fail_all(struct fedd *fedd);
 
 /* logs.c */
 void logs_register(struct fedd *fedd);
-void logs_end_all(struct fedd *fedd);
+void logs_end_all(struct fedd *fedd, const char *why);
 
 /* view.c: what clients see of a job; owned by the caller */
 void view_job(const struct fedd *fedd, const struct tf_job_record *job, bool whole, struct tf_job_view *out);
@@ -130,6 +140,7 @@ void archive_close(struct fedd *fedd);
 
 /* upkeep.c */
 void upkeep_start(struct fedd *fedd);
+void upkeep_now(struct fedd *fedd); /* this one has begun to lead */
 void upkeep_stop(struct fedd *fedd);
 struct tf_store_status upkeep_status(const struct fedd *fedd); /* as last seen; zero before */
 

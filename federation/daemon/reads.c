@@ -7,8 +7,9 @@
 
 enum {
     PAGE_DEFAULT = 500,
-    PAGE_BYTES = 3 << 20, /* of jobs in one page: below the limit of one message */
-    EXPLAINED_MAX = 100,  /* waiting jobs of one page that get their reason */
+    PAGE_BYTES = 3 << 20,  /* of jobs in one page: below the limit of one message */
+    EXPLAINED_MAX = 100,   /* waiting jobs of one page that get their reason */
+    LOOKED_AT_MAX = 50000, /* for one page: a filter that few match gives short pages, not long pauses */
 };
 
 /* ---- one job ---- */
@@ -48,9 +49,15 @@ static const struct tf_job_record *find_job(struct fedd *fedd, struct tf_call *c
 {
     const struct tf_job_record *job =
         ref->tenant ? fed_job_find(fedd->fed, ref->tenant, ref->name) : fed_job_find_uid(fedd->fed, ref->uid);
+    const char *why = ref->tenant ? lead_quarantined(fedd, "jobs", ref->tenant, ref->name) : NULL;
     if (job && !tf_uid_is_none(ref->uid) && !tf_uid_eq(job->uid, ref->uid))
         job = NULL;
-    if (!job && ref->tenant)
+    if (!job && why)
+        call_fail_code(call, TF_ERR_CONFLICT,
+                       "%s/%s: its stored record cannot be read and is in quarantine (%s); what runs of it "
+                       "goes on",
+                       ref->tenant, ref->name, why);
+    else if (!job && ref->tenant)
         call_fail_code(call, TF_ERR_NOT_FOUND, "there is no job %s/%s", ref->tenant, ref->name);
     else if (!job)
         call_fail_code(call, TF_ERR_NOT_FOUND, "there is no job of that uid");
@@ -163,11 +170,11 @@ static char *token_after(const struct tf_job_record *job)
 static void fill_jobs(struct fedd *fedd, const struct tf_list_request *list, const struct cursor *at,
                       struct tf_list_reply *out)
 {
-    size_t bytes = 0, explained = 0;
+    size_t bytes = 0, explained = 0, looked_at = 0;
     const struct tf_job_record *last = NULL;
     const struct tf_job_record *job = fed_job_next(fedd->fed, at->tenant, at->name);
     for (; job; job = fed_job_next(fedd->fed, job->tenant, job->name)) {
-        if (out->jobs.count >= page_size(list) || bytes > PAGE_BYTES) {
+        if (out->jobs.count >= page_size(list) || bytes > PAGE_BYTES || looked_at++ == LOOKED_AT_MAX) {
             out->next_token = last ? token_after(last) : NULL;
             return;
         }
@@ -223,7 +230,8 @@ static void on_instances(void *arg, struct tf_call *call, struct tf_bytes bytes)
         return;
     struct tf_reply reply = {.method = TF_METHOD_LIST_INSTANCES};
     const struct tf_job_record *job = fed_job_next(fedd->fed, at.tenant, at.name), *last = NULL;
-    while (job && reply.instances.instances.count < page_size(&request.list)) {
+    size_t looked_at = 0;
+    while (job && reply.instances.instances.count < page_size(&request.list) && looked_at++ < LOOKED_AT_MAX) {
         if (view_matches(job, &request.list.filter))
             add_instances(fedd, job, &reply.instances);
         last = job;
@@ -303,10 +311,10 @@ static void on_status(void *arg, struct tf_call *call, struct tf_bytes bytes)
     status->store_bytes = store.used_bytes;
     status->store_quota = store.quota_bytes;
     if (fedd->fed && fedd->loaded) {
-        status->leads = true;
+        status->leads = lead_is_certain(fedd);
         status->term = fed_term(fedd->fed);
         status->since = fedd->since;
-        status->open = fed_is_open(fedd->fed);
+        status->open = fed_is_open(fedd->fed) && !fedd->blocked;
         status->jobs = (int32_t)fed_job_count(fedd->fed);
         status->clusters = (int32_t)fed_cluster_count(fedd->fed);
         status->attached = attached(fedd);

@@ -7,6 +7,12 @@
 
 #include <stdarg.h>
 
+/* A call is answered before its client stops waiting, so that it learns why. */
+enum {
+    WAIT_MAX_MS = 60 * TF_SECOND, /* of a client that would wait for ever */
+    MARGIN_MS = 300,              /* for the way back, but at most a quarter of the time that is left */
+};
+
 struct request {
     uint64_t number;
     struct fedd *fedd;
@@ -14,6 +20,7 @@ struct request {
     struct tf_call *call; /* NULL: a barrier */
     struct tf_buf body;   /* of a read */
     bool is_read;
+    struct tf_timer late;
     barrier_f done;
     void *arg;
     UT_hash_handle hh;
@@ -75,6 +82,7 @@ static struct request *find(struct fedd *fedd, uint64_t number)
 
 static void drop(struct request *request)
 {
+    tf_timer_cancel(request->fedd->loop, &request->late);
     HASH_DEL(request->fedd->requests, request);
     tf_buf_release(&request->body);
     free(request);
@@ -88,6 +96,35 @@ static void on_gone(void *arg, struct tf_call *call)
     call_fail_code(call, TF_ERR_UNKNOWN, "the client is gone");
 }
 
+/* The store has not said its word in time. */
+static void on_late(struct tf_timer *timer)
+{
+    struct request *request = TF_CONTAINER_OF(timer, struct request, late);
+    struct tf_call *call = request->call;
+    const struct tf_error *trouble = tf_keep_trouble(request->fedd->keep);
+    const char *why = trouble->code == TF_OK ? "no answer yet" : trouble->text;
+    bool is_read = request->is_read;
+    drop(request);
+    if (is_read)
+        call_fail_code(call, TF_ERR_UNAVAILABLE,
+                       "the federation's store does not answer the leader (%s): ask again when it does", why);
+    else
+        call_fail_code(
+            call, TF_ERR_UNKNOWN,
+            "the federation's store has not confirmed the change (%s): it may be done later; repeat "
+            "the same request to be certain",
+            why);
+}
+
+static struct tf_mono answer_by(const struct fedd *fedd, const struct tf_call *call)
+{
+    int64_t now = tf_loop_now(fedd->loop).mono.ms;
+    int64_t left = tf_call_deadline(call).ms - now; /* TF_NEVER is far away, and no overflow */
+    if (left > WAIT_MAX_MS)
+        return (struct tf_mono){now + WAIT_MAX_MS};
+    return (struct tf_mono){now + left - (left / 4 < MARGIN_MS ? left / 4 : MARGIN_MS)};
+}
+
 static struct request *add(struct fedd *fedd, struct tf_call *call)
 {
     struct request *request = tf_calloc(1, sizeof *request);
@@ -95,8 +132,10 @@ static struct request *add(struct fedd *fedd, struct tf_call *call)
     request->call = call;
     request->number = ++fedd->next_number;
     HASH_ADD(hh, fedd->requests, number, sizeof request->number, request);
-    if (call)
+    if (call) {
         tf_call_on_gone(call, on_gone, request);
+        tf_timer_start(fedd->loop, &request->late, answer_by(fedd, call), on_late);
+    }
     return request;
 }
 

@@ -56,17 +56,22 @@ static void on_status(void *cookie, const struct tf_store_reply *reply)
         compact(upkeep, reply->revision);
 }
 
-static void on_timer(struct tf_timer *timer)
+static void look(struct upkeep *upkeep)
 {
-    struct upkeep *upkeep = TF_CONTAINER_OF(timer, struct upkeep, timer);
     struct fedd *fedd = upkeep->fedd;
     if (fedd->fed && !upkeep->request) {
         const struct tf_store_request request = {.kind = TF_STORE_STATUS, .timeout_ms = REQUEST_MS};
         upkeep->rounds++;
         upkeep->request = tf_store_send(fedd->store, &request, on_status, upkeep);
     }
-    struct tf_mono due = {tf_loop_now(fedd->loop).mono.ms + EVERY_MS};
-    tf_timer_start(fedd->loop, &upkeep->timer, due, on_timer);
+}
+
+static void on_timer(struct tf_timer *timer)
+{
+    struct upkeep *upkeep = TF_CONTAINER_OF(timer, struct upkeep, timer);
+    look(upkeep);
+    struct tf_mono due = {tf_loop_now(upkeep->fedd->loop).mono.ms + EVERY_MS};
+    tf_timer_start(upkeep->fedd->loop, &upkeep->timer, due, on_timer);
 }
 
 void upkeep_start(struct fedd *fedd)
@@ -74,6 +79,12 @@ void upkeep_start(struct fedd *fedd)
     fedd->upkeep = tf_calloc(1, sizeof *fedd->upkeep);
     fedd->upkeep->fedd = fedd;
     tf_timer_start(fedd->loop, &fedd->upkeep->timer, tf_loop_now(fedd->loop).mono, on_timer);
+}
+
+void upkeep_now(struct fedd *fedd)
+{
+    fedd->upkeep->seen = 0;
+    look(fedd->upkeep);
 }
 
 struct tf_store_status upkeep_status(const struct fedd *fedd)

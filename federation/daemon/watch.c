@@ -9,7 +9,15 @@
 
 enum {
     PAGE_JOBS = 200,
+    LOOKED_AT_MAX = 50000, /* for one page, if few match */
     BOOKMARK_MS = 30 * TF_SECOND,
+};
+
+/* A message that waits for a barrier, and which state of which job it shows. */
+struct held {
+    struct tf_buf bytes;
+    struct tf_uid uid;
+    uint64_t version;
 };
 
 struct watcher {
@@ -21,7 +29,7 @@ struct watcher {
     bool synced;         /* the snapshot is complete */
     char *tenant, *name; /* cursor of the snapshot */
     uint64_t barrier;    /* request that holds `held` back; 0 = none */
-    TF_VEC(struct tf_buf) held;
+    TF_VEC(struct held) held;
     UT_hash_handle hh;
 };
 
@@ -31,8 +39,8 @@ static void drop(struct watcher *watcher)
     if (watcher->barrier)
         requests_cancel(fedd, watcher->barrier);
     HASH_DEL(fedd->watchers, watcher);
-    tf_vec_each (buf, &watcher->held)
-        tf_buf_release(buf);
+    tf_vec_each (h, &watcher->held)
+        tf_buf_release(&h->bytes);
     tf_vec_release(&watcher->held);
     struct tf_request request = {.method = TF_METHOD_WATCH, .watch = watcher->request};
     tf_request_release(&request);
@@ -81,13 +89,33 @@ static bool write_now(struct watcher *watcher, struct tf_buf *bytes)
     return false;
 }
 
-static bool tell(struct watcher *watcher, enum tf_watch_kind kind, const struct tf_job_record *job)
+static void hold(struct watcher *watcher, enum tf_watch_kind kind, const struct tf_job_record *job)
 {
-    struct tf_buf bytes = encode(watcher->fedd, kind, job);
-    if (!watcher->barrier)
-        return write_now(watcher, &bytes);
-    tf_vec_push(&watcher->held, bytes);
-    return true;
+    struct held *h = tf_vec_add(&watcher->held);
+    h->bytes = encode(watcher->fedd, kind, job);
+    h->uid = job ? job->uid : (struct tf_uid){{0}};
+    h->version = job ? job->version : 0;
+}
+
+/* A page shows jobs as they are, also with changes that become durable in several transactions; the earlier
+ * ones are then older than the page. */
+static bool is_older(const struct watcher *watcher, const struct tf_job_record *job)
+{
+    tf_vec_each (h, &watcher->held)
+        if (tf_uid_eq(h->uid, job->uid) && h->version > job->version)
+            return true;
+    return false;
+}
+
+static void tell(struct watcher *watcher, enum tf_watch_kind kind, const struct tf_job_record *job)
+{
+    if (watcher->barrier) {
+        if (kind != TF_WATCH_JOB || !is_older(watcher, job))
+            hold(watcher, kind, job);
+        return;
+    }
+    TF_AUTO_BUF bytes = encode(watcher->fedd, kind, job);
+    write_now(watcher, &bytes);
 }
 
 /* ---- the snapshot ---- */
@@ -99,21 +127,29 @@ static void on_durable(void *arg, bool ok)
     if (!ok)
         return; /* the lead is lost: all watchers are about to be closed */
     for (size_t i = 0; i < watcher->held.count; i++)
-        if (!write_now(watcher, &watcher->held.items[i]))
+        if (!write_now(watcher, &watcher->held.items[i].bytes))
             return;
     watcher->held.count = 0;
+}
+
+/* Sends what is held as soon as it is durable, at once if it is. */
+static void send_held(struct watcher *watcher)
+{
+    /* The number that the barrier will have: its done may come from within the call. */
+    watcher->barrier = watcher->fedd->next_number + 1;
+    requests_barrier(watcher->fedd, on_durable, watcher);
 }
 
 static void next_page(struct watcher *watcher)
 {
     struct fedd *fedd = watcher->fedd;
     const struct tf_job_record *job = fed_job_next(fedd->fed, watcher->tenant, watcher->name), *last = NULL;
-    for (size_t sent = 0; job && sent < PAGE_JOBS; job = fed_job_next(fedd->fed, job->tenant, job->name)) {
+    size_t looked_at = 0;
+    for (; job && watcher->held.count < PAGE_JOBS && looked_at < LOOKED_AT_MAX; looked_at++) {
         last = job;
-        if (!view_matches(job, &watcher->request.filter))
-            continue;
-        tf_vec_push(&watcher->held, encode(fedd, TF_WATCH_JOB, job));
-        sent++;
+        if (view_matches(job, &watcher->request.filter))
+            hold(watcher, TF_WATCH_JOB, job);
+        job = fed_job_next(fedd->fed, job->tenant, job->name);
     }
     if (last) {
         tf_str_set(&watcher->tenant, last->tenant);
@@ -121,11 +157,11 @@ static void next_page(struct watcher *watcher)
     }
     if (!job) {
         watcher->synced = true;
-        tf_vec_push(&watcher->held, encode(fedd, TF_WATCH_SYNCED, NULL));
+        hold(watcher, TF_WATCH_SYNCED, NULL);
+    } else if (watcher->held.count == 0) {
+        hold(watcher, TF_WATCH_BOOKMARK, NULL); /* the next page follows when something was taken */
     }
-    /* The number that the barrier will have: its done may come from within the call. */
-    watcher->barrier = fedd->next_number + 1;
-    requests_barrier(fedd, on_durable, watcher);
+    send_held(watcher);
 }
 
 static void on_message(void *arg, struct tf_stream *stream, struct tf_bytes body)
@@ -141,8 +177,10 @@ static void on_message(void *arg, struct tf_stream *stream, struct tf_bytes body
     watcher->asked = true;
     watcher->request = request.watch;
     if (request.watch.changes_only) {
+        /* Also behind a barrier: a change that was under way before is not told, so it must be over. */
         watcher->synced = true;
-        tell(watcher, TF_WATCH_SYNCED, NULL);
+        hold(watcher, TF_WATCH_SYNCED, NULL);
+        send_held(watcher);
     } else {
         next_page(watcher);
     }
@@ -174,16 +212,8 @@ static const struct tf_stream_events events = {
 static void on_open(void *arg, struct tf_stream *stream)
 {
     struct fedd *fedd = arg;
-    if (!fedd->fed || !fedd->loaded || fedd->stopping) {
-        struct tf_error error = TF_ERROR_INIT;
-        struct tf_error_detail detail = {0};
-        TF_AUTO_BUF bytes = TF_BUF_INIT;
-        lead_refusal(fedd, &error, &detail);
-        tf_wire_error_detail_pack(&detail, TF_RPC_DETAILS_MAX, &bytes);
-        tf_stream_finish(stream, &error, (struct tf_bytes){bytes.data, bytes.len});
-        tf_error_detail_release(&detail);
+    if (!lead_or_refuse_stream(fedd, stream))
         return;
-    }
     struct watcher *watcher = tf_calloc(1, sizeof *watcher);
     watcher->fedd = fedd;
     watcher->stream = stream;
@@ -232,9 +262,13 @@ void watch_publish(struct fedd *fedd, const struct tf_job_record *job, bool gone
     }
 }
 
-void watch_close_all(struct fedd *fedd)
+void watch_close_all(struct fedd *fedd, const char *why)
 {
-    struct watcher *watcher = NULL, *next = NULL;
-    HASH_ITER (hh, fedd->watchers, watcher, next)
-        finish(watcher, TF_ERR_UNAVAILABLE, "this fedd no longer leads: watch again at the one that does");
+    while (fedd->watchers)
+        finish(fedd->watchers, TF_ERR_UNAVAILABLE, why);
+}
+
+void watch_stop(struct fedd *fedd)
+{
+    tf_timer_cancel(fedd->loop, &fedd->bookmark);
 }
