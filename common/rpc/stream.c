@@ -12,7 +12,10 @@
 
 #include <assert.h>
 
-enum { LINGER_MS = 30 * TF_SECOND /* a finished stream that takes nothing for so long is cut off */ };
+enum {
+    LINGER_MS = 30 * TF_SECOND, /* a finished stream that takes nothing for so long is cut off */
+    HALF_CLOSE_MS = 50, /* to gRPC a broken stream is one without more messages, then one that ended */
+};
 
 /* ---- sending ---- */
 
@@ -193,6 +196,14 @@ void tf_stream_cancel(struct tf_stream *stream)
 
 /* ---- reading ---- */
 
+/* The other end is still there, so it did close its half. */
+static void on_half_closed(struct tf_timer *timer)
+{
+    struct tf_stream *stream = TF_CONTAINER_OF(timer, struct tf_stream, linger);
+    if (stream->open)
+        stream->events->half_closed(stream->arg, stream);
+}
+
 static void on_received(struct tf_tag *tag, bool ok)
 {
     struct tf_stream *stream = TF_CONTAINER_OF(tag, struct tf_stream, receive);
@@ -207,8 +218,10 @@ static void on_received(struct tf_tag *tag, bool ok)
     } else {
         stream->reading = false;
         stream->input_ended = true;
-        if (ok && stream->open && !stream->client && stream->events->half_closed)
-            stream->events->half_closed(stream->arg, stream);
+        if (ok && stream->open && !stream->client && stream->events->half_closed) {
+            struct tf_mono due = {tf_loop_now(stream->loop).mono.ms + HALF_CLOSE_MS};
+            tf_timer_start(stream->loop, &stream->linger, due, on_half_closed);
+        }
     }
     report_end(stream);
     tf_stream_unpend(stream);

@@ -14,7 +14,8 @@ struct tf_stream;
 struct tf_stream_events {
     /* One message; the next is read when it returns. Required. */
     void (*message)(void *arg, struct tf_stream *stream, struct tf_bytes body);
-    /* The other end will send no more. For a server; may be NULL. */
+    /* The other end will send no more, and has not gone away: shortly after its last message. For a server;
+     * may be NULL. */
     void (*half_closed)(void *arg, struct tf_stream *stream);
     /* All that was written has left. May be NULL. */
     void (*drained)(void *arg, struct tf_stream *stream);

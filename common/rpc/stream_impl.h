@@ -36,7 +36,7 @@ struct tf_stream {
     TF_VEC(void *) queue; /* messages from next on */
     size_t next;
     size_t queued, sending_bytes; /* queued counts the one that is being sent */
-    struct tf_timer linger;
+    struct tf_timer linger;       /* and, before it is finished, of a half-close */
     int status_code;
     struct tf_error status_error;
     char *status_details;
