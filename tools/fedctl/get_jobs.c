@@ -37,6 +37,17 @@ void phase_text(const struct tf_job_view *job, struct tf_buf *buf)
             tf_buf_fmt(buf, ",%s", names[i]);
 }
 
+/* A reason is told as a whole sentence, "T/N waits (GPUS): nearest is ...": here name and code stand beside
+ * it. */
+static const char *without_lead(const struct tf_job_view *job)
+{
+    TF_AUTO_BUF lead = TF_BUF_INIT;
+    job_name(job, &lead);
+    tf_buf_fmt(&lead, " waits (%s): ", tf_reason_name(job->reason));
+    bool leads = tf_starts_with(job->reason_text, tf_buf_text(&lead));
+    return job->reason_text + (leads ? lead.len : 0);
+}
+
 void reason_text(const struct tf_job_view *job, struct tf_buf *buf)
 {
     if (tf_phase_is_final(job->phase)) {
@@ -48,7 +59,7 @@ void reason_text(const struct tf_job_view *job, struct tf_buf *buf)
     if (job->reason && job->reason_text)
         tf_buf_str(buf, ": ");
     if (job->reason_text)
-        tf_buf_str(buf, job->reason_text);
+        tf_buf_str(buf, without_lead(job));
 }
 
 void job_name(const struct tf_job_view *job, struct tf_buf *buf)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Owns delete, with the wait for its end. */
 #include "common/base/alloc.h"
 #include "common/base/cleanup.h"
 #include "tools/fedctl/change.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Owns explain: why a job waits, and what a manifest says with its defaults. */
 #include "common/base/cleanup.h"
 #include "tools/fedctl/manifests.h"
 #include "tools/fedctl/resource.h"

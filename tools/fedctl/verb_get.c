@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Owns get: which things are listed, in which format. */
 #include "common/base/cleanup.h"
 #include "tools/fedctl/resource.h"
 

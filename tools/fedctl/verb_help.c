@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Owns help; its texts are made in help.c. */
 #include "tools/fedctl/fedctl.h"
 #include "tools/fedctl/help.h"
 

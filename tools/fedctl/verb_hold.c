@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Owns hold. */
 #include "common/base/cleanup.h"
 #include "tools/fedctl/change.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Owns version: of fedctl, and of the member of the federation that answers. */
 #include "common/base/cleanup.h"
 #include "common/base/text.h"
 #include "common/model/manifest.h"

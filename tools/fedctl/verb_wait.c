@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Owns wait; how one job is waited for is in waiting.c. */
 #include "common/base/cleanup.h"
 #include "common/loop/loop.h"
 #include "tools/fedctl/target.h"

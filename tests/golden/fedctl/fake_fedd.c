@@ -17,6 +17,7 @@ struct fake {
     struct tf_server *server;
     char address[64];
     const char *leader; /* NULL: it is this one */
+    bool running;
     size_t requests, watches;
     struct tf_uid lost; /* of the submit whose answer was "lost" */
 };
@@ -302,8 +303,10 @@ static void watch(struct fake *fake, struct tf_stream *stream, const struct tf_j
     int at = world_find(filter->tenant, filter->name);
     struct tf_wall now = now_of(fake);
     bool first = fake->watches++ == 0;
+    puts("watched");
+    fflush(stdout);
     if (at >= 0)
-        send_event(stream, TF_WATCH_JOB, at, TF_PHASE_NONE, now);
+        send_event(stream, TF_WATCH_JOB, at, fake->running ? TF_PHASE_RUNNING : TF_PHASE_NONE, now);
     send_event(stream, TF_WATCH_SYNCED, -1, TF_PHASE_NONE, now);
     if (tf_str_eq(filter->name, "soon") && first) {
         tf_stream_finish(stream, NULL, (struct tf_bytes){NULL, 0});
@@ -384,8 +387,14 @@ int main(int argc, char **argv)
     static struct method methods[TF_METHOD_COUNT];
     struct tf_error err = TF_ERROR_INIT;
     struct tf_server_options options = {.address = "127.0.0.1:0"};
+    char address[64];
     if (argc == 3 && strcmp(argv[1], "--standby") == 0)
         fake.leader = argv[2];
+    if (argc == 3 && strcmp(argv[1], "--running") == 0) {
+        fake.running = true;
+        snprintf(address, sizeof address, "127.0.0.1:%s", argv[2]);
+        options.address = address;
+    }
     fake.loop = tf_loop_create(&err);
     fake.rpc = tf_rpc_create(fake.loop, &err);
     fake.server = tf_server_create(fake.rpc, &options, &err);

@@ -20,10 +20,11 @@ unset TIDEFED_ENDPOINTS TIDEFED_TENANT XDG_CONFIG_HOME
 : >"$tmp/out"
 
 # serve NAME COMMAND...: a server that prints its port on its first line; NAME stands for its address in outputs.
-# Sets $address.
+# Sets $address and $port.
 serve() {
-    local name=$1 port
+    local name=$1
     shift
+    : >"$tmp/port"
     "$@" >"$tmp/port" 2>"$tmp/server.log" </dev/null &
     pids+=($!)
     for _ in $(seq 500); do
@@ -33,7 +34,6 @@ serve() {
     done
     port=$(head -1 "$tmp/port")
     [ -n "$port" ] || { echo "$* did not start:"; cat "$tmp/server.log"; exit 1; }
-    rm -f "$tmp/port"
     address=127.0.0.1:$port
     names+=(-e "s/127\\.0\\.0\\.1:$port\\b/$name/g")
 }

@@ -146,6 +146,22 @@ code=0
 wait "$waiting" || code=$?
 [ "$code" -eq 130 ] || { echo "FAILED: Ctrl-C during wait gave $code"; failed=1; }
 
+# A wait outlives the federation that it asked first: it is killed, and another one comes up at its address.
+serve FIRST "$fake"
+TIDEFED_ENDPOINTS=$address "$fedctl" wait rec/wants-b300 --for=running --timeout 60s >"$tmp/survivor" 2>&1 &
+waiting=$!
+for _ in $(seq 500); do
+    grep -q watched "$tmp/port" && break
+    sleep 0.02
+done
+kill -9 "${pids[-1]}"
+wait "${pids[-1]}" 2>/dev/null || true
+serve SECOND "$fake" --running "$port"
+code=0
+wait "$waiting" || code=$?
+grep -qx "job rec/wants-b300 is Running" "$tmp/survivor" && [ "$code" -eq 0 ] ||
+    { echo "FAILED: a wait over a restart ended with $code:"; cat "$tmp/survivor"; failed=1; }
+
 # On a terminal: colour, unless it is not wanted, and the last column cut to the width.
 terminal() { # COMMAND: what it writes to a terminal of 80 columns
     printf '$ %s\n' "$1" >>"$tmp/out"
@@ -161,7 +177,7 @@ golden terminal
 export NO_COLOR=
 
 # A standby names the leader; one that knows none is asked again; a leader that is gone is reported.
-leader=$address
+leader=${TIDEFED_ENDPOINTS}
 serve STANDBY "$fake" --standby "$leader"
 run --endpoints "$address" get clusters -o name
 run --endpoints "$address" wait rec/soon --for=running --timeout 20s
