@@ -20,7 +20,7 @@ static size_t lower_bound(const struct fed *fed, const char *name)
     return low;
 }
 
-struct cluster *cluster_by_name(const struct fed *fed, const char *name)
+struct cluster *fed_cluster_by_name(const struct fed *fed, const char *name)
 {
     size_t at = lower_bound(fed, name);
     if (at == fed->clusters.count || strcmp(fed->clusters.items[at]->record.name, name) != 0)
@@ -28,7 +28,7 @@ struct cluster *cluster_by_name(const struct fed *fed, const char *name)
     return fed->clusters.items[at];
 }
 
-struct cluster *cluster_by_link(const struct fed *fed, uint64_t link)
+struct cluster *fed_cluster_by_link(const struct fed *fed, uint64_t link)
 {
     tf_vec_each (cluster, &fed->clusters)
         if ((*cluster)->link == link && link)
@@ -36,9 +36,9 @@ struct cluster *cluster_by_link(const struct fed *fed, uint64_t link)
     return NULL;
 }
 
-struct cluster *cluster_add(struct fed *fed, const char *name)
+struct cluster *fed_cluster_add(struct fed *fed, const char *name)
 {
-    struct cluster *cluster = cluster_by_name(fed, name);
+    struct cluster *cluster = fed_cluster_by_name(fed, name);
     if (cluster)
         return cluster;
     cluster = tf_calloc(1, sizeof *cluster);
@@ -55,9 +55,9 @@ struct cluster *cluster_add(struct fed *fed, const char *name)
     return cluster;
 }
 
-void cluster_destroy(struct cluster *cluster)
+void fed_cluster_destroy(struct cluster *cluster)
 {
-    ledger_reset(cluster);
+    fed_ledger_reset(cluster);
     tf_vec_release(&cluster->flights);
     tf_cluster_record_release(&cluster->record);
     tf_summary_record_release(&cluster->summary);
@@ -86,7 +86,7 @@ static size_t placed_at(const struct cluster *cluster, uint64_t epoch)
     return low;
 }
 
-void cluster_placed(struct cluster *cluster, uint64_t epoch, struct job *job)
+void fed_cluster_placed(struct cluster *cluster, uint64_t epoch, struct job *job)
 {
     size_t at = placed_at(cluster, epoch);
     tf_vec_push(&cluster->placed, (struct placed){0});
@@ -97,25 +97,25 @@ void cluster_placed(struct cluster *cluster, uint64_t epoch, struct job *job)
         cluster->record.highest_epoch = epoch;
 }
 
-void cluster_left(struct cluster *cluster, uint64_t epoch)
+void fed_cluster_left(struct cluster *cluster, uint64_t epoch)
 {
     size_t at = placed_at(cluster, epoch);
     assert(at < cluster->placed.count && cluster->placed.items[at].epoch == epoch);
     tf_vec_remove(&cluster->placed, at);
 }
 
-void cluster_grew(struct fed *fed, struct cluster *cluster)
+void fed_cluster_grew(struct fed *fed, struct cluster *cluster)
 {
     cluster->grown = ++fed->world;
     fed->more_room = true;
 }
 
-int64_t cluster_away_seconds(const struct fed *fed, const struct cluster *cluster)
+int64_t fed_cluster_away_seconds(const struct fed *fed, const struct cluster *cluster)
 {
     return cluster->link ? 0 : (fed->now.mono.ms - cluster->away_since.ms) / TF_SECOND;
 }
 
-bool cluster_is_current(const struct fed *fed, const struct cluster *cluster)
+bool fed_cluster_is_current(const struct fed *fed, const struct cluster *cluster)
 {
     const struct tf_profile *p = cluster->profile;
     return cluster->link && p && tf_term_cmp(p->reflects_term, fed->term) == 0 &&

@@ -5,22 +5,22 @@
 #include "federation/core/state.h"
 
 /* The registered subclusters, by name. NULL if there is none. */
-struct cluster *cluster_by_name(const struct fed *fed, const char *name);
-struct cluster *cluster_by_link(const struct fed *fed, uint64_t link);
+struct cluster *fed_cluster_by_name(const struct fed *fed, const char *name);
+struct cluster *fed_cluster_by_link(const struct fed *fed, uint64_t link);
 /* Registers the name if it is new. */
-struct cluster *cluster_add(struct fed *fed, const char *name);
-void cluster_destroy(struct cluster *cluster);
+struct cluster *fed_cluster_add(struct fed *fed, const char *name);
+void fed_cluster_destroy(struct cluster *cluster);
 
 /* An epoch of the job was committed to it; has ended. */
-void cluster_placed(struct cluster *cluster, uint64_t epoch, struct job *job);
-void cluster_left(struct cluster *cluster, uint64_t epoch);
+void fed_cluster_placed(struct cluster *cluster, uint64_t epoch, struct job *job);
+void fed_cluster_left(struct cluster *cluster, uint64_t epoch);
 
 /* It may be able to take more than before: waiting jobs are considered for it. */
-void cluster_grew(struct fed *fed, struct cluster *cluster);
+void fed_cluster_grew(struct fed *fed, struct cluster *cluster);
 
 /* Seconds since its stream went; 0 while attached. */
-int64_t cluster_away_seconds(const struct fed *fed, const struct cluster *cluster);
+int64_t fed_cluster_away_seconds(const struct fed *fed, const struct cluster *cluster);
 /* The profile reflects everything that this leader wants of it: it may be given more. */
-bool cluster_is_current(const struct fed *fed, const struct cluster *cluster);
+bool fed_cluster_is_current(const struct fed *fed, const struct cluster *cluster);
 
 #endif

@@ -33,20 +33,20 @@ static struct tf_entry release_entry(struct tf_uid uid, uint64_t epoch, enum tf_
     return (struct tf_entry){.kind = TF_ENTRY_RELEASE, .uid = uid, .epoch = epoch, .release = why};
 }
 
-void desired_place(struct cluster *cluster, const struct job *job, const struct tf_placement *placement)
+void fed_desired_place(struct cluster *cluster, const struct job *job, const struct tf_placement *placement)
 {
     assert(placement->release == TF_RELEASE_NONE);
     if (cluster->link)
         tf_vec_push(&cluster->entries, place_entry(job, placement));
 }
 
-void desired_release(struct cluster *cluster, struct tf_uid uid, uint64_t epoch, enum tf_release why)
+void fed_desired_release(struct cluster *cluster, struct tf_uid uid, uint64_t epoch, enum tf_release why)
 {
     if (cluster->link)
         tf_vec_push(&cluster->entries, release_entry(uid, epoch, why));
 }
 
-void desired_stored(struct cluster *cluster, struct tf_uid uid, uint64_t epoch)
+void fed_desired_stored(struct cluster *cluster, struct tf_uid uid, uint64_t epoch)
 {
     struct tf_entry entry = {.kind = TF_ENTRY_STORED, .uid = uid, .epoch = epoch};
     if (cluster->link)
@@ -68,7 +68,7 @@ static int by_epoch(const void *a, const void *b)
 static void hold_message(struct fed *fed, struct cluster *cluster, struct tf_down message)
 {
     message.term = fed->term;
-    outbox_hold(fed, (struct fed_action){.kind = FED_ACT_SEND, .link = cluster->link, .send = message});
+    fed_outbox_hold(fed, (struct fed_action){.kind = FED_ACT_SEND, .link = cluster->link, .send = message});
 }
 
 static size_t entry_bytes(const struct tf_entry *entry)
@@ -104,7 +104,7 @@ static void add_entry(struct parts *parts, struct tf_entry *entry)
     if (parts->message.kind == TF_DOWN_CHANGE && !parts->message.entries.count)
         parts->message.n = ++parts->cluster->n;
     if (entry->kind == TF_ENTRY_PLACE)
-        ledger_numbered(parts->cluster, entry->epoch, parts->message.n);
+        fed_ledger_numbered(parts->cluster, entry->epoch, parts->message.n);
     tf_vec_push(&parts->message.entries, *entry);
     parts->bytes += bytes;
 }
@@ -119,7 +119,7 @@ static void flush_changes(struct fed *fed, struct cluster *cluster)
     send_part(&parts);
 }
 
-void desired_flush(struct fed *fed)
+void fed_desired_flush(struct fed *fed)
 {
     tf_vec_each (cluster, &fed->clusters)
         if ((*cluster)->entries.count)
@@ -135,7 +135,7 @@ static struct tf_entry wanted_entry(const struct job *job, const struct tf_place
     return release_entry(job->record.uid, placement->epoch, placement->release);
 }
 
-void desired_all(struct fed *fed, struct cluster *cluster)
+void fed_desired_all(struct fed *fed, struct cluster *cluster)
 {
     cluster->set_n = ++cluster->n;
     struct tf_down begin = {.kind = TF_DOWN_BEGIN, .n = cluster->set_n, .count = cluster->placed.count};
@@ -144,14 +144,14 @@ void desired_all(struct fed *fed, struct cluster *cluster)
     struct parts parts = {
         .fed = fed, .cluster = cluster, .message = {.kind = TF_DOWN_PART, .n = cluster->set_n}};
     tf_vec_each (placed, &cluster->placed) {
-        struct tf_entry entry = wanted_entry(placed->job, job_placement(placed->job, placed->epoch));
+        struct tf_entry entry = wanted_entry(placed->job, fed_job_placement(placed->job, placed->epoch));
         add_entry(&parts, &entry);
     }
     send_part(&parts);
     hold_message(fed, cluster, (struct tf_down){.kind = TF_DOWN_END, .n = cluster->set_n});
 }
 
-void desired_send(struct fed *fed, struct cluster *cluster, enum tf_down_kind kind)
+void fed_desired_send(struct fed *fed, struct cluster *cluster, enum tf_down_kind kind)
 {
     struct tf_down message = {.kind = kind};
     if (kind == TF_DOWN_POLICY)

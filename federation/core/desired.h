@@ -7,14 +7,14 @@
 /* What the leader wants of a subcluster, as messages. */
 
 /* Adds a line to the next CHANGE of this subcluster, if it is attached. */
-void desired_place(struct cluster *cluster, const struct job *job, const struct tf_placement *placement);
-void desired_release(struct cluster *cluster, struct tf_uid uid, uint64_t epoch, enum tf_release why);
-void desired_stored(struct cluster *cluster, struct tf_uid uid, uint64_t epoch);
+void fed_desired_place(struct cluster *cluster, const struct job *job, const struct tf_placement *placement);
+void fed_desired_release(struct cluster *cluster, struct tf_uid uid, uint64_t epoch, enum tf_release why);
+void fed_desired_stored(struct cluster *cluster, struct tf_uid uid, uint64_t epoch);
 /* At the end of a step: what was added becomes messages. */
-void desired_flush(struct fed *fed);
+void fed_desired_flush(struct fed *fed);
 /* The full desired set, for a stream that has just said hello. */
-void desired_all(struct fed *fed, struct cluster *cluster);
+void fed_desired_all(struct fed *fed, struct cluster *cluster);
 /* Without entries: WANT_PROFILE, POLICY. */
-void desired_send(struct fed *fed, struct cluster *cluster, enum tf_down_kind kind);
+void fed_desired_send(struct fed *fed, struct cluster *cluster, enum tf_down_kind kind);
 
 #endif

@@ -138,7 +138,7 @@ static void explain_fit(const struct question *q, const struct cluster *c, struc
 static struct fed_explain_row explain_cluster(const struct question *q, const struct cluster *c)
 {
     struct fed_explain_row row = {.cluster = tf_strdup(c->record.name),
-                                  .reason = place_bar(q->fed, q->job, c),
+                                  .reason = fed_place_bar(q->fed, q->job, c),
                                   .asked = q->job->record.spec.elastic.min};
     if (row.reason == TF_REASON_NONE)
         explain_fit(q, c, &row);
@@ -153,7 +153,7 @@ static void explain_rows(const struct question *q, struct fed_explanation *out)
     tf_vec_each (c, &q->fed->clusters)
         tf_vec_push(&out->rows, explain_cluster(q, *c));
     tf_vec_each (name, &job->record.spec.clusters) {
-        if (cluster_by_name(q->fed, *name))
+        if (fed_cluster_by_name(q->fed, *name))
             continue;
         struct fed_explain_row row = {
             .cluster = tf_strdup(*name),
@@ -234,12 +234,12 @@ static char *answer_final(const struct job *job)
 int fed_explain(const struct fed *fed, const char *tenant, const char *name, struct tf_now now,
                 struct fed_explanation *out, struct tf_error *err)
 {
-    const struct job *job = job_by_name(fed, tenant, name);
+    const struct job *job = fed_job_by_name(fed, tenant, name);
     if (!job)
         return tf_error_set(err, TF_ERR_NOT_FOUND, "there is no job %s/%s", tenant, name);
     struct question question = {fed, job, now};
     *out = (struct fed_explanation){0};
-    const struct tf_placement *placement = job_last_placement(job);
+    const struct tf_placement *placement = fed_job_last_placement(job);
     if (tf_phase_is_final(job->record.phase))
         out->answer = answer_final(job);
     else if (placement)

@@ -27,11 +27,11 @@ struct fed *fed_create(uint64_t seed)
     fed->journal = tf_journal_create();
     fed->scratch = tf_fit_scratch_create();
     fed->wake = TF_NEVER;
-    tf_tree_init(&fed->jobs, jobs_cmp);
-    tf_tree_init(&fed->todo, todo_cmp);
-    tf_tree_init(&fed->refused, refused_cmp);
-    tf_tree_init(&fed->finished, finished_cmp);
-    tf_tree_init(&fed->expiry, expiry_cmp);
+    tf_tree_init(&fed->jobs, fed_jobs_cmp);
+    tf_tree_init(&fed->todo, fed_todo_cmp);
+    tf_tree_init(&fed->refused, fed_refused_cmp);
+    tf_tree_init(&fed->finished, fed_finished_cmp);
+    tf_tree_init(&fed->expiry, fed_expiry_cmp);
     fed->jobs.seed = seed;
     return fed;
 }
@@ -39,10 +39,10 @@ struct fed *fed_create(uint64_t seed)
 static void destroy_jobs(struct fed *fed)
 {
     HASH_CLEAR(by_uid, fed->jobs_by_uid);
-    for (struct job *job = job_first(fed), *next; job; job = next) {
-        next = job_next(job);
+    for (struct job *job = fed_job_first(fed), *next; job; job = next) {
+        next = fed_job_following(job);
         tf_tree_remove(&fed->jobs, &job->by_name);
-        job_destroy(job);
+        fed_job_destroy(job);
     }
 }
 
@@ -50,14 +50,14 @@ void fed_destroy(struct fed *fed)
 {
     if (!fed)
         return;
-    queue_release(fed);
+    fed_queue_release(fed);
     destroy_jobs(fed);
-    tenants_release(fed);
+    fed_tenants_release(fed);
     tf_vec_each (cluster, &fed->clusters)
-        cluster_destroy(*cluster);
+        fed_cluster_destroy(*cluster);
     tf_vec_release(&fed->clusters);
     tf_vec_release(&fed->round);
-    outbox_release(fed);
+    fed_outbox_release(fed);
     tf_settings_release(&fed->settings);
     tf_demand_release(&fed->demand);
     tf_fit_placement_release(&fed->pack);
@@ -91,8 +91,8 @@ static bool refuse_closed(struct fed *fed, const struct fed_event *event)
 {
     if (!is_request(event->kind) || (fed->stage == FED_STAGE_OPEN && !fed->closed))
         return false;
-    reply_error(fed, event->request, TF_ERR_UNAVAILABLE, "%s",
-                fed->closed ? fed->closed : "the leader is still loading: try again");
+    fed_reply_error(fed, event->request, TF_ERR_UNAVAILABLE, "%s",
+                    fed->closed ? fed->closed : "the leader is still loading: try again");
     return true;
 }
 
@@ -100,11 +100,11 @@ static void take_quota(struct fed *fed, int32_t percent)
 {
     fed->quota = percent;
     if (percent >= QUOTA_ALARMS && !fed->quota_alarmed)
-        alarm_now(fed,
-                  "the federation's store is %d %% full: submits are refused from 90 %%. Delete finished "
-                  "jobs, shorten "
-                  "keepFinished, or raise etcd's --quota-backend-bytes",
-                  percent);
+        fed_alarm_now(fed,
+                      "the federation's store is %d %% full: submits are refused from 90 %%. Delete finished "
+                      "jobs, shorten "
+                      "keepFinished, or raise etcd's --quota-backend-bytes",
+                      percent);
     fed->quota_alarmed = percent >= QUOTA_ALARMS;
 }
 
@@ -112,29 +112,29 @@ static void take_request(struct fed *fed, struct fed_event *event)
 {
     switch (event->kind) {
     case FED_EV_SUBMIT:
-        submit_take(fed, event->request, &event->submit);
+        fed_submit_take(fed, event->request, &event->submit);
         break;
     case FED_EV_DELETE:
-        verb_delete(fed, event);
+        fed_verb_delete(fed, event);
         break;
     case FED_EV_SCALE:
-        verb_scale(fed, event);
+        fed_verb_scale(fed, event);
         break;
     case FED_EV_HOLD:
-        verb_hold(fed, event);
+        fed_verb_hold(fed, event);
         break;
     case FED_EV_RESUME:
-        verb_resume(fed, event);
+        fed_verb_resume(fed, event);
         break;
     case FED_EV_CORDON:
-        verb_cordon(fed, event);
+        fed_verb_cordon(fed, event);
         break;
     case FED_EV_FORGET:
-        verb_forget(fed, event);
+        fed_verb_forget(fed, event);
         break;
     default:
         assert(event->kind == FED_EV_BARRIER);
-        reply_done(fed, event->request, FED_OUTCOME_DONE, (struct tf_uid){{0}}, 0);
+        fed_reply_done(fed, event->request, FED_OUTCOME_DONE, (struct tf_uid){{0}}, 0);
         break;
     }
 }
@@ -143,34 +143,34 @@ static void take_event(struct fed *fed, struct fed_event *event)
 {
     switch (event->kind) {
     case FED_EV_BOOT:
-        load_boot(fed, event);
+        fed_load_boot(fed, event);
         break;
     case FED_EV_RECORD:
-        load_record(fed, &event->record);
+        fed_load_record(fed, &event->record);
         break;
     case FED_EV_LOADED:
-        load_done(fed);
+        fed_load_done(fed);
         break;
     case FED_EV_COMMITTED:
         tf_journal_committed(fed->journal);
         break;
     case FED_EV_ARCHIVED:
-        retention_archived(fed, event->archived);
+        fed_retention_archived(fed, event->archived);
         break;
     case FED_EV_SETTINGS:
-        load_settings(fed, &event->settings);
+        fed_load_settings(fed, &event->settings);
         break;
     case FED_EV_QUOTA:
         take_quota(fed, event->quota_percent);
         break;
     case FED_EV_LINK_UP:
-        link_up(fed, event->link, &event->hello);
+        fed_link_up(fed, event->link, &event->hello);
         break;
     case FED_EV_LINK_DOWN:
-        link_down(fed, event->link);
+        fed_link_down(fed, event->link);
         break;
     case FED_EV_UP:
-        link_said(fed, event->link, &event->up);
+        fed_link_said(fed, event->link, &event->up);
         break;
     case FED_EV_TIMER:
         fed->wake = TF_NEVER;
@@ -194,11 +194,12 @@ static struct tf_mono earlier(struct tf_mono a, struct tf_mono b)
 
 static void wish_wake(struct fed *fed)
 {
-    struct tf_mono next = earlier(earlier(refusals_next(fed), links_next(fed)), retention_next(fed));
+    struct tf_mono next =
+        earlier(earlier(fed_refusals_next(fed), fed_links_next(fed)), fed_retention_next(fed));
     if (next.ms == fed->wake.ms || next.ms == TF_NEVER.ms)
         return;
     fed->wake = next;
-    outbox_now(fed, (struct fed_action){.kind = FED_ACT_WAKE, .wake = next});
+    fed_outbox_now(fed, (struct fed_action){.kind = FED_ACT_WAKE, .wake = next});
 }
 
 static void wish_continue(struct fed *fed)
@@ -206,7 +207,7 @@ static void wish_continue(struct fed *fed)
     if (!fed->unfinished || fed->continuing)
         return;
     fed->continuing = true;
-    outbox_now(fed, (struct fed_action){.kind = FED_ACT_CONTINUE});
+    fed_outbox_now(fed, (struct fed_action){.kind = FED_ACT_CONTINUE});
 }
 
 void fed_step(struct fed *fed, struct tf_now now, struct fed_event *event, struct fed_actions *actions)
@@ -216,13 +217,13 @@ void fed_step(struct fed *fed, struct tf_now now, struct fed_event *event, struc
     if (!refuse_closed(fed, event))
         take_event(fed, event);
     fed_event_release(event);
-    links_judge(fed);
-    refusals_expire(fed);
-    retention_run(fed);
-    place_round(fed);
-    desired_flush(fed);
+    fed_links_judge(fed);
+    fed_refusals_expire(fed);
+    fed_retention_run(fed);
+    fed_place_round(fed);
+    fed_desired_flush(fed);
     wish_wake(fed);
     wish_continue(fed);
-    outbox_flush(fed);
+    fed_outbox_flush(fed);
     fed->out = NULL;
 }

@@ -3,8 +3,8 @@
  *
  *     Pending -> (placed) -> Starting -> Running -> Stopping -> Pending | Held | Succeeded | Failed | Deleted
  *
- * Every change of a record is made here or by the requests, and ends in job_settle, which looks at the record
- * alone, so that a restart files each job as before. */
+ * Every change of a record is made here or by the requests, and ends in fed_job_settle, which looks at the
+ * record alone, so that a restart files each job as before. */
 #include "federation/core/jobs.h"
 
 #include "common/base/cleanup.h"
@@ -42,57 +42,57 @@ static int job_name_cmp(const void *key, const struct tf_tree_node *node)
     return order ? order : strcmp(k->name, r->name);
 }
 
-int jobs_cmp(const struct tf_tree_node *a, const struct tf_tree_node *b)
+int fed_jobs_cmp(const struct tf_tree_node *a, const struct tf_tree_node *b)
 {
     const struct tf_job_record *r = &TF_CONTAINER_OF(a, const struct job, by_name)->record;
     struct name_key key = {r->tenant, r->name};
     return job_name_cmp(&key, b);
 }
 
-struct job *job_by_name(const struct fed *fed, const char *tenant, const char *name)
+struct job *fed_job_by_name(const struct fed *fed, const char *tenant, const char *name)
 {
     struct name_key key = {tenant, name};
     struct tf_tree_node *node = tf_tree_find(&fed->jobs, &key, job_name_cmp);
     return node ? TF_CONTAINER_OF(node, struct job, by_name) : NULL;
 }
 
-struct job *job_after(const struct fed *fed, const char *tenant, const char *name)
+struct job *fed_job_after(const struct fed *fed, const char *tenant, const char *name)
 {
     struct name_key key = {tenant, name};
     struct tf_tree_node *node = tf_tree_after(&fed->jobs, &key, job_name_cmp);
     return node ? TF_CONTAINER_OF(node, struct job, by_name) : NULL;
 }
 
-struct job *job_by_key(const struct fed *fed, const char *key)
+struct job *fed_job_by_key(const struct fed *fed, const char *key)
 {
     char tenant[FED_KEY_MAX];
     const char *slash = strchr(key, '/');
     assert(slash && (size_t)(slash - key) < sizeof tenant);
     memcpy(tenant, key, (size_t)(slash - key));
     tenant[slash - key] = '\0';
-    return job_by_name(fed, tenant, slash + 1);
+    return fed_job_by_name(fed, tenant, slash + 1);
 }
 
-struct job *job_by_uid(const struct fed *fed, struct tf_uid uid)
+struct job *fed_job_by_uid(const struct fed *fed, struct tf_uid uid)
 {
     struct job *job = NULL;
     HASH_FIND(by_uid, fed->jobs_by_uid, &uid, sizeof uid, job);
     return job;
 }
 
-struct job *job_first(const struct fed *fed)
+struct job *fed_job_first(const struct fed *fed)
 {
     struct tf_tree_node *node = tf_tree_first(&fed->jobs);
     return node ? TF_CONTAINER_OF(node, struct job, by_name) : NULL;
 }
 
-struct job *job_next(const struct job *job)
+struct job *fed_job_following(const struct job *job)
 {
     struct tf_tree_node *node = tf_tree_next(&job->by_name);
     return node ? TF_CONTAINER_OF(node, struct job, by_name) : NULL;
 }
 
-struct job *job_add(struct fed *fed, struct tf_job_record *record)
+struct job *fed_job_add(struct fed *fed, struct tf_job_record *record)
 {
     struct job *job = tf_calloc(1, sizeof *job);
     job->record = *record;
@@ -101,11 +101,11 @@ struct job *job_add(struct fed *fed, struct tf_job_record *record)
     tf_tree_insert(&fed->jobs, &job->by_name);
     HASH_ADD(by_uid, fed->jobs_by_uid, record.uid, sizeof job->record.uid, job);
     tf_vec_each (placement, &job->record.placements)
-        cluster_placed(cluster_add(fed, placement->cluster), placement->epoch, job);
+        fed_cluster_placed(fed_cluster_add(fed, placement->cluster), placement->epoch, job);
     return job;
 }
 
-void job_destroy(struct job *job)
+void fed_job_destroy(struct job *job)
 {
     tf_job_record_release(&job->record);
     tf_vec_release(&job->refusals);
@@ -121,27 +121,27 @@ void job_destroy(struct job *job)
     free(job);
 }
 
-void job_remove(struct fed *fed, struct job *job)
+void fed_job_remove(struct fed *fed, struct job *job)
 {
     assert(job->record.placements.count == 0);
-    queue_remove(fed, job);
-    refusals_clear(fed, job);
-    retention_forget(fed, job);
-    tenant_discharge(fed, job);
+    fed_queue_remove(fed, job);
+    fed_refusals_clear(fed, job);
+    fed_retention_forget(fed, job);
+    fed_tenant_discharge(fed, job);
     tf_tree_remove(&fed->jobs, &job->by_name);
     HASH_DELETE(by_uid, fed->jobs_by_uid, job);
-    job_destroy(job);
+    fed_job_destroy(job);
 }
 
 /* ---- what it is ---- */
 
-bool job_is_waiting(const struct job *job)
+bool fed_job_is_waiting(const struct job *job)
 {
     const struct tf_job_record *r = &job->record;
     return r->phase == TF_PHASE_PENDING && !r->held && !r->deleted && r->placements.count == 0;
 }
 
-struct tf_placement *job_placement(struct job *job, uint64_t epoch)
+struct tf_placement *fed_job_placement(struct job *job, uint64_t epoch)
 {
     tf_vec_each (placement, &job->record.placements)
         if (placement->epoch == epoch)
@@ -149,13 +149,13 @@ struct tf_placement *job_placement(struct job *job, uint64_t epoch)
     return NULL;
 }
 
-const struct tf_placement *job_last_placement(const struct job *job)
+const struct tf_placement *fed_job_last_placement(const struct job *job)
 {
     size_t count = job->record.placements.count;
     return count ? &job->record.placements.items[count - 1] : NULL;
 }
 
-void job_set_phase(struct fed *fed, struct job *job, enum tf_phase phase)
+void fed_job_set_phase(struct fed *fed, struct job *job, enum tf_phase phase)
 {
     struct tf_job_record *r = &job->record;
     if (r->phase == phase)
@@ -168,28 +168,28 @@ void job_set_phase(struct fed *fed, struct job *job, enum tf_phase phase)
 
 /* ---- what happens to it ---- */
 
-struct tf_placement *job_place(struct fed *fed, struct job *job, struct cluster *cluster, int32_t size)
+struct tf_placement *fed_job_place(struct fed *fed, struct job *job, struct cluster *cluster, int32_t size)
 {
-    assert(job_is_waiting(job));
-    queue_remove(fed, job);
+    assert(fed_job_is_waiting(job));
+    fed_queue_remove(fed, job);
     struct tf_placement *placement = tf_vec_add(&job->record.placements);
     placement->epoch = ++fed->epoch;
-    touch_epoch(fed);
+    fed_touch_epoch(fed);
     placement->cluster = tf_strdup(cluster->record.name);
     placement->size = size;
     placement->phase = TF_PHASE_PENDING;
     placement->placed = fed->now.wall;
     placement->level = TF_LEVEL_FREE;
     cluster->record.highest_epoch = placement->epoch;
-    cluster_placed(cluster, placement->epoch, job);
+    fed_cluster_placed(cluster, placement->epoch, job);
     tf_str_set(&job->record.message, NULL);
     job->told_to_wait = false;
     return placement;
 }
 
-void job_adopt(struct fed *fed, struct job *job, struct cluster *cluster, const struct tf_report *report)
+void fed_job_adopt(struct fed *fed, struct job *job, struct cluster *cluster, const struct tf_report *report)
 {
-    queue_remove(fed, job);
+    fed_queue_remove(fed, job);
     struct tf_placement *placement = tf_vec_add(&job->record.placements);
     placement->epoch = report->epoch;
     placement->cluster = tf_strdup(cluster->record.name);
@@ -198,12 +198,12 @@ void job_adopt(struct fed *fed, struct job *job, struct cluster *cluster, const 
     placement->phase = TF_PHASE_PENDING;
     placement->placed = report->accepted;
     placement->level = TF_LEVEL_FREE;
-    cluster_placed(cluster, placement->epoch, job);
+    fed_cluster_placed(cluster, placement->epoch, job);
     tf_job_record_event(&job->record, fed->now.wall, report->epoch, "Adopted", "runs in %s",
                         placement->cluster);
     if (job->record.deleted || job->record.held)
-        job_release(fed, job, job->record.deleted ? TF_RELEASE_DELETE : TF_RELEASE_HOLD);
-    touch_job(fed, job);
+        fed_job_release(fed, job, job->record.deleted ? TF_RELEASE_DELETE : TF_RELEASE_HOLD);
+    fed_touch_job(fed, job);
 }
 
 static void release_placement(struct fed *fed, struct job *job, struct tf_placement *placement,
@@ -211,7 +211,7 @@ static void release_placement(struct fed *fed, struct job *job, struct tf_placem
 {
     placement->release = why;
     placement->phase = TF_PHASE_STOPPING;
-    desired_release(cluster_by_name(fed, placement->cluster), job->record.uid, placement->epoch, why);
+    fed_desired_release(fed_cluster_by_name(fed, placement->cluster), job->record.uid, placement->epoch, why);
 }
 
 /* Deleted is the last word; a restart goes on whatever else was asked before. */
@@ -221,14 +221,14 @@ static bool is_news(enum tf_release before, enum tf_release why)
            (why == TF_RELEASE_RESTART && before == TF_RELEASE_HOLD);
 }
 
-void job_release(struct fed *fed, struct job *job, enum tf_release why)
+void fed_job_release(struct fed *fed, struct job *job, enum tf_release why)
 {
     assert(why != TF_RELEASE_NONE);
     tf_vec_each (placement, &job->record.placements)
         if (is_news(placement->release, why))
             release_placement(fed, job, placement, why);
     if (job->record.placements.count)
-        job_set_phase(fed, job, TF_PHASE_STOPPING);
+        fed_job_set_phase(fed, job, TF_PHASE_STOPPING);
 }
 
 /* The first `max` bytes of text, on a UTF-8 border. */
@@ -292,48 +292,48 @@ static void drop_report(struct job *job)
     job->report = NULL;
 }
 
-void job_epoch_ended(struct fed *fed, struct job *job, uint64_t epoch, const struct tf_ended *ended)
+void fed_job_epoch_ended(struct fed *fed, struct job *job, uint64_t epoch, const struct tf_ended *ended)
 {
     struct tf_job_record *r = &job->record;
-    struct tf_placement *p = job_placement(job, epoch);
+    struct tf_placement *p = fed_job_placement(job, epoch);
     assert(p && ended->end > TF_END_NONE && ended->end <= TF_END_UNKNOWN);
-    struct cluster *cluster = cluster_by_name(fed, p->cluster);
+    struct cluster *cluster = fed_cluster_by_name(fed, p->cluster);
     bool again = p->release == TF_RELEASE_RESTART; /* it goes on with another spec, however this one ended */
     note_end(fed, job, p, ended);
     count_end(job, ended);
     if (ended->end == TF_END_REFUSED)
-        refusals_add(fed, job, cluster, ended->reason, ended->message);
-    ledger_drop(fed, cluster, epoch);
-    cluster_left(cluster, epoch);
+        fed_refusals_add(fed, job, cluster, ended->reason, ended->message);
+    fed_ledger_drop(fed, cluster, epoch);
+    fed_cluster_left(cluster, epoch);
     drop_report(job);
     tf_str_set(&r->last_cluster, p->cluster);
     r->last_epoch = epoch;
     tf_placement_release(p);
     tf_vec_remove(&r->placements, (size_t)(p - r->placements.items));
     if (end_rules[ended->end].phase != TF_PHASE_NONE && !again && r->placements.count == 0)
-        job_set_phase(fed, job, end_rules[ended->end].phase);
-    job_settle(fed, job);
-    touch_job(fed, job);
+        fed_job_set_phase(fed, job, end_rules[ended->end].phase);
+    fed_job_settle(fed, job);
+    fed_touch_job(fed, job);
 }
 
-void job_settle(struct fed *fed, struct job *job)
+void fed_job_settle(struct fed *fed, struct job *job)
 {
     struct tf_job_record *r = &job->record;
-    queue_remove(fed, job);
+    fed_queue_remove(fed, job);
     job->rank = tf_classes_rank(&fed->settings.policy.classes, r->spec.priority);
     if (r->placements.count) {
-        tenant_charge(fed, job);
+        fed_tenant_charge(fed, job);
         return;
     }
     if (!tf_phase_is_final(r->phase)) {
         if (r->deleted)
-            job_set_phase(fed, job, TF_PHASE_DELETED);
+            fed_job_set_phase(fed, job, TF_PHASE_DELETED);
         else
-            job_set_phase(fed, job, r->held ? TF_PHASE_HELD : TF_PHASE_PENDING);
+            fed_job_set_phase(fed, job, r->held ? TF_PHASE_HELD : TF_PHASE_PENDING);
     }
-    tenant_charge(fed, job);
+    fed_tenant_charge(fed, job);
     if (tf_phase_is_final(r->phase))
-        retention_file(fed, job);
-    else if (job_is_waiting(job))
-        queue_add(fed, job);
+        fed_retention_file(fed, job);
+    else if (fed_job_is_waiting(job))
+        fed_queue_add(fed, job);
 }

@@ -6,38 +6,38 @@
 
 /* The table of jobs, and what may happen to one (update, apart from what follows from it). NULL if there is
  * none. */
-struct job *job_by_key(const struct fed *fed, const char *key);
-struct job *job_by_name(const struct fed *fed, const char *tenant, const char *name);
-struct job *job_by_uid(const struct fed *fed, struct tf_uid uid);
+struct job *fed_job_by_key(const struct fed *fed, const char *key);
+struct job *fed_job_by_name(const struct fed *fed, const char *tenant, const char *name);
+struct job *fed_job_by_uid(const struct fed *fed, struct tf_uid uid);
 /* In order of (tenant, name): the first greater one. */
-struct job *job_after(const struct fed *fed, const char *tenant, const char *name);
-struct job *job_first(const struct fed *fed);
-struct job *job_next(const struct job *job);
+struct job *fed_job_after(const struct fed *fed, const char *tenant, const char *name);
+struct job *fed_job_first(const struct fed *fed);
+struct job *fed_job_following(const struct job *job);
 
-int jobs_cmp(const struct tf_tree_node *a, const struct tf_tree_node *b); /* the order of fed.jobs */
+int fed_jobs_cmp(const struct tf_tree_node *a, const struct tf_tree_node *b); /* the order of fed.jobs */
 
 /* Takes the record; its name and uid are new. The job is filed where its record says it belongs. */
-struct job *job_add(struct fed *fed, struct tf_job_record *record);
+struct job *fed_job_add(struct fed *fed, struct tf_job_record *record);
 /* Out of every list, and gone. */
-void job_remove(struct fed *fed, struct job *job);
-void job_destroy(struct job *job); /* its memory only */
+void fed_job_remove(struct fed *fed, struct job *job);
+void fed_job_destroy(struct job *job); /* its memory only */
 
-bool job_is_waiting(const struct job *job); /* for a place */
-struct tf_placement *job_placement(struct job *job, uint64_t epoch);
+bool fed_job_is_waiting(const struct job *job); /* for a place */
+struct tf_placement *fed_job_placement(struct job *job, uint64_t epoch);
 /* The latest one; NULL if nothing of the job can be running. */
-const struct tf_placement *job_last_placement(const struct job *job);
+const struct tf_placement *fed_job_last_placement(const struct job *job);
 
 /* Commits the job to a place: the counter goes up by one. The caller touches the job. Valid until it changes.
  */
-struct tf_placement *job_place(struct fed *fed, struct job *job, struct cluster *cluster, int32_t size);
+struct tf_placement *fed_job_place(struct fed *fed, struct job *job, struct cluster *cluster, int32_t size);
 /* An epoch that runs, although the restored store has forgotten it, becomes the job's. */
-void job_adopt(struct fed *fed, struct job *job, struct cluster *cluster, const struct tf_report *report);
+void fed_job_adopt(struct fed *fed, struct job *job, struct cluster *cluster, const struct tf_report *report);
 /* The epoch is over, as `ended` says: counted, told, dropped; then the job goes where it belongs. */
-void job_epoch_ended(struct fed *fed, struct job *job, uint64_t epoch, const struct tf_ended *ended);
+void fed_job_epoch_ended(struct fed *fed, struct job *job, uint64_t epoch, const struct tf_ended *ended);
 /* Asks for the end of all that may be running of it. */
-void job_release(struct fed *fed, struct job *job, enum tf_release why);
+void fed_job_release(struct fed *fed, struct job *job, enum tf_release why);
 /* Puts the job where its record says it belongs: queue, archive. Call after every change of what is asked. */
-void job_settle(struct fed *fed, struct job *job);
-void job_set_phase(struct fed *fed, struct job *job, enum tf_phase phase);
+void fed_job_settle(struct fed *fed, struct job *job);
+void fed_job_set_phase(struct fed *fed, struct job *job, enum tf_phase phase);
 
 #endif

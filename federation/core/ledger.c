@@ -101,7 +101,7 @@ static void has_more(struct fed *fed, struct cluster *cluster)
 {
     cluster->capacity++;
     cluster->change++;
-    cluster_grew(fed, cluster);
+    fed_cluster_grew(fed, cluster);
 }
 
 /* ---- profiles ---- */
@@ -154,7 +154,8 @@ static int take_delta(struct cluster *cluster, const struct tf_profile *delta, s
     return 0;
 }
 
-int ledger_profile(struct fed *fed, struct cluster *cluster, struct tf_profile *profile, struct tf_error *err)
+int fed_ledger_profile(struct fed *fed, struct cluster *cluster, struct tf_profile *profile,
+                       struct tf_error *err)
 {
     bool rows = profile->full || profile->rows.count, first = !cluster->profile;
     if (profile->full ? take_full(cluster, profile, err) : take_delta(cluster, profile, err))
@@ -167,7 +168,7 @@ int ledger_profile(struct fed *fed, struct cluster *cluster, struct tf_profile *
     return 0;
 }
 
-void ledger_reset(struct cluster *cluster)
+void fed_ledger_reset(struct cluster *cluster)
 {
     tf_vec_each (flight, &cluster->flights)
         flight_release(flight);
@@ -221,8 +222,8 @@ static bool no_node_could(struct cluster *cluster, const struct tf_fit_view *vie
     return !tf_vector_fits(need, cluster->most);
 }
 
-void ledger_fit(struct fed *fed, struct cluster *cluster, const struct tf_job_spec *spec, int rank,
-                struct verdict *out)
+void fed_ledger_fit(struct fed *fed, struct cluster *cluster, const struct tf_job_spec *spec, int rank,
+                    struct verdict *out)
 {
     *out = (struct verdict){.capacity = cluster->capacity, .change = cluster->change};
     struct tf_fit_view view = tf_fit_rows_view(cluster->room);
@@ -240,8 +241,8 @@ void ledger_fit(struct fed *fed, struct cluster *cluster, const struct tf_job_sp
         out->domains = fed->pack.domains;
 }
 
-const char *ledger_add(struct fed *fed, struct cluster *cluster, const struct tf_job_spec *spec, int rank,
-                       uint64_t epoch, int32_t size)
+const char *fed_ledger_add(struct fed *fed, struct cluster *cluster, const struct tf_job_spec *spec, int rank,
+                           uint64_t epoch, int32_t size)
 {
     struct flight *flight = tf_vec_add(&cluster->flights);
     *flight = (struct flight){.epoch = epoch, .rank = rank, .size = size};
@@ -253,7 +254,7 @@ const char *ledger_add(struct fed *fed, struct cluster *cluster, const struct tf
     return flight->model;
 }
 
-int32_t ledger_size(const struct cluster *cluster, uint64_t epoch)
+int32_t fed_ledger_size(const struct cluster *cluster, uint64_t epoch)
 {
     return find(cluster, epoch)->size;
 }
@@ -280,7 +281,7 @@ static bool resize(struct fed *fed, struct cluster *cluster, struct flight *flig
     return false;
 }
 
-bool ledger_raise_step(struct fed *fed, struct cluster *cluster, uint64_t epoch)
+bool fed_ledger_raise_step(struct fed *fed, struct cluster *cluster, uint64_t epoch)
 {
     struct flight *flight = find(cluster, epoch);
     const struct tf_elastic *e = &flight->spec.elastic;
@@ -301,7 +302,7 @@ static struct flight *move_last(struct fed *fed, struct cluster *cluster, struct
     return &cluster->flights.items[last];
 }
 
-void ledger_raise_most(struct fed *fed, struct cluster *cluster, uint64_t epoch)
+void fed_ledger_raise_most(struct fed *fed, struct cluster *cluster, uint64_t epoch)
 {
     struct flight *flight = move_last(fed, cluster, find(cluster, epoch));
     struct tf_fit fit;
@@ -317,7 +318,7 @@ void ledger_raise_most(struct fed *fed, struct cluster *cluster, uint64_t epoch)
 
 /* ---- the life of a flight ---- */
 
-void ledger_drop(struct fed *fed, struct cluster *cluster, uint64_t epoch)
+void fed_ledger_drop(struct fed *fed, struct cluster *cluster, uint64_t epoch)
 {
     struct flight *flight = find(cluster, epoch);
     if (!flight)
@@ -330,7 +331,7 @@ void ledger_drop(struct fed *fed, struct cluster *cluster, uint64_t epoch)
     has_more(fed, cluster);
 }
 
-void ledger_numbered(struct cluster *cluster, uint64_t epoch, uint64_t n)
+void fed_ledger_numbered(struct cluster *cluster, uint64_t epoch, uint64_t n)
 {
     struct flight *flight = find(cluster, epoch);
     if (flight && !flight->n)

@@ -7,26 +7,26 @@
 /* What a subcluster has left: its latest profile less the placements that it does not reflect yet. */
 
 /* Takes the profile, full or a delta. -1 and *err as tf_profile_apply; nothing changed then. */
-int ledger_profile(struct fed *fed, struct cluster *cluster, struct tf_profile *profile,
-                   struct tf_error *err);
+int fed_ledger_profile(struct fed *fed, struct cluster *cluster, struct tf_profile *profile,
+                       struct tf_error *err);
 /* Forgets profile and flights: the stream is gone. What is placed there and not reflected stays known to the
  * full set of the next attach. */
-void ledger_reset(struct cluster *cluster);
+void fed_ledger_reset(struct cluster *cluster);
 
 /* How a job of that spec and rank would fit into what is left now. */
-void ledger_fit(struct fed *fed, struct cluster *cluster, const struct tf_job_spec *spec, int rank,
-                struct verdict *out);
+void fed_ledger_fit(struct fed *fed, struct cluster *cluster, const struct tf_job_spec *spec, int rank,
+                    struct verdict *out);
 /* Debits `size` instances for the epoch, the newest there. Returns the chosen model, NULL if none is asked:
  * borrowed until the next profile. Asserts that they fit. */
-const char *ledger_add(struct fed *fed, struct cluster *cluster, const struct tf_job_spec *spec, int rank,
-                       uint64_t epoch, int32_t size);
+const char *fed_ledger_add(struct fed *fed, struct cluster *cluster, const struct tf_job_spec *spec, int rank,
+                           uint64_t epoch, int32_t size);
 /* The flight takes one step more; false if it cannot. Or all it can have of what is left. */
-bool ledger_raise_step(struct fed *fed, struct cluster *cluster, uint64_t epoch);
-void ledger_raise_most(struct fed *fed, struct cluster *cluster, uint64_t epoch);
-int32_t ledger_size(const struct cluster *cluster, uint64_t epoch);
+bool fed_ledger_raise_step(struct fed *fed, struct cluster *cluster, uint64_t epoch);
+void fed_ledger_raise_most(struct fed *fed, struct cluster *cluster, uint64_t epoch);
+int32_t fed_ledger_size(const struct cluster *cluster, uint64_t epoch);
 /* The epoch has ended. */
-void ledger_drop(struct fed *fed, struct cluster *cluster, uint64_t epoch);
+void fed_ledger_drop(struct fed *fed, struct cluster *cluster, uint64_t epoch);
 /* The epoch is carried by message n. */
-void ledger_numbered(struct cluster *cluster, uint64_t epoch, uint64_t n);
+void fed_ledger_numbered(struct cluster *cluster, uint64_t epoch, uint64_t n);
 
 #endif

@@ -25,7 +25,7 @@ static void close_link(struct fed *fed, uint64_t link, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    outbox_hold(fed, (struct fed_action){.kind = FED_ACT_CLOSE, .link = link, .text = tf_strdup(text)});
+    fed_outbox_hold(fed, (struct fed_action){.kind = FED_ACT_CLOSE, .link = link, .text = tf_strdup(text)});
 }
 
 static void detach(struct fed *fed, struct cluster *cluster)
@@ -38,7 +38,7 @@ static void detach(struct fed *fed, struct cluster *cluster)
     tf_vec_each (entry, &cluster->entries)
         tf_entry_release(entry);
     cluster->entries.count = 0;
-    ledger_reset(cluster);
+    fed_ledger_reset(cluster);
 }
 
 /* ---- a restored store ---- */
@@ -56,8 +56,8 @@ static void refuse_to_act(struct fed *fed, const struct tf_hello *hello)
              hello->name, hello->highest_term.era, hello->highest_term.revision, hello->highest_epoch,
              fed->term.era, fed->term.revision, fed->epoch);
     if (!fed->closed) {
-        touch_proof(fed);
-        outbox_hold(fed, (struct fed_action){.kind = FED_ACT_ALARM, .text = tf_strdup(text)});
+        fed_touch_proof(fed);
+        fed_outbox_hold(fed, (struct fed_action){.kind = FED_ACT_ALARM, .text = tf_strdup(text)});
     }
     tf_str_set(&fed->closed, text);
     tf_vec_each (c, &fed->clusters) {
@@ -75,7 +75,7 @@ static bool is_ahead(const struct fed *fed, const struct tf_hello *hello)
     return hello->highest_epoch > fed->epoch && !fed->accept_rollback;
 }
 
-void links_all_known(struct fed *fed)
+void fed_links_all_known(struct fed *fed)
 {
     if (!fed->waits_for_all)
         return;
@@ -85,9 +85,9 @@ void links_all_known(struct fed *fed)
     fed->waits_for_all = false;
     fed->adopted_up_to = fed->epoch;
     fed->more_room = true;
-    trace_line(fed,
-               "rollback accepted: every registered subcluster is known again, epochs go on above %" PRIu64,
-               fed->epoch);
+    fed_trace_line(
+        fed, "rollback accepted: every registered subcluster is known again, epochs go on above %" PRIu64,
+        fed->epoch);
 }
 
 /* ---- hello ---- */
@@ -112,7 +112,7 @@ static bool refuse_hello(struct fed *fed, uint64_t link, const struct tf_hello *
         close_link(fed, link, "the leader is still loading: dial again");
         return true;
     }
-    const struct cluster *known = cluster_by_name(fed, hello->name);
+    const struct cluster *known = fed_cluster_by_name(fed, hello->name);
     if (known && known->link && known->hello->owner_revision > hello->owner_revision) {
         close_link(fed, link,
                    "another subclusterd is attached as %s and is its newer owner (revision %" PRIu64
@@ -142,7 +142,7 @@ static void register_cluster(struct fed *fed, struct cluster *cluster, const str
     r->forgotten = false;
     tf_str_set(&r->region, hello->region);
     tf_pairs_copy(&r->labels, &hello->labels);
-    touch_cluster(fed, cluster);
+    fed_touch_cluster(fed, cluster);
 }
 
 static void keep_hello(struct cluster *cluster, struct tf_hello *hello)
@@ -154,34 +154,34 @@ static void keep_hello(struct cluster *cluster, struct tf_hello *hello)
     memset(hello, 0, sizeof *hello);
 }
 
-void link_up(struct fed *fed, uint64_t link, struct tf_hello *hello)
+void fed_link_up(struct fed *fed, uint64_t link, struct tf_hello *hello)
 {
     if (refuse_hello(fed, link, hello))
         return;
-    struct cluster *cluster = cluster_add(fed, hello->name);
+    struct cluster *cluster = fed_cluster_add(fed, hello->name);
     if (cluster->link) {
         close_link(fed, cluster->link, "a newer stream of subcluster %s has taken over", hello->name);
         detach(fed, cluster);
     }
     if (hello->highest_epoch > fed->epoch) {
         fed->epoch = hello->highest_epoch;
-        touch_epoch(fed);
+        fed_touch_epoch(fed);
     }
     if (cluster->lost)
-        trace_line(fed, "subcluster %s is back after %" PRId64 " s", hello->name,
-                   cluster_away_seconds(fed, cluster));
+        fed_trace_line(fed, "subcluster %s is back after %" PRId64 " s", hello->name,
+                       fed_cluster_away_seconds(fed, cluster));
     register_cluster(fed, cluster, hello);
     cluster->link = link;
     cluster->lost = false;
     cluster->contact = fed->now.wall;
     keep_hello(cluster, hello);
-    desired_all(fed, cluster);
-    links_all_known(fed);
+    fed_desired_all(fed, cluster);
+    fed_links_all_known(fed);
 }
 
-void link_down(struct fed *fed, uint64_t link)
+void fed_link_down(struct fed *fed, uint64_t link)
 {
-    struct cluster *cluster = cluster_by_link(fed, link);
+    struct cluster *cluster = fed_cluster_by_link(fed, link);
     if (cluster)
         detach(fed, cluster);
 }
@@ -191,29 +191,29 @@ void link_down(struct fed *fed, uint64_t link)
 static void take_profile(struct fed *fed, struct cluster *cluster, struct tf_profile *profile)
 {
     struct tf_error err = TF_ERROR_INIT;
-    bool was_current = cluster_is_current(fed, cluster);
+    bool was_current = fed_cluster_is_current(fed, cluster);
     bool full = profile->full;
-    if (ledger_profile(fed, cluster, profile, &err)) {
+    if (fed_ledger_profile(fed, cluster, profile, &err)) {
         if (err.code != TF_ERR_CONFLICT) {
             close_link(fed, cluster->link, "the profile of subcluster %s is wrong: %s", cluster->record.name,
                        err.text);
             detach(fed, cluster);
         } else if (!cluster->wants_profile) {
             cluster->wants_profile = true;
-            desired_send(fed, cluster, TF_DOWN_WANT_PROFILE);
+            fed_desired_send(fed, cluster, TF_DOWN_WANT_PROFILE);
         }
         return;
     }
     if (full)
         cluster->wants_profile = false;
-    if (cluster_is_current(fed, cluster) && !was_current)
-        cluster_grew(fed, cluster);
-    retention_profile(cluster);
+    if (fed_cluster_is_current(fed, cluster) && !was_current)
+        fed_cluster_grew(fed, cluster);
+    fed_retention_profile(cluster);
 }
 
-void link_said(struct fed *fed, uint64_t link, struct tf_up *up)
+void fed_link_said(struct fed *fed, uint64_t link, struct tf_up *up)
 {
-    struct cluster *cluster = cluster_by_link(fed, link);
+    struct cluster *cluster = fed_cluster_by_link(fed, link);
     if (!cluster)
         return;
     cluster->contact = fed->now.wall;
@@ -222,10 +222,10 @@ void link_said(struct fed *fed, uint64_t link, struct tf_up *up)
         take_profile(fed, cluster, &up->profile);
         break;
     case TF_UP_REPORT:
-        report_take(fed, cluster, &up->report);
+        fed_report_take(fed, cluster, &up->report);
         break;
     case TF_UP_LISTED:
-        report_listed(fed, cluster);
+        fed_report_listed(fed, cluster);
         break;
     case TF_UP_NONE:
     case TF_UP_HELLO:
@@ -244,7 +244,7 @@ static struct tf_mono lost_at(const struct fed *fed, const struct cluster *clust
     return (struct tf_mono){cluster->away_since.ms + fed->settings.cluster_lost_after};
 }
 
-void links_judge(struct fed *fed)
+void fed_links_judge(struct fed *fed)
 {
     if (fed->stage != FED_STAGE_OPEN)
         return;
@@ -252,14 +252,14 @@ void links_judge(struct fed *fed)
         if (lost_at(fed, *c).ms > fed->now.mono.ms)
             continue;
         (*c)->lost = true;
-        alarm_now(fed,
-                  "subcluster %s is lost: its stream has been away for %" PRId64
-                  " s. What runs there goes on; `fedctl cluster forget %s` if it is known to be dead",
-                  (*c)->record.name, cluster_away_seconds(fed, *c), (*c)->record.name);
+        fed_alarm_now(fed,
+                      "subcluster %s is lost: its stream has been away for %" PRId64
+                      " s. What runs there goes on; `fedctl cluster forget %s` if it is known to be dead",
+                      (*c)->record.name, fed_cluster_away_seconds(fed, *c), (*c)->record.name);
     }
 }
 
-struct tf_mono links_next(const struct fed *fed)
+struct tf_mono fed_links_next(const struct fed *fed)
 {
     struct tf_mono next = TF_NEVER;
     if (fed->stage == FED_STAGE_OPEN)

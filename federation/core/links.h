@@ -6,14 +6,14 @@
 
 /* Streams of subclusters: who may attach, what they say, who is lost. */
 
-void link_up(struct fed *fed, uint64_t link, struct tf_hello *hello); /* hello is taken */
-void link_down(struct fed *fed, uint64_t link);
-void link_said(struct fed *fed, uint64_t link, struct tf_up *up); /* what up owns may be taken */
+void fed_link_up(struct fed *fed, uint64_t link, struct tf_hello *hello); /* hello is taken */
+void fed_link_down(struct fed *fed, uint64_t link);
+void fed_link_said(struct fed *fed, uint64_t link, struct tf_up *up); /* what up owns may be taken */
 
 /* Those whose stream has been away for too long are lost: a condition, nothing is stopped. */
-void links_judge(struct fed *fed);
-struct tf_mono links_next(const struct fed *fed); /* when the next one is judged; TF_NEVER: none */
+void fed_links_judge(struct fed *fed);
+struct tf_mono fed_links_next(const struct fed *fed); /* when the next one is judged; TF_NEVER: none */
 /* After --accept-rollback: ends the wait once every registered subcluster has said hello or is forgotten. */
-void links_all_known(struct fed *fed);
+void fed_links_all_known(struct fed *fed);
 
 #endif

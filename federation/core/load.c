@@ -22,7 +22,7 @@ static void set_policy_version(struct fed *fed, uint64_t before)
     fed->settings.policy.version = by_time > before ? by_time : before + 1;
 }
 
-void load_settings(struct fed *fed, struct tf_settings *settings)
+void fed_load_settings(struct fed *fed, struct tf_settings *settings)
 {
     uint64_t version = fed->settings.policy.version;
     tf_settings_release(&fed->settings);
@@ -31,15 +31,15 @@ void load_settings(struct fed *fed, struct tf_settings *settings)
     set_policy_version(fed, version);
     if (fed->stage != FED_STAGE_OPEN)
         return;
-    queue_rebuild(fed);
+    fed_queue_rebuild(fed);
     tf_vec_each (c, &fed->clusters) {
-        cluster_grew(fed, *c);
+        fed_cluster_grew(fed, *c);
         if ((*c)->link)
-            desired_send(fed, *c, TF_DOWN_POLICY);
+            fed_desired_send(fed, *c, TF_DOWN_POLICY);
     }
 }
 
-void load_boot(struct fed *fed, struct fed_event *event)
+void fed_load_boot(struct fed *fed, struct fed_event *event)
 {
     assert(fed->stage == FED_STAGE_NEW);
     fed->stage = FED_STAGE_LOADING;
@@ -47,16 +47,16 @@ void load_boot(struct fed *fed, struct fed_event *event)
     fed->term = event->boot.term;
     fed->accept_rollback = fed->waits_for_all = event->boot.accept_rollback;
     fed->adopted_up_to = UINT64_MAX;
-    load_settings(fed, &event->boot.settings);
+    fed_load_settings(fed, &event->boot.settings);
 }
 
 /* One that contradicts what is there already: the store never holds such, so it is left out, loudly. */
 static bool is_double(struct fed *fed, const struct tf_job_record *r)
 {
-    if (!job_by_name(fed, r->tenant, r->name) && !job_by_uid(fed, r->uid))
+    if (!fed_job_by_name(fed, r->tenant, r->name) && !fed_job_by_uid(fed, r->uid))
         return false;
-    alarm_now(fed, "the stored record of job %s/%s repeats a name or a uid: it is left out", r->tenant,
-              r->name);
+    fed_alarm_now(fed, "the stored record of job %s/%s repeats a name or a uid: it is left out", r->tenant,
+                  r->name);
     return true;
 }
 
@@ -67,10 +67,10 @@ static void load_job(struct fed *fed, struct tf_job_record *record)
     tf_vec_each (placement, &record->placements)
         if (placement->epoch > fed->epoch)
             fed->epoch = placement->epoch;
-    job_add(fed, record);
+    fed_job_add(fed, record);
 }
 
-void load_record(struct fed *fed, struct tf_record *record)
+void fed_load_record(struct fed *fed, struct tf_record *record)
 {
     assert(fed->stage == FED_STAGE_LOADING && !record->gone);
     struct cluster *cluster;
@@ -83,7 +83,7 @@ void load_record(struct fed *fed, struct tf_record *record)
         load_job(fed, &record->job);
         break;
     case TF_RECORD_CLUSTER:
-        cluster = cluster_add(fed, record->cluster.name);
+        cluster = fed_cluster_add(fed, record->cluster.name);
         if (record->cluster.highest_epoch < cluster->record.highest_epoch)
             record->cluster.highest_epoch = cluster->record.highest_epoch;
         tf_cluster_record_release(&cluster->record);
@@ -91,7 +91,7 @@ void load_record(struct fed *fed, struct tf_record *record)
         memset(&record->cluster, 0, sizeof record->cluster);
         break;
     case TF_RECORD_SUMMARY:
-        cluster = cluster_add(fed, record->summary.name);
+        cluster = fed_cluster_add(fed, record->summary.name);
         tf_summary_record_release(&cluster->summary);
         cluster->summary = record->summary;
         cluster->contact = cluster->summary.contact;
@@ -102,25 +102,26 @@ void load_record(struct fed *fed, struct tf_record *record)
     case TF_RECORD_FLOOR:
     case TF_RECORD_POLICY:
     case TF_RECORD_ALLOCATION:
-        alarm_now(fed, "the store holds a record of kind %d, which is not the federation's: it is left out",
-                  (int)record->kind);
+        fed_alarm_now(fed,
+                      "the store holds a record of kind %d, which is not the federation's: it is left out",
+                      (int)record->kind);
         break;
     }
 }
 
-void load_done(struct fed *fed)
+void fed_load_done(struct fed *fed)
 {
     assert(fed->stage == FED_STAGE_LOADING);
     fed->stage = FED_STAGE_OPEN;
-    for (struct job *job = job_first(fed); job; job = job_next(job)) {
+    for (struct job *job = fed_job_first(fed); job; job = fed_job_following(job)) {
         enum tf_phase phase = job->record.phase;
-        refusals_load(fed, job);
-        job_settle(fed, job);
+        fed_refusals_load(fed, job);
+        fed_job_settle(fed, job);
         if (job->record.phase != phase)
-            touch_job(fed, job);
+            fed_touch_job(fed, job);
     }
-    links_all_known(fed);
-    trace_line(fed, "leader of term %" PRIu64 ".%" PRIu64 ": %u jobs, %zu subclusters, epoch %" PRIu64,
-               fed->term.era, fed->term.revision, HASH_CNT(by_uid, fed->jobs_by_uid), fed->clusters.count,
-               fed->epoch);
+    fed_links_all_known(fed);
+    fed_trace_line(fed, "leader of term %" PRIu64 ".%" PRIu64 ": %u jobs, %zu subclusters, epoch %" PRIu64,
+                   fed->term.era, fed->term.revision, HASH_CNT(by_uid, fed->jobs_by_uid), fed->clusters.count,
+                   fed->epoch);
 }

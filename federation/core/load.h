@@ -5,10 +5,10 @@
 #include "federation/core/state.h"
 
 /* From election to open. */
-void load_boot(struct fed *fed, struct fed_event *event);
-void load_record(struct fed *fed, struct tf_record *record); /* taken */
-void load_done(struct fed *fed);
+void fed_load_boot(struct fed *fed, struct fed_event *event);
+void fed_load_record(struct fed *fed, struct tf_record *record); /* taken */
+void fed_load_done(struct fed *fed);
 /* Settings of the boot or of a reload; taken. */
-void load_settings(struct fed *fed, struct tf_settings *settings);
+void fed_load_settings(struct fed *fed, struct tf_settings *settings);
 
 #endif

@@ -14,7 +14,7 @@
 
 /* ---- what is held ---- */
 
-void outbox_hold(struct fed *fed, struct fed_action action)
+void fed_outbox_hold(struct fed *fed, struct fed_action action)
 {
     struct outbox *box = &fed->outbox;
     if (box->count == box->cap) {
@@ -29,7 +29,7 @@ void outbox_hold(struct fed *fed, struct fed_action action)
         (struct held_action){tf_journal_last(fed->journal), action};
 }
 
-void outbox_now(struct fed *fed, struct fed_action action)
+void fed_outbox_now(struct fed *fed, struct fed_action action)
 {
     tf_vec_push(fed->out, action);
 }
@@ -37,7 +37,7 @@ void outbox_now(struct fed *fed, struct fed_action action)
 /* A message for a link that is no longer the subcluster's is for nobody. */
 static bool is_stale(const struct fed *fed, const struct fed_action *action)
 {
-    return action->kind == FED_ACT_SEND && !cluster_by_link(fed, action->link);
+    return action->kind == FED_ACT_SEND && !fed_cluster_by_link(fed, action->link);
 }
 
 static void let_go(struct fed *fed)
@@ -51,11 +51,11 @@ static void let_go(struct fed *fed)
         if (is_stale(fed, &action))
             fed_action_release(&action);
         else
-            outbox_now(fed, action);
+            fed_outbox_now(fed, action);
     }
 }
 
-void outbox_release(struct fed *fed)
+void fed_outbox_release(struct fed *fed)
 {
     struct outbox *box = &fed->outbox;
     for (size_t i = 0; i < box->count; i++)
@@ -68,7 +68,7 @@ void outbox_release(struct fed *fed)
 
 static void read_job(const struct fed *fed, const char *key, struct tf_record *out)
 {
-    const struct job *job = job_by_key(fed, key);
+    const struct job *job = fed_job_by_key(fed, key);
     if (job) {
         tf_job_record_copy(&out->job, &job->record);
         return;
@@ -98,7 +98,7 @@ static void read_record(struct tf_journal_key key, struct tf_record *out, void *
         read_job(fed, name, out);
         return;
     }
-    const struct cluster *cluster = cluster_by_name(fed, name);
+    const struct cluster *cluster = fed_cluster_by_name(fed, name);
     assert(cluster && "registrations are never removed");
     if (key.kind == TF_RECORD_CLUSTER)
         tf_cluster_record_copy(&out->cluster, &cluster->record);
@@ -110,10 +110,10 @@ static void start_transaction(struct fed *fed)
 {
     struct fed_action action = {.kind = FED_ACT_PERSIST};
     action.persist.items = tf_transaction_take(fed->journal, read_record, fed, &action.persist.count);
-    outbox_now(fed, action);
+    fed_outbox_now(fed, action);
 }
 
-void outbox_flush(struct fed *fed)
+void fed_outbox_flush(struct fed *fed)
 {
     if (!tf_journal_in_flight(fed->journal) && tf_journal_dirty(fed->journal))
         start_transaction(fed);
@@ -122,14 +122,14 @@ void outbox_flush(struct fed *fed)
 
 /* ---- answers and alarms ---- */
 
-void reply_done(struct fed *fed, uint64_t request, enum fed_outcome outcome, struct tf_uid uid,
-                uint64_t version)
+void fed_reply_done(struct fed *fed, uint64_t request, enum fed_outcome outcome, struct tf_uid uid,
+                    uint64_t version)
 {
     struct fed_reply reply = {.request = request, .outcome = outcome, .uid = uid, .version = version};
-    outbox_hold(fed, (struct fed_action){.kind = FED_ACT_REPLY, .reply = reply});
+    fed_outbox_hold(fed, (struct fed_action){.kind = FED_ACT_REPLY, .reply = reply});
 }
 
-void reply_error(struct fed *fed, uint64_t request, enum tf_error_code code, const char *fmt, ...)
+void fed_reply_error(struct fed *fed, uint64_t request, enum tf_error_code code, const char *fmt, ...)
 {
     struct fed_action action = {.kind = FED_ACT_REPLY, .reply = {.request = request}};
     va_list args;
@@ -137,22 +137,22 @@ void reply_error(struct fed *fed, uint64_t request, enum tf_error_code code, con
     vsnprintf(action.reply.error.text, sizeof action.reply.error.text, fmt, args);
     va_end(args);
     action.reply.error.code = code;
-    outbox_hold(fed, action);
+    fed_outbox_hold(fed, action);
 }
 
-void alarm_now(struct fed *fed, const char *fmt, ...)
+void fed_alarm_now(struct fed *fed, const char *fmt, ...)
 {
     char line[1000];
     va_list args;
     va_start(args, fmt);
     vsnprintf(line, sizeof line, fmt, args);
     va_end(args);
-    outbox_now(fed, (struct fed_action){.kind = FED_ACT_ALARM, .text = tf_strdup(line)});
+    fed_outbox_now(fed, (struct fed_action){.kind = FED_ACT_ALARM, .text = tf_strdup(line)});
 }
 
 /* ---- changes ---- */
 
-void touch_job(struct fed *fed, struct job *job)
+void fed_touch_job(struct fed *fed, struct job *job)
 {
     job->record.version++;
     tf_journal_touch(fed->journal, (struct tf_journal_key){TF_RECORD_JOB, job->key, strlen(job->key)});
@@ -163,22 +163,22 @@ static void touch_named(struct fed *fed, enum tf_record_kind kind, const char *n
     tf_journal_touch(fed->journal, (struct tf_journal_key){kind, name, strlen(name)});
 }
 
-void touch_epoch(struct fed *fed)
+void fed_touch_epoch(struct fed *fed)
 {
     tf_journal_touch(fed->journal, (struct tf_journal_key){.kind = TF_RECORD_EPOCH});
 }
 
-void touch_cluster(struct fed *fed, const struct cluster *cluster)
+void fed_touch_cluster(struct fed *fed, const struct cluster *cluster)
 {
     touch_named(fed, TF_RECORD_CLUSTER, cluster->record.name);
 }
 
-void touch_summary(struct fed *fed, const struct cluster *cluster)
+void fed_touch_summary(struct fed *fed, const struct cluster *cluster)
 {
     touch_named(fed, TF_RECORD_SUMMARY, cluster->record.name);
 }
 
-void touch_proof(struct fed *fed)
+void fed_touch_proof(struct fed *fed)
 {
     tf_journal_touch(fed->journal, (struct tf_journal_key){.kind = TF_RECORD_NONE});
 }

@@ -23,7 +23,7 @@
 
 /* ---- who may be asked ---- */
 
-bool place_is_allowed(const struct tf_job_spec *spec, const struct cluster *cluster)
+bool fed_place_is_allowed(const struct tf_job_spec *spec, const struct cluster *cluster)
 {
     if (spec->clusters.count && !tf_strs_has(&spec->clusters, cluster->record.name))
         return false;
@@ -31,20 +31,20 @@ bool place_is_allowed(const struct tf_job_spec *spec, const struct cluster *clus
            (cluster->record.region && tf_strs_has(&spec->regions, cluster->record.region));
 }
 
-enum tf_reason place_bar(const struct fed *fed, const struct job *job, const struct cluster *cluster)
+enum tf_reason fed_place_bar(const struct fed *fed, const struct job *job, const struct cluster *cluster)
 {
-    if (!place_is_allowed(&job->record.spec, cluster) || job->rank < 0)
+    if (!fed_place_is_allowed(&job->record.spec, cluster) || job->rank < 0)
         return TF_REASON_POLICY;
     if (cluster->lost || cluster->record.forgotten)
         return TF_REASON_CLUSTER_LOST;
     if (cluster->record.cordoned)
         return TF_REASON_CLUSTER_CORDONED;
-    if (!cluster_is_current(fed, cluster))
+    if (!fed_cluster_is_current(fed, cluster))
         return TF_REASON_NOT_CONSIDERED_YET;
-    return refusals_hold(fed, job, cluster) ? TF_REASON_REFUSED : TF_REASON_NONE;
+    return fed_refusals_hold(fed, job, cluster) ? TF_REASON_REFUSED : TF_REASON_NONE;
 }
 
-bool place_is_stopped(const struct fed *fed)
+bool fed_place_is_stopped(const struct fed *fed)
 {
     return fed->stage != FED_STAGE_OPEN || fed->closed || fed->waits_for_all;
 }
@@ -61,8 +61,8 @@ static const struct verdict *verdict_of(struct fed *fed, struct shape *shape, st
     bool holds = v->fits ? v->change == cluster->change : v->capacity == cluster->capacity;
     if (holds)
         return v;
-    const struct job *job = queue_first(shape);
-    ledger_fit(fed, cluster, &job->record.spec, job->rank, v);
+    const struct job *job = fed_queue_first(shape);
+    fed_ledger_fit(fed, cluster, &job->record.spec, job->rank, v);
     ++*work;
     return v;
 }
@@ -102,10 +102,10 @@ static bool is_better(const struct tf_job_spec *spec, const struct cluster *a, c
 /* The best subcluster for the first job of the shape; NULL if it fits in none. */
 static struct cluster *choose(struct fed *fed, struct shape *shape, int64_t *work)
 {
-    const struct job *job = queue_first(shape);
+    const struct job *job = fed_queue_first(shape);
     struct cluster *best = NULL;
     tf_vec_each (c, &fed->clusters) {
-        if ((*c)->grown <= shape->failed || place_bar(fed, job, *c) != TF_REASON_NONE)
+        if ((*c)->grown <= shape->failed || fed_place_bar(fed, job, *c) != TF_REASON_NONE)
             continue;
         const struct verdict *v = verdict_of(fed, shape, *c, work);
         if (v->fits &&
@@ -118,9 +118,10 @@ static struct cluster *choose(struct fed *fed, struct shape *shape, int64_t *wor
 static void commit(struct fed *fed, struct job *job, struct cluster *cluster)
 {
     const struct tf_job_spec *spec = &job->record.spec;
-    struct raise raise = {.job = job, .cluster = cluster, .line = trace_candidates(fed, job->shape, cluster)};
-    struct tf_placement *placement = job_place(fed, job, cluster, spec->elastic.min);
-    const char *model = ledger_add(fed, cluster, spec, job->rank, placement->epoch, placement->size);
+    struct raise raise = {
+        .job = job, .cluster = cluster, .line = fed_trace_candidates(fed, job->shape, cluster)};
+    struct tf_placement *placement = fed_job_place(fed, job, cluster, spec->elastic.min);
+    const char *model = fed_ledger_add(fed, cluster, spec, job->rank, placement->epoch, placement->size);
     placement->model = tf_strdup(model);
     raise.epoch = placement->epoch;
     tf_vec_push(&fed->round, raise);
@@ -128,17 +129,17 @@ static void commit(struct fed *fed, struct job *job, struct cluster *cluster)
 
 static void consider(struct fed *fed, struct shape *shape, int64_t *work)
 {
-    struct job *job = queue_first(shape);
+    struct job *job = fed_queue_first(shape);
     struct cluster *cluster = choose(fed, shape, work);
     if (cluster) {
         commit(fed, job, cluster);
         return;
     }
     if (!job->told_to_wait)
-        trace_waits(fed, job);
+        fed_trace_waits(fed, job);
     job->told_to_wait = true;
     shape->failed = fed->world;
-    queue_considered(fed, shape);
+    fed_queue_considered(fed, shape);
 }
 
 /* ---- the rest of the room ---- */
@@ -166,7 +167,7 @@ static void raise_by_steps(struct fed *fed, struct cluster *cluster, int64_t *wo
         tf_vec_each (raise, &fed->round) {
             if (raise->cluster != cluster || !may_grow(raise) || *work >= fed->settings.decision_budget)
                 continue;
-            more |= ledger_raise_step(fed, cluster, raise->epoch);
+            more |= fed_ledger_raise_step(fed, cluster, raise->epoch);
             ++*work;
         }
     }
@@ -180,7 +181,7 @@ static void raise_round(struct fed *fed, int64_t *work)
             raise_by_steps(fed, *c, work);
         tf_vec_each (raise, &fed->round)
             if (growers == 1 && raise->cluster == *c && may_grow(raise))
-                ledger_raise_most(fed, *c, raise->epoch);
+                fed_ledger_raise_most(fed, *c, raise->epoch);
     }
 }
 
@@ -190,32 +191,32 @@ static void close_round(struct fed *fed)
 {
     tf_vec_each (raise, &fed->round) {
         struct job *job = raise->job;
-        struct tf_placement *p = job_placement(job, raise->epoch);
-        p->size = ledger_size(raise->cluster, raise->epoch);
+        struct tf_placement *p = fed_job_placement(job, raise->epoch);
+        p->size = fed_ledger_size(raise->cluster, raise->epoch);
         tf_job_record_event(&job->record, fed->now.wall, p->epoch, "Placed", "in %s, %d instance%s%s%s",
                             p->cluster, p->size, p->size == 1 ? "" : "s", p->model ? " on " : "",
                             p->model ? p->model : "");
-        trace_placed(fed, job, p, raise->line);
+        fed_trace_placed(fed, job, p, raise->line);
         free(raise->line);
-        desired_place(raise->cluster, job, p);
-        touch_job(fed, job);
+        fed_desired_place(raise->cluster, job, p);
+        fed_touch_job(fed, job);
         if ((size_t)(raise - fed->round.items) % TF_TRANSACTION_RECORDS == TF_TRANSACTION_RECORDS - 1)
-            desired_flush(fed);
+            fed_desired_flush(fed);
     }
     fed->round.count = 0;
 }
 
-void place_round(struct fed *fed)
+void fed_place_round(struct fed *fed)
 {
     fed->unfinished = false;
-    if (place_is_stopped(fed))
+    if (fed_place_is_stopped(fed))
         return;
     if (fed->more_room)
-        queue_reconsider(fed);
+        fed_queue_reconsider(fed);
     fed->more_room = false;
     int64_t work = 0;
     struct shape *shape;
-    while ((shape = queue_next(fed)) && work < fed->settings.decision_budget)
+    while ((shape = fed_queue_next(fed)) && work < fed->settings.decision_budget)
         consider(fed, shape, &work);
     fed->unfinished = shape != NULL;
     if (!fed->unfinished)

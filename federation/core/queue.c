@@ -27,7 +27,7 @@ static int waiting_cmp(const struct tf_tree_node *a, const struct tf_tree_node *
     return compare_jobs(TF_CONTAINER_OF(a, struct job, waiting), TF_CONTAINER_OF(b, struct job, waiting));
 }
 
-struct job *queue_first(const struct shape *shape)
+struct job *fed_queue_first(const struct shape *shape)
 {
     assert(shape->first && "a shape has a waiting job");
     return shape->first;
@@ -39,10 +39,10 @@ static void find_first(struct shape *shape)
     shape->first = first ? TF_CONTAINER_OF(first, struct job, waiting) : NULL;
 }
 
-int todo_cmp(const struct tf_tree_node *a, const struct tf_tree_node *b)
+int fed_todo_cmp(const struct tf_tree_node *a, const struct tf_tree_node *b)
 {
-    return compare_jobs(queue_first(TF_CONTAINER_OF(a, struct shape, todo)),
-                        queue_first(TF_CONTAINER_OF(b, struct shape, todo)));
+    return compare_jobs(fed_queue_first(TF_CONTAINER_OF(a, struct shape, todo)),
+                        fed_queue_first(TF_CONTAINER_OF(b, struct shape, todo)));
 }
 
 /* ---- what jobs of one shape have in common: all that decides where they fit ---- */
@@ -77,7 +77,7 @@ static char *shape_key(const struct job *job)
     key_topology(&key, s);
     key_strs(&key, &s->clusters);
     key_strs(&key, &s->regions);
-    if (refusals_any(job)) {
+    if (fed_refusals_any(job)) {
         char uid[TF_UID_TEXT];
         tf_uid_format(job->record.uid, uid);
         tf_buf_str(&key, uid);
@@ -110,72 +110,72 @@ static void shape_destroy(struct fed *fed, struct shape *shape)
 
 /* ---- filing ---- */
 
-void queue_mark(struct fed *fed, struct shape *shape)
+void fed_queue_mark(struct fed *fed, struct shape *shape)
 {
     if (!tf_tree_linked(&shape->todo))
         tf_tree_insert(&fed->todo, &shape->todo);
 }
 
-void queue_considered(struct fed *fed, struct shape *shape)
+void fed_queue_considered(struct fed *fed, struct shape *shape)
 {
     if (tf_tree_linked(&shape->todo))
         tf_tree_remove(&fed->todo, &shape->todo);
 }
 
-void queue_add(struct fed *fed, struct job *job)
+void fed_queue_add(struct fed *fed, struct job *job)
 {
-    assert(!job->shape && job_is_waiting(job));
+    assert(!job->shape && fed_job_is_waiting(job));
     struct shape *shape = shape_of(fed, job);
-    queue_considered(fed, shape); /* its place may change with its first job */
+    fed_queue_considered(fed, shape); /* its place may change with its first job */
     job->shape = shape;
     tf_tree_insert(&shape->waiting, &job->waiting);
     find_first(shape);
-    queue_mark(fed, shape);
+    fed_queue_mark(fed, shape);
 }
 
-void queue_remove(struct fed *fed, struct job *job)
+void fed_queue_remove(struct fed *fed, struct job *job)
 {
     struct shape *shape = job->shape;
     if (!shape)
         return;
     bool marked = tf_tree_linked(&shape->todo);
-    queue_considered(fed, shape);
+    fed_queue_considered(fed, shape);
     tf_tree_remove(&shape->waiting, &job->waiting);
     find_first(shape);
     job->shape = NULL;
     if (shape->waiting.count == 0)
         shape_destroy(fed, shape);
     else if (marked)
-        queue_mark(fed, shape);
+        fed_queue_mark(fed, shape);
 }
 
-void queue_rebuild(struct fed *fed)
+void fed_queue_rebuild(struct fed *fed)
 {
-    for (struct job *job = job_first(fed); job; job = job_next(job)) {
+    for (struct job *job = fed_job_first(fed); job; job = fed_job_following(job)) {
         bool waits = job->shape != NULL;
-        queue_remove(fed, job);
+        fed_queue_remove(fed, job);
         job->rank = tf_classes_rank(&fed->settings.policy.classes, job->record.spec.priority);
         if (waits)
-            queue_add(fed, job);
+            fed_queue_add(fed, job);
     }
 }
 
-struct shape *queue_next(const struct fed *fed)
+struct shape *fed_queue_next(const struct fed *fed)
 {
     struct tf_tree_node *first = tf_tree_first(&fed->todo);
     return first ? TF_CONTAINER_OF(first, struct shape, todo) : NULL;
 }
 
-void queue_reconsider(struct fed *fed)
+void fed_queue_reconsider(struct fed *fed)
 {
     for (struct shape *shape = fed->shapes; shape; shape = shape->hh.next)
-        queue_mark(fed, shape);
+        fed_queue_mark(fed, shape);
 }
 
-void queue_release(struct fed *fed)
+void fed_queue_release(struct fed *fed)
 {
     struct shape *shape, *next;
-    tf_tree_init(&fed->todo, todo_cmp);
+    tf_tree_init(&fed->todo, fed_todo_cmp);
     HASH_ITER (hh, fed->shapes, shape, next) {
         memset(&shape->todo, 0, sizeof shape->todo);
         shape_destroy(fed, shape);

@@ -7,22 +7,22 @@
 /* The waiting jobs in order: priority descending, submitted, uid; grouped by what they ask for. */
 
 /* Files a waiting job under its demand, to be considered. */
-void queue_add(struct fed *fed, struct job *job);
-void queue_remove(struct fed *fed, struct job *job); /* fine if it is not in */
+void fed_queue_add(struct fed *fed, struct job *job);
+void fed_queue_remove(struct fed *fed, struct job *job); /* fine if it is not in */
 /* The classes changed. */
-void queue_rebuild(struct fed *fed);
+void fed_queue_rebuild(struct fed *fed);
 
 /* The demand whose first job is next, of those to be considered; NULL: none. */
-struct shape *queue_next(const struct fed *fed);
-struct job *queue_first(const struct shape *shape);
+struct shape *fed_queue_next(const struct fed *fed);
+struct job *fed_queue_first(const struct shape *shape);
 /* It was considered and does not fit anywhere for now. */
-void queue_considered(struct fed *fed, struct shape *shape);
+void fed_queue_considered(struct fed *fed, struct shape *shape);
 /* Something changed: every demand is considered again that may have a new answer. */
-void queue_reconsider(struct fed *fed);
+void fed_queue_reconsider(struct fed *fed);
 /* Some job of this demand must be considered. */
-void queue_mark(struct fed *fed, struct shape *shape);
-void queue_release(struct fed *fed);
+void fed_queue_mark(struct fed *fed, struct shape *shape);
+void fed_queue_release(struct fed *fed);
 
-int todo_cmp(const struct tf_tree_node *a, const struct tf_tree_node *b); /* the order of fed.todo */
+int fed_todo_cmp(const struct tf_tree_node *a, const struct tf_tree_node *b); /* the order of fed.todo */
 
 #endif

@@ -12,7 +12,7 @@
 
 enum { TEXT_BYTES = 300 };
 
-int refused_cmp(const struct tf_tree_node *a, const struct tf_tree_node *b)
+int fed_refused_cmp(const struct tf_tree_node *a, const struct tf_tree_node *b)
 {
     const struct job *x = TF_CONTAINER_OF(a, struct job, refused),
                      *y = TF_CONTAINER_OF(b, struct job, refused);
@@ -73,8 +73,8 @@ static void put_in_force(struct fed *fed, struct job *job, struct cluster *clust
     file_refused(fed, job);
 }
 
-void refusals_add(struct fed *fed, struct job *job, struct cluster *cluster, enum tf_reason reason,
-                  const char *text)
+void fed_refusals_add(struct fed *fed, struct job *job, struct cluster *cluster, enum tf_reason reason,
+                      const char *text)
 {
     struct tf_job_record *r = &job->record;
     struct tf_refusal *refusal = find(r, cluster->record.name);
@@ -94,34 +94,34 @@ void refusals_add(struct fed *fed, struct job *job, struct cluster *cluster, enu
     put_in_force(fed, job, cluster, wait_ms(fed, refusal->times));
 }
 
-bool refusals_accepted(struct fed *fed, struct job *job)
+bool fed_refusals_accepted(struct fed *fed, struct job *job)
 {
     struct tf_job_record *r = &job->record;
     bool any = r->refusals.count != 0;
     while (r->refusals.count)
         remove_row(r, &r->refusals.items[r->refusals.count - 1]);
-    refusals_clear(fed, job);
+    fed_refusals_clear(fed, job);
     return any;
 }
 
-void refusals_load(struct fed *fed, struct job *job)
+void fed_refusals_load(struct fed *fed, struct job *job)
 {
     tf_vec_each (refusal, &job->record.refusals) {
         int64_t left = refusal->until.ms - fed->now.wall.ms;
         int64_t longest = wait_ms(fed, refusal->times);
-        struct cluster *cluster = cluster_by_name(fed, refusal->cluster);
+        struct cluster *cluster = fed_cluster_by_name(fed, refusal->cluster);
         if (left > 0 && cluster)
             put_in_force(fed, job, cluster, left < longest ? left : longest);
     }
 }
 
-void refusals_clear(struct fed *fed, struct job *job)
+void fed_refusals_clear(struct fed *fed, struct job *job)
 {
     tf_vec_release(&job->refusals);
     file_refused(fed, job);
 }
 
-bool refusals_any(const struct job *job)
+bool fed_refusals_any(const struct job *job)
 {
     return job->refusals.count != 0;
 }
@@ -131,7 +131,7 @@ static bool in_force(const struct fed *fed, const struct refusal_wait *wait)
     return fed->now.mono.ms < wait->until.ms && wait->cluster->profiles == wait->profiles;
 }
 
-bool refusals_hold(const struct fed *fed, const struct job *job, const struct cluster *cluster)
+bool fed_refusals_hold(const struct fed *fed, const struct job *job, const struct cluster *cluster)
 {
     const struct refusal_wait *wait = find_wait(job, cluster);
     return wait && in_force(fed, wait);
@@ -146,13 +146,13 @@ static void expire_job(struct fed *fed, struct job *job)
     if (job->refusals.count == before)
         return;
     bool waits = job->shape != NULL;
-    queue_remove(fed, job);
+    fed_queue_remove(fed, job);
     file_refused(fed, job);
     if (waits)
-        queue_add(fed, job);
+        fed_queue_add(fed, job);
 }
 
-void refusals_expire(struct fed *fed)
+void fed_refusals_expire(struct fed *fed)
 {
     struct tf_tree_node *next;
     for (struct tf_tree_node *at = tf_tree_first(&fed->refused); at; at = next) {
@@ -164,7 +164,7 @@ void refusals_expire(struct fed *fed)
     }
 }
 
-struct tf_mono refusals_next(const struct fed *fed)
+struct tf_mono fed_refusals_next(const struct fed *fed)
 {
     struct tf_tree_node *first = tf_tree_first(&fed->refused);
     return first ? TF_CONTAINER_OF(first, struct job, refused)->refusals_due : TF_NEVER;

@@ -6,21 +6,22 @@
 
 /* Refusal back-off: 1 s, doubling to 60 s, ended early by any change of that subcluster's capacity. */
 
-/* The caller files the job again (job_settle) and touches it. */
-void refusals_add(struct fed *fed, struct job *job, struct cluster *cluster, enum tf_reason reason,
-                  const char *text);
+/* The caller files the job again (fed_job_settle) and touches it. */
+void fed_refusals_add(struct fed *fed, struct job *job, struct cluster *cluster, enum tf_reason reason,
+                      const char *text);
 /* A subcluster took the job: its refusals are forgotten. True if there were any. */
-bool refusals_accepted(struct fed *fed, struct job *job);
+bool fed_refusals_accepted(struct fed *fed, struct job *job);
 /* From a stored record: what is left of each wait, never more than the longest. */
-void refusals_load(struct fed *fed, struct job *job);
-void refusals_clear(struct fed *fed, struct job *job);
+void fed_refusals_load(struct fed *fed, struct job *job);
+void fed_refusals_clear(struct fed *fed, struct job *job);
 
-bool refusals_hold(const struct fed *fed, const struct job *job, const struct cluster *cluster);
-bool refusals_any(const struct job *job); /* in force */
+bool fed_refusals_hold(const struct fed *fed, const struct job *job, const struct cluster *cluster);
+bool fed_refusals_any(const struct job *job); /* in force */
 /* Ends what is over; jobs that wait are filed and considered anew. */
-void refusals_expire(struct fed *fed);
-struct tf_mono refusals_next(const struct fed *fed); /* TF_NEVER: none */
+void fed_refusals_expire(struct fed *fed);
+struct tf_mono fed_refusals_next(const struct fed *fed); /* TF_NEVER: none */
 
-int refused_cmp(const struct tf_tree_node *a, const struct tf_tree_node *b); /* the order of fed.refused */
+int fed_refused_cmp(const struct tf_tree_node *a,
+                    const struct tf_tree_node *b); /* the order of fed.refused */
 
 #endif

@@ -40,7 +40,7 @@ static bool update_placement(struct fed *fed, struct job *job, struct tf_placeme
         p->size = report->size;
         changed = true;
     }
-    return refusals_accepted(fed, job) || changed;
+    return fed_refusals_accepted(fed, job) || changed;
 }
 
 static void keep_report(struct job *job, struct tf_report *report)
@@ -69,12 +69,12 @@ static void goes_on(struct fed *fed, struct job *job, struct tf_placement *p, st
         return;
     bool changed = update_placement(fed, job, p, report);
     note_restarts(job, report);
-    if (job_last_placement(job) == p) {
-        job_set_phase(fed, job, p->phase);
+    if (fed_job_last_placement(job) == p) {
+        fed_job_set_phase(fed, job, p->phase);
         keep_report(job, report);
     }
     if (changed)
-        touch_job(fed, job);
+        fed_touch_job(fed, job);
 }
 
 /* ---- a placement that is over ---- */
@@ -83,11 +83,11 @@ static void is_over(struct fed *fed, struct cluster *cluster, struct job *job, c
 {
     const struct tf_ended *ended = &report->ended;
     struct tf_uid uid = job->record.uid;
-    trace_job(fed, job, "epoch %" PRIu64 " in %s is over: %s%s%s", report->epoch, cluster->record.name,
-              tf_end_name(ended->end), ended->message ? ": " : "", ended->message ? ended->message : "");
+    fed_trace_job(fed, job, "epoch %" PRIu64 " in %s is over: %s%s%s", report->epoch, cluster->record.name,
+                  tf_end_name(ended->end), ended->message ? ": " : "", ended->message ? ended->message : "");
     note_restarts(job, report);
-    job_epoch_ended(fed, job, report->epoch, ended);
-    desired_stored(cluster, uid, report->epoch);
+    fed_job_epoch_ended(fed, job, report->epoch, ended);
+    fed_desired_stored(cluster, uid, report->epoch);
 }
 
 static void wait_for_listing(struct cluster *cluster, struct tf_uid uid, uint64_t epoch)
@@ -107,32 +107,32 @@ static bool adopt(struct fed *fed, struct cluster *cluster, struct job *job, str
         return false;
     if (!job || !is_live_phase(report->phase) || job->record.placements.count ||
         tf_phase_is_final(job->record.phase)) {
-        alarm_now(fed,
-                  "subcluster %s runs %s/%s epoch %" PRIu64
-                  ", of which the restored store knows nothing: it is "
-                  "left alone; submit the job again, or stop it there",
-                  cluster->record.name, report->tenant, report->name, report->epoch);
+        fed_alarm_now(fed,
+                      "subcluster %s runs %s/%s epoch %" PRIu64
+                      ", of which the restored store knows nothing: it is "
+                      "left alone; submit the job again, or stop it there",
+                      cluster->record.name, report->tenant, report->name, report->epoch);
         return true;
     }
-    job_adopt(fed, job, cluster, report);
-    goes_on(fed, job, job_placement(job, report->epoch), report);
+    fed_job_adopt(fed, job, cluster, report);
+    goes_on(fed, job, fed_job_placement(job, report->epoch), report);
     return true;
 }
 
 static void is_orphan(struct fed *fed, struct cluster *cluster, const struct tf_report *report)
 {
-    trace_line(fed,
-               "subcluster %s reports %s/%s epoch %" PRIu64 ", which is no placement: released as an orphan",
-               cluster->record.name, report->tenant ? report->tenant : "?", report->name ? report->name : "?",
-               report->epoch);
-    touch_proof(fed);
-    desired_release(cluster, report->uid, report->epoch, TF_RELEASE_ORPHAN);
+    fed_trace_line(
+        fed, "subcluster %s reports %s/%s epoch %" PRIu64 ", which is no placement: released as an orphan",
+        cluster->record.name, report->tenant ? report->tenant : "?", report->name ? report->name : "?",
+        report->epoch);
+    fed_touch_proof(fed);
+    fed_desired_release(cluster, report->uid, report->epoch, TF_RELEASE_ORPHAN);
 }
 
 static void is_not_ours(struct fed *fed, struct cluster *cluster, struct job *job, struct tf_report *report)
 {
     if (report->ended.end != TF_END_NONE)
-        desired_stored(cluster, report->uid, report->epoch);
+        fed_desired_stored(cluster, report->uid, report->epoch);
     else if (!adopt(fed, cluster, job, report))
         is_orphan(fed, cluster, report);
 }
@@ -144,15 +144,15 @@ static bool is_sane(const struct tf_report *r)
            r->restarts >= 0 && r->size >= 0 && r->size <= TF_INSTANCES_MAX && r->ready >= 0;
 }
 
-void report_take(struct fed *fed, struct cluster *cluster, struct tf_report *report)
+void fed_report_take(struct fed *fed, struct cluster *cluster, struct tf_report *report)
 {
     if (!is_sane(report)) {
-        alarm_now(fed, "subcluster %s sent a report that makes no sense (epoch %" PRIu64 "): ignored",
-                  cluster->record.name, report->epoch);
+        fed_alarm_now(fed, "subcluster %s sent a report that makes no sense (epoch %" PRIu64 "): ignored",
+                      cluster->record.name, report->epoch);
         return;
     }
-    struct job *job = job_by_uid(fed, report->uid);
-    struct tf_placement *p = job ? job_placement(job, report->epoch) : NULL;
+    struct job *job = fed_job_by_uid(fed, report->uid);
+    struct tf_placement *p = job ? fed_job_placement(job, report->epoch) : NULL;
     bool present = p && strcmp(p->cluster, cluster->record.name) == 0;
     if (!present)
         is_not_ours(fed, cluster, job, report);
@@ -164,16 +164,16 @@ void report_take(struct fed *fed, struct cluster *cluster, struct tf_report *rep
         is_over(fed, cluster, job, report);
 }
 
-void report_listed(struct fed *fed, struct cluster *cluster)
+void fed_report_listed(struct fed *fed, struct cluster *cluster)
 {
     cluster->listed = true;
     tf_vec_each (unknown, &cluster->unknown) {
-        struct job *job = job_by_uid(fed, unknown->uid);
+        struct job *job = fed_job_by_uid(fed, unknown->uid);
         struct tf_report lost = {.uid = unknown->uid, .epoch = unknown->epoch};
         lost.ended = (struct tf_ended){.end = TF_END_LOST,
                                        .at = fed->now.wall,
                                        .message = "the subcluster has no record of it and never started it"};
-        if (job && job_placement(job, unknown->epoch))
+        if (job && fed_job_placement(job, unknown->epoch))
             is_over(fed, cluster, job, &lost);
     }
     cluster->unknown.count = 0;

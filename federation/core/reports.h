@@ -4,8 +4,8 @@
 
 #include "federation/core/state.h"
 
-void report_take(struct fed *fed, struct cluster *cluster, struct tf_report *report); /* taken */
+void fed_report_take(struct fed *fed, struct cluster *cluster, struct tf_report *report); /* taken */
 /* The engine has been listed: ends `unknown` are judged lost now. */
-void report_listed(struct fed *fed, struct cluster *cluster);
+void fed_report_listed(struct fed *fed, struct cluster *cluster);
 
 #endif

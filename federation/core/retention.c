@@ -14,7 +14,7 @@ enum { SUMMARY_EVERY = 30 * TF_SECOND };
 
 /* ---- order ---- */
 
-int finished_cmp(const struct tf_tree_node *a, const struct tf_tree_node *b)
+int fed_finished_cmp(const struct tf_tree_node *a, const struct tf_tree_node *b)
 {
     const struct job *x = TF_CONTAINER_OF(a, struct job, finished),
                      *y = TF_CONTAINER_OF(b, struct job, finished);
@@ -23,7 +23,7 @@ int finished_cmp(const struct tf_tree_node *a, const struct tf_tree_node *b)
     return tf_uid_cmp(x->record.uid, y->record.uid);
 }
 
-int expiry_cmp(const struct tf_tree_node *a, const struct tf_tree_node *b)
+int fed_expiry_cmp(const struct tf_tree_node *a, const struct tf_tree_node *b)
 {
     const struct job *x = TF_CONTAINER_OF(a, struct job, expiry), *y = TF_CONTAINER_OF(b, struct job, expiry);
     if (x->due.ms != y->due.ms)
@@ -42,11 +42,11 @@ static struct tf_mono expires(const struct fed *fed, const struct tf_job_record 
     return (struct tf_mono){fed->now.mono.ms + left};
 }
 
-void retention_file(struct fed *fed, struct job *job)
+void fed_retention_file(struct fed *fed, struct job *job)
 {
     assert(tf_phase_is_final(job->record.phase));
     if (job->record.deleted)
-        retention_archive(fed, job);
+        fed_retention_archive(fed, job);
     if (job->archiving || tf_tree_linked(&job->finished))
         return;
     job->due = expires(fed, &job->record);
@@ -54,7 +54,7 @@ void retention_file(struct fed *fed, struct job *job)
     tf_tree_insert(&fed->expiry, &job->expiry);
 }
 
-void retention_forget(struct fed *fed, struct job *job)
+void fed_retention_forget(struct fed *fed, struct job *job)
 {
     if (!tf_tree_linked(&job->finished))
         return;
@@ -62,31 +62,31 @@ void retention_forget(struct fed *fed, struct job *job)
     tf_tree_remove(&fed->expiry, &job->expiry);
 }
 
-void retention_archive(struct fed *fed, struct job *job)
+void fed_retention_archive(struct fed *fed, struct job *job)
 {
     if (job->archiving)
         return;
-    retention_forget(fed, job);
+    fed_retention_forget(fed, job);
     job->archiving = true;
     fed->archives_out++;
     struct fed_action action = {.kind = FED_ACT_ARCHIVE};
     tf_job_record_copy(&action.archive, &job->record);
-    outbox_hold(fed, action);
+    fed_outbox_hold(fed, action);
 }
 
-void retention_archived(struct fed *fed, struct tf_uid uid)
+void fed_retention_archived(struct fed *fed, struct tf_uid uid)
 {
-    struct job *job = job_by_uid(fed, uid);
+    struct job *job = fed_job_by_uid(fed, uid);
     if (!job || !job->archiving)
         return;
     assert(fed->archives_out > 0);
     fed->archives_out--;
     if (job->replacement) {
-        submit_replace(fed, job);
+        fed_submit_replace(fed, job);
         return;
     }
-    touch_job(fed, job);
-    job_remove(fed, job);
+    fed_touch_job(fed, job);
+    fed_job_remove(fed, job);
 }
 
 static bool too_many(const struct fed *fed)
@@ -99,9 +99,9 @@ static void archive_due(struct fed *fed)
     while (fed->archives_out < FED_ARCHIVES_OUT) {
         struct tf_tree_node *first = tf_tree_first(&fed->expiry), *oldest = tf_tree_first(&fed->finished);
         if (too_many(fed))
-            retention_archive(fed, TF_CONTAINER_OF(oldest, struct job, finished));
+            fed_retention_archive(fed, TF_CONTAINER_OF(oldest, struct job, finished));
         else if (first && TF_CONTAINER_OF(first, struct job, expiry)->due.ms <= fed->now.mono.ms)
-            retention_archive(fed, TF_CONTAINER_OF(first, struct job, expiry));
+            fed_retention_archive(fed, TF_CONTAINER_OF(first, struct job, expiry));
         else
             return;
     }
@@ -114,7 +114,7 @@ static bool counts_eq(const struct tf_health_counts *a, const struct tf_health_c
     return memcmp(a, b, sizeof *a) == 0; /* integers of one size: no padding */
 }
 
-void retention_profile(struct cluster *cluster)
+void fed_retention_profile(struct cluster *cluster)
 {
     const struct tf_profile *p = cluster->profile;
     const struct tf_summary_record *s = &cluster->summary;
@@ -138,16 +138,16 @@ static void write_summaries(struct fed *fed)
         cluster->summary.health = cluster->profile->health;
         cluster->summary_due = false;
         cluster->summary_next.ms = fed->now.mono.ms + SUMMARY_EVERY;
-        touch_summary(fed, cluster);
+        fed_touch_summary(fed, cluster);
         if (cluster->stored_epoch != cluster->record.highest_epoch)
-            touch_cluster(fed, cluster);
+            fed_touch_cluster(fed, cluster);
         cluster->stored_epoch = cluster->record.highest_epoch;
     }
 }
 
 /* ---- due ---- */
 
-void retention_run(struct fed *fed)
+void fed_retention_run(struct fed *fed)
 {
     if (fed->stage != FED_STAGE_OPEN || fed->closed)
         return;
@@ -155,7 +155,7 @@ void retention_run(struct fed *fed)
     write_summaries(fed);
 }
 
-struct tf_mono retention_next(const struct fed *fed)
+struct tf_mono fed_retention_next(const struct fed *fed)
 {
     struct tf_mono next = TF_NEVER;
     if (fed->stage != FED_STAGE_OPEN || fed->closed)

@@ -7,20 +7,20 @@
 /* How long things are kept: finished jobs leave for the archive, summaries are written now and then. */
 
 /* The job has ended (Succeeded, Failed, Deleted): kept for a while, or, if deleted, archived at once. */
-void retention_file(struct fed *fed, struct job *job);
-void retention_forget(struct fed *fed, struct job *job);
+void fed_retention_file(struct fed *fed, struct job *job);
+void fed_retention_forget(struct fed *fed, struct job *job);
 /* Archives the job now, out of turn. */
-void retention_archive(struct fed *fed, struct job *job);
+void fed_retention_archive(struct fed *fed, struct job *job);
 /* It is in the archive: replaced or removed. */
-void retention_archived(struct fed *fed, struct tf_uid uid);
+void fed_retention_archived(struct fed *fed, struct tf_uid uid);
 
 /* A profile came: its digest will be stored. */
-void retention_profile(struct cluster *cluster);
+void fed_retention_profile(struct cluster *cluster);
 /* What is due by now. */
-void retention_run(struct fed *fed);
-struct tf_mono retention_next(const struct fed *fed); /* TF_NEVER: nothing will be due */
+void fed_retention_run(struct fed *fed);
+struct tf_mono fed_retention_next(const struct fed *fed); /* TF_NEVER: nothing will be due */
 
-int finished_cmp(const struct tf_tree_node *a, const struct tf_tree_node *b);
-int expiry_cmp(const struct tf_tree_node *a, const struct tf_tree_node *b);
+int fed_finished_cmp(const struct tf_tree_node *a, const struct tf_tree_node *b);
+int fed_expiry_cmp(const struct tf_tree_node *a, const struct tf_tree_node *b);
 
 #endif

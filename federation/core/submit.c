@@ -41,7 +41,7 @@ static enum tf_error_code check(const struct fed *fed, const struct tf_job_manif
             out, "spec.placement.onClusterLost",
             "FENCE_UNSUPPORTED: no engine can fence a lost subcluster yet; use `wait`, which is the "
             "default");
-    tenant_check(fed, m, old, out);
+    fed_tenant_check(fed, m, old, out);
     return out->count ? TF_ERR_REFUSED : TF_OK;
 }
 
@@ -54,14 +54,14 @@ static void refuse(struct fed *fed, uint64_t request, enum tf_error_code code,
     tf_error_set(&action.reply.error, code, "the job was not accepted: %s: %s%s", complaints->items[0].path,
                  complaints->items[0].text, complaints->count > 1 ? " (and more)" : "");
     memset(complaints, 0, sizeof *complaints);
-    outbox_hold(fed, action);
+    fed_outbox_hold(fed, action);
 }
 
 /* What is allowed, but will surprise. */
 static void warn(const struct fed *fed, const struct tf_job_spec *spec, struct tf_complaints *out)
 {
     tf_vec_each (name, &spec->clusters)
-        if (!cluster_by_name(fed, *name))
+        if (!fed_cluster_by_name(fed, *name))
             tf_complaints_add(out, "spec.placement.clusters",
                               "POLICY: no subcluster %s is registered; the job waits for it", *name);
 }
@@ -73,7 +73,7 @@ static void answer(struct fed *fed, uint64_t request, enum fed_outcome outcome, 
         .reply = {
             .request = request, .outcome = outcome, .uid = job->record.uid, .version = job->record.version}};
     warn(fed, &job->record.spec, &action.reply.complaints);
-    outbox_hold(fed, action);
+    fed_outbox_hold(fed, action);
 }
 
 /* ---- new jobs ---- */
@@ -100,9 +100,9 @@ static struct tf_job_record new_record(const struct fed *fed, struct fed_submit 
 
 static struct job *create(struct fed *fed, struct tf_job_record *record)
 {
-    struct job *job = job_add(fed, record);
-    job_settle(fed, job);
-    touch_job(fed, job);
+    struct job *job = fed_job_add(fed, record);
+    fed_job_settle(fed, job);
+    fed_touch_job(fed, job);
     return job;
 }
 
@@ -111,14 +111,14 @@ static void replace_later(struct fed *fed, uint64_t request, struct fed_submit *
     finished->replacement = tf_calloc(1, sizeof *finished->replacement);
     finished->replacement->record = new_record(fed, submit);
     tf_vec_push(&finished->replacement->requests, request);
-    retention_archive(fed, finished);
+    fed_retention_archive(fed, finished);
 }
 
-void submit_replace(struct fed *fed, struct job *finished)
+void fed_submit_replace(struct fed *fed, struct job *finished)
 {
     struct replacement *replacement = TF_STEAL(finished->replacement);
     replacement->record.version = finished->record.version;
-    job_remove(fed, finished);
+    fed_job_remove(fed, finished);
     struct job *job = create(fed, &replacement->record);
     tf_vec_each (request, &replacement->requests)
         answer(fed, *request, FED_OUTCOME_CREATED, job);
@@ -148,8 +148,8 @@ static enum fed_outcome change_outcome(const struct fed_submit *submit)
 static void finish_change(struct fed *fed, uint64_t request, const struct fed_submit *submit, struct job *job)
 {
     job->record.change = submit->uid;
-    job_settle(fed, job);
-    touch_job(fed, job);
+    fed_job_settle(fed, job);
+    fed_touch_job(fed, job);
     answer(fed, request, change_outcome(submit), job);
 }
 
@@ -161,7 +161,7 @@ static void update(struct fed *fed, uint64_t request, struct fed_submit *submit,
                         submit->user ? submit->user : "a local client");
     tf_vec_each (placement, &job->record.placements)
         if (placement->release == TF_RELEASE_NONE)
-            desired_place(cluster_by_name(fed, placement->cluster), job, placement);
+            fed_desired_place(fed_cluster_by_name(fed, placement->cluster), job, placement);
     finish_change(fed, request, submit, job);
 }
 
@@ -170,7 +170,7 @@ static void restart(struct fed *fed, uint64_t request, struct fed_submit *submit
     take_spec(job, submit);
     tf_job_record_event(&job->record, fed->now.wall, 0, "Restarted", "by %s: a new epoch follows",
                         submit->user ? submit->user : "a local client");
-    job_release(fed, job, TF_RELEASE_RESTART);
+    fed_job_release(fed, job, TF_RELEASE_RESTART);
     finish_change(fed, request, submit, job);
 }
 
@@ -185,11 +185,12 @@ static void refuse_immutable(struct fed *fed, uint64_t request, const struct job
     TF_AUTO_BUF names = TF_BUF_INIT;
     tf_vec_each (field, fields)
         tf_buf_fmt(&names, "%s%s", names.len ? ", " : "", *field);
-    reply_error(fed, request, TF_ERR_REFUSED,
-                "job %s has an epoch in %s, under which %s cannot change: `fedctl apply --restart` ends it "
-                "and starts a "
-                "new one",
-                job->key, job_last_placement(job)->cluster, tf_buf_text(&names));
+    fed_reply_error(
+        fed, request, TF_ERR_REFUSED,
+        "job %s has an epoch in %s, under which %s cannot change: `fedctl apply --restart` ends it "
+        "and starts a "
+        "new one",
+        job->key, fed_job_last_placement(job)->cluster, tf_buf_text(&names));
 }
 
 enum change { CHANGE_NONE, CHANGE_UPDATE, CHANGE_RESTART, CHANGE_REFUSED };
@@ -229,16 +230,18 @@ static void apply(struct fed *fed, uint64_t request, struct fed_submit *submit, 
 static void refuse_taken(struct fed *fed, uint64_t request, const struct job *job)
 {
     if (job->record.deleted)
-        reply_error(fed, request, TF_ERR_CONFLICT,
-                    "job %s is being deleted; its name is free when what runs of it has ended: `fedctl wait "
-                    "--for=deleted %s`, then submit again",
-                    job->key, job->key);
+        fed_reply_error(
+            fed, request, TF_ERR_CONFLICT,
+            "job %s is being deleted; its name is free when what runs of it has ended: `fedctl wait "
+            "--for=deleted %s`, then submit again",
+            job->key, job->key);
     else
-        reply_error(fed, request, TF_ERR_CONFLICT,
-                    "job %s exists and is %s: take another name, change it with `fedctl apply`, or `fedctl "
-                    "delete` it "
-                    "first",
-                    job->key, tf_phase_name(job->record.phase));
+        fed_reply_error(
+            fed, request, TF_ERR_CONFLICT,
+            "job %s exists and is %s: take another name, change it with `fedctl apply`, or `fedctl "
+            "delete` it "
+            "first",
+            job->key, tf_phase_name(job->record.phase));
 }
 
 static void meet(struct fed *fed, uint64_t request, struct fed_submit *submit, struct job *job)
@@ -261,14 +264,14 @@ static void meet(struct fed *fed, uint64_t request, struct fed_submit *submit, s
 static bool is_repeat(struct fed *fed, uint64_t request, const struct fed_submit *submit,
                       struct job *same_name)
 {
-    struct job *job = job_by_uid(fed, submit->uid);
+    struct job *job = fed_job_by_uid(fed, submit->uid);
     if (job && job == same_name) {
         answer(fed, request, FED_OUTCOME_CREATED, job);
         return true;
     }
     if (job) {
-        reply_error(fed, request, TF_ERR_CONFLICT,
-                    "this submit's id belongs to job %s: make a new id for each submit", job->key);
+        fed_reply_error(fed, request, TF_ERR_CONFLICT,
+                        "this submit's id belongs to job %s: make a new id for each submit", job->key);
         return true;
     }
     if (same_name && tf_uid_eq(same_name->record.change, submit->uid)) {
@@ -280,19 +283,19 @@ static bool is_repeat(struct fed *fed, uint64_t request, const struct fed_submit
     if (tf_uid_eq(same_name->replacement->record.uid, submit->uid))
         tf_vec_push(&same_name->replacement->requests, request);
     else
-        reply_error(fed, request, TF_ERR_UNAVAILABLE, "another submit of job %s is being stored: try again",
-                    same_name->key);
+        fed_reply_error(fed, request, TF_ERR_UNAVAILABLE,
+                        "another submit of job %s is being stored: try again", same_name->key);
     return true;
 }
 
-void submit_take(struct fed *fed, uint64_t request, struct fed_submit *submit)
+void fed_submit_take(struct fed *fed, uint64_t request, struct fed_submit *submit)
 {
     struct tf_job_manifest *m = &submit->manifest;
     tf_job_spec_fill(&m->spec);
     bool named = m->tenant && m->name;
-    struct job *known = named ? job_by_name(fed, m->tenant, m->name) : NULL;
+    struct job *known = named ? fed_job_by_name(fed, m->tenant, m->name) : NULL;
     if (tf_uid_is_none(submit->uid)) {
-        reply_error(fed, request, TF_ERR_INVALID, "a submit needs an id, made by the client");
+        fed_reply_error(fed, request, TF_ERR_INVALID, "a submit needs an id, made by the client");
         return;
     }
     if (is_repeat(fed, request, submit, known))
@@ -304,7 +307,7 @@ void submit_take(struct fed *fed, uint64_t request, struct fed_submit *submit)
         return;
     }
     if (fed->quota >= QUOTA_REFUSES && !submit->dry_run) {
-        reply_error(
+        fed_reply_error(
             fed, request, TF_ERR_REFUSED,
             "the federation's store is %d %% full and takes no new work; what runs goes on. Delete finished "
             "jobs, shorten keepFinished, or raise etcd's --quota-backend-bytes",
@@ -314,7 +317,7 @@ void submit_take(struct fed *fed, uint64_t request, struct fed_submit *submit)
     if (known) {
         meet(fed, request, submit, known);
     } else if (submit->dry_run) {
-        reply_done(fed, request, FED_OUTCOME_CREATED, submit->uid, 0);
+        fed_reply_done(fed, request, FED_OUTCOME_CREATED, submit->uid, 0);
     } else {
         struct tf_job_record record = new_record(fed, submit);
         answer(fed, request, FED_OUTCOME_CREATED, create(fed, &record));

@@ -4,9 +4,9 @@
 
 #include "federation/core/state.h"
 
-void submit_take(struct fed *fed, uint64_t request,
-                 struct fed_submit *submit); /* what it owns may be taken */
+void fed_submit_take(struct fed *fed, uint64_t request,
+                     struct fed_submit *submit); /* what it owns may be taken */
 /* The finished job is in the archive: the one that waits for its name takes it. */
-void submit_replace(struct fed *fed, struct job *finished);
+void fed_submit_replace(struct fed *fed, struct job *finished);
 
 #endif

@@ -45,7 +45,7 @@ static int64_t spec_gpus(const struct tf_job_spec *spec)
     return (int64_t)spec->elastic.max * spec->group.shape.gpus;
 }
 
-void tenant_discharge(struct fed *fed, struct job *job)
+void fed_tenant_discharge(struct fed *fed, struct job *job)
 {
     if (!job->charged)
         return;
@@ -56,13 +56,13 @@ void tenant_discharge(struct fed *fed, struct job *job)
     forget_if_empty(fed, tenant);
 }
 
-void tenant_charge(struct fed *fed, struct job *job)
+void fed_tenant_charge(struct fed *fed, struct job *job)
 {
     bool counts = !tf_phase_is_final(job->record.phase);
     int64_t gpus = spec_gpus(&job->record.spec);
     if (job->charged == counts && (!counts || job->charged_gpus == gpus))
         return;
-    tenant_discharge(fed, job);
+    fed_tenant_discharge(fed, job);
     if (!counts)
         return;
     struct tenant *tenant = find_or_add(fed, job->record.tenant);
@@ -114,8 +114,8 @@ static void check_priority(const struct fed *fed, const struct tf_job_manifest *
                           limits->max_priority);
 }
 
-void tenant_check(const struct fed *fed, const struct tf_job_manifest *m, const struct job *old,
-                  struct tf_complaints *out)
+void fed_tenant_check(const struct fed *fed, const struct tf_job_manifest *m, const struct job *old,
+                      struct tf_complaints *out)
 {
     const struct tf_tenant_limits *limits = tf_settings_tenant(&fed->settings, m->tenant);
     int64_t longest = tf_settings_max_min_runtime(&fed->settings, m->tenant, m->spec.priority);
@@ -130,7 +130,7 @@ void tenant_check(const struct fed *fed, const struct tf_job_manifest *m, const 
     check_amounts(fed, m, limits, old, out);
 }
 
-void tenants_release(struct fed *fed)
+void fed_tenants_release(struct fed *fed)
 {
     struct tenant *tenant, *next;
     HASH_ITER (hh, fed->tenants, tenant, next) {

@@ -31,7 +31,7 @@ static void add_candidate(const struct fed *fed, const struct shape *shape, cons
                           const struct cluster *cluster, struct tf_buf *line)
 {
     int32_t min = job->record.spec.elastic.min;
-    enum tf_reason bar = place_bar(fed, job, cluster);
+    enum tf_reason bar = fed_place_bar(fed, job, cluster);
     if (bar != TF_REASON_NONE) {
         tf_buf_fmt(line, "%s %s", cluster->record.name, tf_reason_name(bar));
         return;
@@ -44,9 +44,9 @@ static void add_candidate(const struct fed *fed, const struct shape *shape, cons
         tf_buf_fmt(line, "%s free < %d", cluster->record.name, min); /* known from when it had more */
 }
 
-char *trace_candidates(const struct fed *fed, const struct shape *shape, const struct cluster *chosen)
+char *fed_trace_candidates(const struct fed *fed, const struct shape *shape, const struct cluster *chosen)
 {
-    const struct job *job = queue_first(shape);
+    const struct job *job = fed_queue_first(shape);
     struct tf_buf line = TF_BUF_INIT;
     char level[TF_LEVEL_TEXT];
     add_time(fed, &line);
@@ -83,24 +83,25 @@ static void emit(struct fed *fed, struct job *job, char *line)
 {
     if (job)
         keep(job, line);
-    outbox_now(fed, (struct fed_action){.kind = FED_ACT_TRACE, .text = line});
+    fed_outbox_now(fed, (struct fed_action){.kind = FED_ACT_TRACE, .text = line});
 }
 
-void trace_placed(struct fed *fed, struct job *job, const struct tf_placement *placement, const char *line)
+void fed_trace_placed(struct fed *fed, struct job *job, const struct tf_placement *placement,
+                      const char *line)
 {
     emit(fed, job,
          tf_asprintf("%s -> %s, epoch %" PRIu64 ", size %d", line, placement->cluster, placement->epoch,
                      placement->size));
 }
 
-void trace_waits(struct fed *fed, struct job *job)
+void fed_trace_waits(struct fed *fed, struct job *job)
 {
-    char *line = trace_candidates(fed, job->shape, NULL);
+    char *line = fed_trace_candidates(fed, job->shape, NULL);
     emit(fed, job, tf_asprintf("%s -> waits", line));
     free(line);
 }
 
-void trace_job(struct fed *fed, struct job *job, const char *fmt, ...)
+void fed_trace_job(struct fed *fed, struct job *job, const char *fmt, ...)
 {
     char text[1000];
     va_list args;
@@ -113,7 +114,7 @@ void trace_job(struct fed *fed, struct job *job, const char *fmt, ...)
     emit(fed, job, tf_buf_take(&line));
 }
 
-void trace_line(struct fed *fed, const char *fmt, ...)
+void fed_trace_line(struct fed *fed, const char *fmt, ...)
 {
     char text[1000];
     va_list args;

@@ -10,12 +10,14 @@
 
 /* The line up to the arrow: what the first job of the shape needs, and what each subcluster has. Of many
  * subclusters the chosen one and the first few are named. chosen may be NULL. Owned by the caller. */
-char *trace_candidates(const struct fed *fed, const struct shape *shape, const struct cluster *chosen);
-void trace_placed(struct fed *fed, struct job *job, const struct tf_placement *placement, const char *line);
-void trace_waits(struct fed *fed, struct job *job);
+char *fed_trace_candidates(const struct fed *fed, const struct shape *shape, const struct cluster *chosen);
+void fed_trace_placed(struct fed *fed, struct job *job, const struct tf_placement *placement,
+                      const char *line);
+void fed_trace_waits(struct fed *fed, struct job *job);
 /* Any other decision about a job. */
-void trace_job(struct fed *fed, struct job *job, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void fed_trace_job(struct fed *fed, struct job *job, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 /* About a subcluster or the federation. */
-void trace_line(struct fed *fed, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void fed_trace_line(struct fed *fed, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -16,23 +16,23 @@ static struct job *find_job(struct fed *fed, const struct fed_event *event)
 {
     const char *tenant = event->job.tenant ? event->job.tenant : "",
                *name = event->job.name ? event->job.name : "";
-    struct job *job = job_by_name(fed, tenant, name);
+    struct job *job = fed_job_by_name(fed, tenant, name);
     if (!job) {
-        reply_error(
+        fed_reply_error(
             fed, event->request, TF_ERR_NOT_FOUND,
             "there is no job %s/%s: `fedctl get jobs -A` lists them; finished ones may be in the archive",
             tenant, name);
         return NULL;
     }
     if (!tf_uid_is_none(event->job.uid) && !tf_uid_eq(event->job.uid, job->record.uid)) {
-        reply_error(fed, event->request, TF_ERR_CONFLICT,
-                    "job %s is another one by now (its uid differs): look at it again before changing it",
-                    job->key);
+        fed_reply_error(fed, event->request, TF_ERR_CONFLICT,
+                        "job %s is another one by now (its uid differs): look at it again before changing it",
+                        job->key);
         return NULL;
     }
     if (job->replacement) {
-        reply_error(fed, event->request, TF_ERR_UNAVAILABLE, "a submit of job %s is being stored: try again",
-                    job->key);
+        fed_reply_error(fed, event->request, TF_ERR_UNAVAILABLE,
+                        "a submit of job %s is being stored: try again", job->key);
         return NULL;
     }
     return job;
@@ -41,12 +41,12 @@ static struct job *find_job(struct fed *fed, const struct fed_event *event)
 static void done(struct fed *fed, const struct fed_event *event, const struct job *job,
                  enum fed_outcome outcome)
 {
-    reply_done(fed, event->request, outcome, job->record.uid, job->record.version);
+    fed_reply_done(fed, event->request, outcome, job->record.uid, job->record.version);
 }
 
 /* ---- jobs ---- */
 
-void verb_delete(struct fed *fed, const struct fed_event *event)
+void fed_verb_delete(struct fed *fed, const struct fed_event *event)
 {
     struct job *job = find_job(fed, event);
     if (!job)
@@ -56,9 +56,9 @@ void verb_delete(struct fed *fed, const struct fed_event *event)
         r->deleted = true;
         tf_job_record_event(r, fed->now.wall, 0, "DeleteAsked", "%s",
                             r->placements.count ? "what runs of it is stopped" : "nothing runs of it");
-        job_release(fed, job, TF_RELEASE_DELETE);
-        job_settle(fed, job);
-        touch_job(fed, job);
+        fed_job_release(fed, job, TF_RELEASE_DELETE);
+        fed_job_settle(fed, job);
+        fed_touch_job(fed, job);
     }
     done(fed, event, job, FED_OUTCOME_DELETED);
 }
@@ -69,8 +69,8 @@ static bool may_change(struct fed *fed, const struct fed_event *event, const str
 {
     const struct tf_job_record *r = &job->record;
     if (r->deleted || tf_phase_is_final(r->phase)) {
-        reply_error(fed, event->request, TF_ERR_REFUSED, "job %s is %s: there is nothing to %s", job->key,
-                    r->deleted ? "being deleted" : tf_phase_name(r->phase), verb);
+        fed_reply_error(fed, event->request, TF_ERR_REFUSED, "job %s is %s: there is nothing to %s", job->key,
+                        r->deleted ? "being deleted" : tf_phase_name(r->phase), verb);
         return false;
     }
     return true;
@@ -87,19 +87,19 @@ static void set_held(struct fed *fed, const struct fed_event *event, bool held)
         tf_job_record_event(r, fed->now.wall, 0, held ? "Held" : "Resumed", "%s",
                             held ? "keeps its place in the queue" : "waits in its old place");
         if (held)
-            job_release(fed, job, TF_RELEASE_HOLD);
-        job_settle(fed, job);
-        touch_job(fed, job);
+            fed_job_release(fed, job, TF_RELEASE_HOLD);
+        fed_job_settle(fed, job);
+        fed_touch_job(fed, job);
     }
     done(fed, event, job, FED_OUTCOME_DONE);
 }
 
-void verb_hold(struct fed *fed, const struct fed_event *event)
+void fed_verb_hold(struct fed *fed, const struct fed_event *event)
 {
     set_held(fed, event, true);
 }
 
-void verb_resume(struct fed *fed, const struct fed_event *event)
+void fed_verb_resume(struct fed *fed, const struct fed_event *event)
 {
     set_held(fed, event, false);
 }
@@ -116,29 +116,29 @@ static bool take_sizes(struct fed *fed, const struct fed_event *event, struct jo
     if (m.spec.elastic.step == 0)
         m.spec.elastic.step = job->record.spec.elastic.step;
     if (tf_job_manifest_check(&m, &complaints))
-        tenant_check(fed, &m, job, &complaints);
+        fed_tenant_check(fed, &m, job, &complaints);
     bool good = complaints.count == 0;
     if (good)
         job->record.spec.elastic = m.spec.elastic;
     else
-        reply_error(fed, event->request, TF_ERR_INVALID, "job %s cannot be scaled so: %s: %s", job->key,
-                    complaints.items[0].path, complaints.items[0].text);
+        fed_reply_error(fed, event->request, TF_ERR_INVALID, "job %s cannot be scaled so: %s: %s", job->key,
+                        complaints.items[0].path, complaints.items[0].text);
     tf_complaints_release(&complaints);
     return good;
 }
 
-void verb_scale(struct fed *fed, const struct fed_event *event)
+void fed_verb_scale(struct fed *fed, const struct fed_event *event)
 {
     struct job *job = find_job(fed, event);
     if (!job || !may_change(fed, event, job, "scale"))
         return;
     struct tf_job_record *r = &job->record;
     if (r->placements.count) {
-        reply_error(fed, event->request, TF_ERR_REFUSED,
-                    "job %s has an epoch in %s; only waiting jobs are scaled so far: `fedctl apply "
-                    "--restart` starts it "
-                    "anew with other sizes",
-                    job->key, job_last_placement(job)->cluster);
+        fed_reply_error(fed, event->request, TF_ERR_REFUSED,
+                        "job %s has an epoch in %s; only waiting jobs are scaled so far: `fedctl apply "
+                        "--restart` starts it "
+                        "anew with other sizes",
+                        job->key, fed_job_last_placement(job)->cluster);
         return;
     }
     struct tf_elastic before = r->spec.elastic;
@@ -147,8 +147,8 @@ void verb_scale(struct fed *fed, const struct fed_event *event)
     if (memcmp(&before, &r->spec.elastic, sizeof before) != 0) {
         tf_job_record_event(r, fed->now.wall, 0, "Scaled", "min %d, max %d, step %d", r->spec.elastic.min,
                             r->spec.elastic.max, r->spec.elastic.step);
-        job_settle(fed, job);
-        touch_job(fed, job);
+        fed_job_settle(fed, job);
+        fed_touch_job(fed, job);
     }
     done(fed, event, job, FED_OUTCOME_DONE);
 }
@@ -158,15 +158,15 @@ void verb_scale(struct fed *fed, const struct fed_event *event)
 static struct cluster *find_cluster(struct fed *fed, const struct fed_event *event)
 {
     const char *name = event->cluster.name ? event->cluster.name : "";
-    struct cluster *cluster = cluster_by_name(fed, name);
+    struct cluster *cluster = fed_cluster_by_name(fed, name);
     if (!cluster)
-        reply_error(fed, event->request, TF_ERR_NOT_FOUND,
-                    "there is no subcluster %s: `fedctl get clusters` lists those that have ever attached",
-                    name);
+        fed_reply_error(
+            fed, event->request, TF_ERR_NOT_FOUND,
+            "there is no subcluster %s: `fedctl get clusters` lists those that have ever attached", name);
     return cluster;
 }
 
-void verb_cordon(struct fed *fed, const struct fed_event *event)
+void fed_verb_cordon(struct fed *fed, const struct fed_event *event)
 {
     struct cluster *cluster = find_cluster(fed, event);
     if (!cluster)
@@ -175,13 +175,13 @@ void verb_cordon(struct fed *fed, const struct fed_event *event)
     if (r->cordoned != event->cluster.on || event->cluster.on) {
         r->cordoned = event->cluster.on;
         tf_str_set(&r->cordon_reason, event->cluster.on ? event->cluster.reason : NULL);
-        touch_cluster(fed, cluster);
+        fed_touch_cluster(fed, cluster);
         if (!r->cordoned)
-            cluster_grew(fed, cluster);
-        trace_line(fed, "subcluster %s %s%s%s", r->name, r->cordoned ? "cordoned" : "uncordoned",
-                   r->cordon_reason ? ": " : "", r->cordon_reason ? r->cordon_reason : "");
+            fed_cluster_grew(fed, cluster);
+        fed_trace_line(fed, "subcluster %s %s%s%s", r->name, r->cordoned ? "cordoned" : "uncordoned",
+                       r->cordon_reason ? ": " : "", r->cordon_reason ? r->cordon_reason : "");
     }
-    reply_done(fed, event->request, FED_OUTCOME_DONE, (struct tf_uid){{0}}, 0);
+    fed_reply_done(fed, event->request, FED_OUTCOME_DONE, (struct tf_uid){{0}}, 0);
 }
 
 static void end_all(struct fed *fed, struct cluster *cluster)
@@ -190,19 +190,20 @@ static void end_all(struct fed *fed, struct cluster *cluster)
         .end = TF_END_LOST, .at = fed->now.wall, .message = "the subcluster was declared dead"};
     while (cluster->placed.count) {
         struct placed placed = cluster->placed.items[0];
-        trace_job(fed, placed.job, "epoch %" PRIu64 " in %s is over: lost: the subcluster was declared dead",
-                  placed.epoch, cluster->record.name);
-        job_epoch_ended(fed, placed.job, placed.epoch, &lost);
+        fed_trace_job(fed, placed.job,
+                      "epoch %" PRIu64 " in %s is over: lost: the subcluster was declared dead", placed.epoch,
+                      cluster->record.name);
+        fed_job_epoch_ended(fed, placed.job, placed.epoch, &lost);
     }
 }
 
-void verb_forget(struct fed *fed, const struct fed_event *event)
+void fed_verb_forget(struct fed *fed, const struct fed_event *event)
 {
     struct cluster *cluster = find_cluster(fed, event);
     if (!cluster)
         return;
     if (cluster->link) {
-        reply_error(
+        fed_reply_error(
             fed, event->request, TF_ERR_CONFLICT,
             "subcluster %s is attached, so it is not dead: `fedctl cordon cluster %s` keeps new work away",
             cluster->record.name, cluster->record.name);
@@ -211,8 +212,8 @@ void verb_forget(struct fed *fed, const struct fed_event *event)
     if (!cluster->record.forgotten) {
         cluster->record.forgotten = true;
         end_all(fed, cluster);
-        touch_cluster(fed, cluster);
+        fed_touch_cluster(fed, cluster);
     }
-    links_all_known(fed);
-    reply_done(fed, event->request, FED_OUTCOME_DONE, (struct tf_uid){{0}}, 0);
+    fed_links_all_known(fed);
+    fed_reply_done(fed, event->request, FED_OUTCOME_DONE, (struct tf_uid){{0}}, 0);
 }

@@ -5,11 +5,11 @@
 #include "federation/core/state.h"
 
 /* What people ask of a job or a subcluster that is there already. */
-void verb_delete(struct fed *fed, const struct fed_event *event);
-void verb_hold(struct fed *fed, const struct fed_event *event);
-void verb_resume(struct fed *fed, const struct fed_event *event);
-void verb_scale(struct fed *fed, const struct fed_event *event);
-void verb_cordon(struct fed *fed, const struct fed_event *event);
-void verb_forget(struct fed *fed, const struct fed_event *event);
+void fed_verb_delete(struct fed *fed, const struct fed_event *event);
+void fed_verb_hold(struct fed *fed, const struct fed_event *event);
+void fed_verb_resume(struct fed *fed, const struct fed_event *event);
+void fed_verb_scale(struct fed *fed, const struct fed_event *event);
+void fed_verb_cordon(struct fed *fed, const struct fed_event *event);
+void fed_verb_forget(struct fed *fed, const struct fed_event *event);
 
 #endif

@@ -27,22 +27,22 @@ static const struct tf_job_record *record_of(const struct job *job)
 
 const struct tf_job_record *fed_job_find(const struct fed *fed, const char *tenant, const char *name)
 {
-    return record_of(job_by_name(fed, tenant, name));
+    return record_of(fed_job_by_name(fed, tenant, name));
 }
 
 const struct tf_job_record *fed_job_find_uid(const struct fed *fed, struct tf_uid uid)
 {
-    return record_of(job_by_uid(fed, uid));
+    return record_of(fed_job_by_uid(fed, uid));
 }
 
 const struct tf_job_record *fed_job_next(const struct fed *fed, const char *tenant, const char *name)
 {
-    return record_of(tenant ? job_after(fed, tenant, name) : job_first(fed));
+    return record_of(tenant ? fed_job_after(fed, tenant, name) : fed_job_first(fed));
 }
 
 const struct tf_report *fed_job_report(const struct fed *fed, const struct tf_job_record *record)
 {
-    const struct job *job = job_by_uid(fed, record->uid);
+    const struct job *job = fed_job_by_uid(fed, record->uid);
     return job ? job->report : NULL;
 }
 

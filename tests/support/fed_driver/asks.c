@@ -68,6 +68,8 @@ static bool take_size(struct tf_job_spec *s, const char *key, const char *value)
         s->group.shape.gpus = (int32_t)number(value);
     else if (tf_str_eq(key, "cpu"))
         s->group.shape.cpu = number(value);
+    else if (tf_str_eq(key, "retries"))
+        s->retry_limit = (int32_t)number(value);
     else if (tf_str_eq(key, "mem"))
         s->group.shape.memory = number(value);
     else
