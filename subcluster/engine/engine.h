@@ -80,12 +80,10 @@ const char *tf_instance_state_name(enum tf_instance_state state);
 
 enum tf_engine_refusal {
     TF_REFUSED_NONE,
-    TF_REFUSED_DUPLICATE, /* it runs already (its state comes in an event of its own) */
-    TF_REFUSED_ENDED,     /* it ran, or was stopped, before (EXITED comes in an event of its own) */
-    TF_REFUSED_NODE,      /* no such node, or it is lost */
-    TF_REFUSED_POLICY,    /* root, or a bound: asking again is of no use */
-    TF_REFUSED_RESOURCES, /* out of disk, descriptors, ports, processes: asking again may help */
-    TF_REFUSED_RUNNING,   /* forget of one that has not ended */
+    TF_REFUSED_NODE,      /* start: no such node, no such GPUs there, or the node is lost */
+    TF_REFUSED_POLICY,    /* start: root, or a bound: asking again is of no use */
+    TF_REFUSED_RESOURCES, /* start: out of disk, descriptors, ports, processes: asking again may help */
+    TF_REFUSED_RUNNING,   /* forget: it has not ended */
 };
 
 enum tf_engine_event_type {
@@ -110,12 +108,13 @@ struct tf_engine_event {
     int exit_signal;            /* EXITED: 0 if none */
     struct tf_wall at;          /* INSTANCE: of the state; CHECKPOINT */
     const struct tf_engine_port *ports;
-    size_t port_count;     /* RUNNING, READY */
-    const char *node_name; /* INSTANCE, where known: where it runs or ran */
-    uint64_t gpus;         /* likewise */
-    const char *text;      /* EXITED: last output lines; REFUSED, TROUBLE: why and what to do; else "" */
-    struct tf_uid memory;  /* LISTED: identity of the engine's memory, made by initialise */
-    uint64_t owner;        /* STALE: the highest seen */
+    size_t port_count;         /* RUNNING, READY */
+    const char *tenant, *name; /* INSTANCE, where known, else NULL: of its job */
+    const char *node_name;     /* INSTANCE, where known: where it runs or ran */
+    uint64_t gpus;             /* likewise */
+    const char *text;          /* EXITED: last output lines; REFUSED, TROUBLE: why and what to do; else "" */
+    struct tf_uid memory;      /* LISTED: identity of the engine's memory, made by initialise */
+    uint64_t owner;            /* STALE: the highest seen */
 };
 typedef void (*tf_engine_event_f)(void *context, const struct tf_engine_event *event);
 
@@ -133,7 +132,8 @@ struct tf_engine {
     void (*initialise)(struct tf_engine *engine, uint64_t owner);
     /* Tell all nodes and all instances, then LISTED; or UNKNOWN. Before it, no event comes by itself. */
     void (*adopt)(struct tf_engine *engine, uint64_t owner);
-    /* spec is borrowed for the call. Answer: STARTING, RUNNING, READY, EXITED as they come, or REFUSED. */
+    /* spec is borrowed for the call. Answer: STARTING, RUNNING, READY, EXITED as they come. One that runs, or
+     * has ended, is not started again: its present state is told. REFUSED: it did not and will not run. */
     void (*start)(struct tf_engine *engine, uint64_t owner, const struct tf_engine_spec *spec);
     /* Wait stop_delay, ask politely, wait grace, kill (ms). A second stop can only hasten. One that never
      * ran: its exit is recorded, so that a start that arrives late is refused. Answer: EXITED, also if it had

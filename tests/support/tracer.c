@@ -63,7 +63,7 @@ static pid_t seize(struct run *r)
     }
     close(gate[0]);
     long options =
-        OPTIONS | (r->t->follow ? PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE : 0);
+        OPTIONS | PTRACE_O_TRACECLONE | (r->t->follow ? PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK : 0);
     bool good = pid > 0 && ptrace(PTRACE_SEIZE, pid, 0, options) == 0 && write(gate[1], "g", 1) == 1;
     close(gate[1]);
     return good ? pid : -1;
@@ -105,6 +105,13 @@ static void at_call(struct run *r, struct tracee *one)
     }
 }
 
+/* Role 0 is only stopped at its calls where they count. */
+static void go_on(const struct run *r, const struct tracee *one, int signal)
+{
+    bool stop_at_calls = r->t->follow || one->role == r->t->role;
+    ptrace(stop_at_calls ? PTRACE_SYSCALL : PTRACE_CONT, one->pid, 0, signal);
+}
+
 static void at_stop(struct run *r, struct tracee *one, int status)
 {
     int event = status >> 16, signal = WSTOPSIG(status);
@@ -125,13 +132,13 @@ static void at_stop(struct run *r, struct tracee *one, int status)
         if (r->t->hit)
             let_go(one, signal);
         else
-            ptrace(PTRACE_SYSCALL, one->pid, 0, signal);
+            go_on(r, one, signal);
         return;
     }
     if (r->t->hit || one->role >= TRACER_ROLES)
         let_go(one, 0);
     else
-        ptrace(PTRACE_SYSCALL, one->pid, 0, 0);
+        go_on(r, one, 0);
 }
 
 static bool any(const struct run *r)

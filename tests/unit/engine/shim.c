@@ -240,6 +240,12 @@ static bool is_ready(void *context)
     return there;
 }
 
+static bool tried_twice(void *context)
+{
+    TF_AUTO_FREE char *tries = bench_read(context, "TRIES");
+    return bench_count(tries, "try 3\n") >= 2;
+}
+
 static void test_readiness(void)
 {
     struct bench b;
@@ -250,13 +256,11 @@ static void test_readiness(void)
     b.spec.start.ready.period = 100;
     b.spec.start.ready.timeout = 60 * TF_SECOND;
     CU_ASSERT_EQUAL(bench_start(&b), TF_SHIM_OK);
-    CU_ASSERT_TRUE(bench_file(&b, "TRIES"));
+    CU_ASSERT_TRUE(process_until(tried_twice, &b, 30));
     CU_ASSERT_FALSE(is_ready(&b));
     int go = openat(b.root, "GO", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
     close(go);
     CU_ASSERT_TRUE(process_until(is_ready, &b, 30));
-    TF_AUTO_FREE char *tries = bench_read(&b, "TRIES");
-    CU_ASSERT_TRUE(bench_count(tries, "try 3\n") >= 2);
     bench_stop(&b, 0, 1000);
     expect_end(&b, TF_CAUSE_STOPPED, -1, SIGTERM);
     bench_release(&b);
