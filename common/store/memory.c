@@ -659,3 +659,26 @@ struct tf_memory_counts tf_memory_store_counts(const struct tf_memory_store *ser
 {
     return server->counts;
 }
+
+/* ---- looking in from outside ---- */
+
+struct look {
+    tf_memory_look_f row;
+    void *cookie;
+};
+
+static bool look_at(void *cookie, struct tf_bytes key, const struct tf_memory_version *version)
+{
+    const struct look *look = cookie;
+    struct tf_store_row row = row_of(key, version);
+    look->row(look->cookie, &row);
+    return true;
+}
+
+void tf_memory_store_look(struct tf_memory_store *server, struct tf_bytes prefix, tf_memory_look_f row,
+                          void *cookie)
+{
+    struct look look = {row, cookie};
+    tf_memory_map_scan(server->map, prefix, (struct tf_bytes){0}, tf_memory_map_revision(server->map),
+                       look_at, &look);
+}

@@ -74,6 +74,15 @@ void tf_memory_store_restore(struct tf_memory_store *server, const struct tf_mem
 void tf_memory_snapshot_destroy(struct tf_memory_snapshot *snapshot); /* NULL is fine */
 TF_DEFINE_AUTO(tf_memory_snapshot, tf_memory_snapshot_destroy);
 
+/* ---- looking in from outside ---- */
+
+/* row is borrowed until the call returns. */
+typedef void (*tf_memory_look_f)(void *cookie, const struct tf_store_row *row);
+/* Gives every key of the prefix as it is now, in order: the truth, without a request, its latency or its
+ * faults. */
+void tf_memory_store_look(struct tf_memory_store *server, struct tf_bytes prefix, tf_memory_look_f row,
+                          void *cookie);
+
 /* What it did so far. */
 struct tf_memory_counts {
     uint64_t transactions; /* that wrote something: durable writes */

@@ -96,6 +96,28 @@ static void test_a_change_under_way_is_written_again(void)
     drive_release(&d);
 }
 
+/* A leader that has been deposed without knowing it may decide, but must not write that into the archive. */
+static void test_the_archive_waits_for_the_commit(void)
+{
+    struct drive d;
+    drive_init(&d);
+    drive_cluster_up(&d, "bj-a", "4x8");
+    drive_submit(&d, "rec/x", "n=1 gpus=8");
+    drive_submit(&d, "rec/y", "n=99 gpus=8");
+    drive_job(&d, FED_EV_DELETE, "rec/x");
+    tf_buf_clear(&d.log);
+    d.hold_commits = d.hold_archives = true;
+    drive_job(&d, FED_EV_DELETE, "rec/y");
+    drive_expect(&d, "");
+    drive_commit(&d);
+    drive_expect(&d, "archive rec/y Deleted\nreply 4: deleted #2\n");
+    drive_end(&d, "bj-a", 1, 1, TF_END_RELEASED);
+    drive_expect(&d, "");
+    drive_commit(&d);
+    drive_expect(&d, "archive rec/x Deleted\nbj-a CHANGE 4: stored #1 e1\n");
+    drive_release(&d);
+}
+
 static void test_finished_jobs_are_kept_for_a_while(void)
 {
     struct drive d;
@@ -223,6 +245,7 @@ static const struct suite_test tests[] = {
     {"a crash forgets what was not committed", test_a_crash_forgets_what_was_not_committed},
     {"transactions are bounded", test_transactions_are_bounded},
     {"a change under way is written again", test_a_change_under_way_is_written_again},
+    {"the archive waits for the commit", test_the_archive_waits_for_the_commit},
     {"finished jobs are kept for a while", test_finished_jobs_are_kept_for_a_while},
     {"history keeps the latest", test_history_keeps_the_latest},
     {"many archives go a few at a time", test_many_archives_go_a_few_at_a_time},

@@ -348,6 +348,22 @@ static void test_a_shape_fails_once(void)
     drive_release(&d);
 }
 
+/* What may still grow is tried behind what was placed after it. Where it then finds less than it has, it keeps
+ * what it has: nothing of it becomes free for others. */
+static void test_raising_gives_nothing_away(void)
+{
+    struct drive d;
+    drive_init(&d);
+    drive_submit(&d, "rec/a", "min=2 max=4 step=2 gpus=8 cpu=100000");
+    drive_submit(&d, "rec/b", "n=2 gpus=0 cpu=28000");
+    drive_cluster_up(&d, "bj-a", "2x8");
+    PHASE("rec/a", "Pending in bj-a e1 x2");
+    PHASE("rec/b", "Pending in bj-a e2 x2");
+    drive_submit(&d, "rec/c", "n=1 gpus=8");
+    PHASE("rec/c", "Pending");
+    drive_release(&d);
+}
+
 static const struct suite_test tests[] = {
     {"queue order", test_queue_order},
     {"what does not fit blocks nobody", test_what_does_not_fit_blocks_nobody},
@@ -368,6 +384,7 @@ static const struct suite_test tests[] = {
     {"a wall jump does not shorten the wait", test_a_wall_jump_does_not_shorten_the_wait},
     {"a small budget reaches the same", test_a_small_budget_reaches_the_same},
     {"a shape fails once", test_a_shape_fails_once},
+    {"raising gives nothing away", test_raising_gives_nothing_away},
 };
 
 int main(void)

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owns the order of events in virtual time. What they do is everybody else's. */
+#include "tools/fedsim/agenda.h"
+
+#include <assert.h>
+
+void sim_agenda_init(struct sim_agenda *agenda, uint64_t seed)
+{
+    *agenda = (struct sim_agenda){.now = {1}};
+    tf_rng_init(&agenda->rng, seed);
+}
+
+void sim_agenda_release(struct sim_agenda *agenda)
+{
+    tf_vec_release(&agenda->heap);
+}
+
+static bool is_before(const struct sim_due *a, const struct sim_due *b)
+{
+    if (a->at.ms != b->at.ms)
+        return a->at.ms < b->at.ms;
+    if (a->lot != b->lot)
+        return a->lot < b->lot;
+    return a->number < b->number;
+}
+
+static void swap(struct sim_due *a, struct sim_due *b)
+{
+    struct sim_due keep = *a;
+    *a = *b;
+    *b = keep;
+}
+
+void sim_agenda_at(struct sim_agenda *agenda, struct tf_mono at, sim_due_f *run, void *arg, uint64_t tag)
+{
+    if (at.ms == TF_NEVER.ms)
+        return;
+    struct sim_due due = {.at = at.ms > agenda->now.ms ? at : agenda->now,
+                          .lot = tf_rng_next(&agenda->rng),
+                          .number = agenda->added++,
+                          .run = run,
+                          .arg = arg,
+                          .tag = tag};
+    tf_vec_push(&agenda->heap, due);
+    struct sim_due *heap = agenda->heap.items;
+    for (size_t i = agenda->heap.count - 1; i > 0 && is_before(&heap[i], &heap[(i - 1) / 2]); i = (i - 1) / 2)
+        swap(&heap[i], &heap[(i - 1) / 2]);
+}
+
+void sim_agenda_in(struct sim_agenda *agenda, int64_t ms, sim_due_f *run, void *arg, uint64_t tag)
+{
+    assert(ms >= 0);
+    sim_agenda_at(agenda, (struct tf_mono){agenda->now.ms + ms}, run, arg, tag);
+}
+
+struct tf_mono sim_agenda_next(const struct sim_agenda *agenda)
+{
+    return agenda->heap.count ? agenda->heap.items[0].at : TF_NEVER;
+}
+
+static void sink(struct sim_due *heap, size_t count)
+{
+    for (size_t i = 0;;) {
+        size_t child = 2 * i + 1;
+        if (child + 1 < count && is_before(&heap[child + 1], &heap[child]))
+            child++;
+        if (child >= count || !is_before(&heap[child], &heap[i]))
+            return;
+        swap(&heap[child], &heap[i]);
+        i = child;
+    }
+}
+
+bool sim_agenda_step(struct sim_agenda *agenda)
+{
+    if (sim_agenda_next(agenda).ms > agenda->now.ms)
+        return false;
+    struct sim_due first = agenda->heap.items[0];
+    agenda->heap.items[0] = agenda->heap.items[--agenda->heap.count];
+    sink(agenda->heap.items, agenda->heap.count);
+    agenda->done++;
+    first.run(first.arg, first.tag);
+    return true;
+}

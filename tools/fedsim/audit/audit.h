@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_FEDSIM_AUDIT_H
+#define TF_FEDSIM_AUDIT_H
+
+#include "common/model/message.h"
+
+/* Judges a run by the promises of DESIGN.md §9, from the truth of the world alone: what the engines run, what
+ * the stores hold, what clients were answered. It never looks at a core's state and shares no code with the
+ * cores, so that it does not share their bugs. The first breach is kept, in words. */
+struct audit;
+
+#define AUDIT_FEDERATION "federation" /* name of the federation's store */
+
+struct audit *audit_create(void);
+void audit_destroy(struct audit *audit); /* NULL is fine */
+/* NULL while nothing was breached. Borrowed. */
+const char *audit_breach(const struct audit *audit);
+void audit_fail(struct audit *audit, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void audit_now(struct audit *audit, struct tf_mono now);
+/* Nothing goes wrong in this run: what is allowed as the consequence of a fault is a breach, too. */
+void audit_expect_calm(struct audit *audit);
+/* Of instances without a probe, ms. */
+void audit_start_timeout(struct audit *audit, int64_t ms);
+
+/* ---- clusters ---- */
+void audit_cluster(struct audit *audit, const char *cluster, const char *region);
+/* A node, new or changed. */
+void audit_node(struct audit *audit, const char *cluster, const struct tf_node *node);
+
+/* ---- engines ---- */
+enum audit_end { AUDIT_DONE = 1, AUDIT_FAILED, AUDIT_STOPPED, AUDIT_LOST };
+void audit_started(struct audit *audit, const char *cluster, const struct tf_instance_id *id,
+                   const char *node, uint64_t gpus, struct tf_vector need);
+void audit_ended(struct audit *audit, const char *cluster, const struct tf_instance_id *id,
+                 enum audit_end end);
+/* It is ready, and its daemons could hear of it. */
+void audit_ready(struct audit *audit, const char *cluster, const struct tf_instance_id *id);
+/* The engine will not start it. */
+void audit_refused(struct audit *audit, const struct tf_instance_id *id);
+/* It runs, and its daemon has asked the engine to stop it. */
+void audit_stop(struct audit *audit, const char *cluster, const struct tf_instance_id *id);
+void audit_forgotten(struct audit *audit, const char *cluster, struct tf_uid uid, uint64_t epoch);
+
+/* ---- stores: what has become durable. A gone record has only what names it ---- */
+void audit_record(struct audit *audit, const char *store, const struct tf_record *record);
+/* All records of a transaction have been given. */
+void audit_transaction(struct audit *audit, const char *store);
+void audit_archived(struct audit *audit, const struct tf_job_record *record);
+
+/* ---- messages, as they are sent ---- */
+void audit_told_up(struct audit *audit, const char *cluster, const struct tf_up *up);
+void audit_told_down(struct audit *audit, const char *cluster, const struct tf_down *down);
+
+/* ---- clients ---- */
+void audit_submit_asked(struct audit *audit, struct tf_uid uid, const struct tf_job_manifest *manifest);
+void audit_submit_acked(struct audit *audit, struct tf_uid uid);
+void audit_delete_asked(struct audit *audit, struct tf_uid uid);
+void audit_delete_acked(struct audit *audit, struct tf_uid uid);
+void audit_hold_asked(struct audit *audit, struct tf_uid uid);
+/* A client was told that there is no such job. */
+void audit_not_found(struct audit *audit, struct tf_uid uid);
+/* A client was shown the job in this version. */
+void audit_shown(struct audit *audit, struct tf_uid uid, uint64_t version);
+
+/* ---- at rest: first what is found, then the verdict ---- */
+/* The engine still has a record of an exit. */
+void audit_leftover(struct audit *audit, const char *cluster, const struct tf_instance_id *id);
+/* The federation says why a waiting job is not placed there. */
+void audit_explained(struct audit *audit, struct tf_uid uid, const char *cluster, enum tf_reason reason);
+void audit_rest(struct audit *audit);
+
+/* ---- what was seen ---- */
+struct audit_counts {
+    uint64_t starts, ends, stops, placements, refusals, submits, deletes, archived, waiting_at_rest,
+        running_at_rest;
+};
+struct audit_counts audit_counts(const struct audit *audit);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_FEDSIM_AUDIT_FACTS_H
+#define TF_FEDSIM_AUDIT_FACTS_H
+
+/* What the auditor knows. Inside of this folder. */
+#include "tools/fedsim/audit/audit.h"
+
+/* A job, by uid, from the first word of it on. */
+struct audit_job {
+    struct tf_uid uid;
+    struct tf_job_manifest manifest;
+    bool asked, acked, delete_asked, delete_acked, hold_asked;
+    bool stored; /* the federation's store has it now: record is that */
+    struct tf_job_record record;
+    uint64_t version; /* highest that was ever stored */
+    bool archived;
+    enum tf_phase archived_phase;
+};
+
+/* An epoch, from its first placement or instance on. */
+struct audit_epoch {
+    struct tf_uid uid;
+    uint64_t epoch;
+    char *cluster; /* where it was placed; NULL: it never was */
+    char *model;   /* chosen; NULL: any */
+    int32_t size;  /* as stored last */
+    bool placed;   /* is in the job's record now */
+    bool dropped;  /* was, and is not any more: its end is stored */
+    bool released; /* with a reason to end it */
+    bool ended;    /* its subcluster has recorded an end */
+    enum tf_end end;
+    bool recorded; /* its subcluster has, or had, it as the live epoch */
+    bool troubled; /* an instance of it failed, was lost, refused, or finished: it may be stopped */
+    bool ran;
+    struct tf_mono started; /* its last instance */
+    struct tf_mono first;   /* its first */
+};
+
+struct audit_instance {
+    char *cluster, *node;
+    struct tf_instance_id id;
+    uint64_t gpus;
+    struct tf_vector need;
+    bool live;
+    struct tf_mono started, ready; /* ready: as its daemons can know; 0 = not */
+};
+
+struct audit_node {
+    struct tf_node node;
+    struct tf_vector used, used_before; /* by recorded members, after and before the last transaction */
+};
+
+struct audit_site {
+    char *name, *region;
+    TF_VEC(struct audit_node) nodes;
+    bool changed; /* a node has changed since the start */
+    struct tf_term term;
+    uint64_t floor;
+    TF_VEC(struct tf_allocation) allocations; /* as stored */
+    TF_VEC(uint64_t) refused;                 /* epochs, by the transaction under way */
+    bool placed;                              /* one was added by the transaction under way */
+};
+
+struct audit_why {
+    struct tf_uid uid;
+    char *cluster;
+    enum tf_reason reason;
+};
+
+struct audit {
+    struct tf_mono now;
+    char *breach;
+    bool calm;
+    int64_t start_timeout;
+    TF_VEC(struct audit_job) jobs;
+    TF_VEC(struct audit_epoch) epochs;
+    TF_VEC(struct audit_instance) instances;
+    TF_VEC(struct audit_site) sites;
+    TF_VEC(struct audit_why) whys;
+    struct audit_counts counts;
+};
+
+/* Found or, but for instances, made. */
+struct audit_job *audit_job(struct audit *audit, struct tf_uid uid);
+struct audit_epoch *audit_epoch(struct audit *audit, struct tf_uid uid, uint64_t epoch);
+struct audit_site *audit_site(struct audit *audit, const char *name);
+struct audit_node *audit_find_node(struct audit_site *site, const char *name); /* NULL */
+struct audit_instance *audit_instance(struct audit *audit, const char *cluster,
+                                      const struct tf_instance_id *id);                        /* NULL */
+struct tf_allocation *audit_allocation(struct audit_site *site, struct tf_uid uid);            /* NULL */
+struct audit_job *audit_stored_job(struct audit *audit, const char *tenant, const char *name); /* NULL */
+
+/* Words for messages; valid until the fourth next call. */
+const char *audit_uid(struct tf_uid uid);
+const char *audit_id(const struct tf_instance_id *id);
+
+/* Whether a member of the stored record has capacity of its node. */
+bool audit_member_holds(const struct tf_member *member);
+/* How many instances of the spec the cluster could hold by a naive loop over what nodes have beyond `used`
+ * (at its latest, or, cautious, the larger of before and after the last transaction); only nodes that are
+ * ready. In that model, or (NULL) in the best of those that the spec allows. */
+int32_t audit_naive_count(const struct audit_site *site, const struct tf_job_spec *spec, const char *model,
+                          bool cautious);
+bool audit_may_use(const struct audit_site *site, const struct tf_job_spec *spec);
+
+/* Checks of one subject, called as facts come in. */
+void audit_check_start(struct audit *audit, const struct audit_instance *instance);
+void audit_check_ledger(struct audit *audit, struct audit_site *site);
+void audit_check_room(struct audit *audit, struct audit_site *site);
+void audit_check_refusals(struct audit *audit, struct audit_site *site);
+void audit_check_dropped(struct audit *audit, const struct audit_epoch *epoch);
+
+#endif

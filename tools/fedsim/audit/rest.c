@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The verdict on a world at rest: every acknowledged job is done, runs, or waits for a true reason; nothing
+ * is left that belongs to nothing. */
+#include "tools/fedsim/audit/facts.h"
+
+#include "common/base/alloc.h"
+
+#include <inttypes.h>
+
+void audit_leftover(struct audit *audit, const char *cluster, const struct tf_instance_id *id)
+{
+    const struct tf_allocation *a = audit_allocation(audit_site(audit, cluster), id->uid);
+    if (!a || a->epoch != id->epoch)
+        audit_fail(audit, "rest: the engine of %s keeps a record of %s, of which no record is left", cluster,
+                   audit_id(id));
+}
+
+void audit_explained(struct audit *audit, struct tf_uid uid, const char *cluster, enum tf_reason reason)
+{
+    tf_vec_push(&audit->whys, (struct audit_why){uid, tf_strdup(cluster), reason});
+}
+
+/* ---- running ---- */
+
+static int32_t live_members(const struct audit *audit, const struct audit_site *site,
+                            const struct tf_allocation *a)
+{
+    int32_t count = 0;
+    tf_vec_each (i, &audit->instances)
+        count += i->live && tf_uid_eq(i->id.uid, a->uid) && i->id.epoch == a->epoch &&
+                 strcmp(i->cluster, site->name) == 0;
+    return count;
+}
+
+static void check_running(struct audit *audit, const struct audit_job *job)
+{
+    const struct tf_placement *p = &job->record.placements.items[0];
+    struct audit_site *site = audit_site(audit, p->cluster);
+    const struct tf_allocation *a = audit_allocation(site, job->uid);
+    const char *uid = audit_uid(job->uid);
+    int32_t ready = 0, done = 0;
+    audit->counts.running_at_rest++;
+    if (!a || a->phase != TF_ALLOCATION_RUNNING || a->epoch != p->epoch) {
+        audit_fail(audit, "I14: at rest job %s is %s in %s, whose store does not say that it runs", uid,
+                   tf_phase_name(job->record.phase), p->cluster);
+        return;
+    }
+    tf_vec_each (m, &a->members) {
+        ready += m->state == TF_MEMBER_READY;
+        done += m->state == TF_MEMBER_DONE;
+    }
+    if (job->record.phase != TF_PHASE_RUNNING || ready + done != a->size ||
+        live_members(audit, site, a) != ready)
+        audit_fail(audit,
+                   "I4: at rest job %s is %s with %d of %d members ready, %d done, of which %d live in the "
+                   "engine of %s",
+                   uid, tf_phase_name(job->record.phase), ready, a->size, done, live_members(audit, site, a),
+                   p->cluster);
+}
+
+/* ---- waiting ---- */
+
+/* A subcluster that there is; the job may name others, too. */
+static const struct audit_site *site_of(const struct audit *audit, const struct audit_why *why)
+{
+    tf_vec_each (site, &audit->sites)
+        if (strcmp(site->name, why->cluster) == 0)
+            return site;
+    return NULL;
+}
+
+static void check_reason(struct audit *audit, const struct audit_site *site, const struct audit_job *job,
+                         const struct audit_why *why)
+{
+    const struct tf_job_spec *spec = &job->record.spec;
+    bool may = audit_may_use(site, spec);
+    int32_t count = audit_naive_count(site, spec, NULL, false);
+    const char *uid = audit_uid(job->uid), *word = tf_reason_name(why->reason);
+    if ((why->reason == TF_REASON_POLICY) == may)
+        audit_fail(audit, "I13: at rest job %s %s use %s, but the reason is %s", uid, may ? "may" : "may not",
+                   site->name, word);
+    else if (!may)
+        return;
+    else if (why->reason == TF_REASON_NONE || why->reason == TF_REASON_IN_FLIGHT ||
+             why->reason == TF_REASON_NOT_CONSIDERED_YET || why->reason == TF_REASON_REFUSED ||
+             why->reason == TF_REASON_CLUSTER_LOST)
+        audit_fail(audit, "I13: at rest job %s is not in %s for the reason %s", uid, site->name, word);
+    else if (count >= spec->elastic.min)
+        audit_fail(audit,
+                   "I8: at rest job %s (min %d) waits, of which %s could hold %d; the reason given is %s",
+                   uid, spec->elastic.min, site->name, count, word);
+}
+
+static void check_waiting(struct audit *audit, const struct audit_job *job)
+{
+    size_t reasons = 0;
+    audit->counts.waiting_at_rest++;
+    tf_vec_each (why, &audit->whys) {
+        const struct audit_site *site = site_of(audit, why);
+        if (!tf_uid_eq(why->uid, job->uid) || !site)
+            continue;
+        reasons++;
+        check_reason(audit, site, job, why);
+    }
+    if (reasons != audit->sites.count)
+        audit_fail(audit, "I13: at rest job %s waits with %zu reasons for %zu subclusters",
+                   audit_uid(job->uid), reasons, audit->sites.count);
+}
+
+/* ---- jobs ---- */
+
+static void check_job(struct audit *audit, const struct audit_job *job)
+{
+    const struct tf_job_record *r = &job->record;
+    const char *uid = audit_uid(job->uid);
+    if (job->acked && !job->stored && !job->archived)
+        audit_fail(audit, "I1: at rest job %s, acknowledged, is nowhere", uid);
+    if (!job->stored)
+        return;
+    if (r->deleted)
+        audit_fail(audit, "§7: at rest the name of the deleted job %s is not free", uid);
+    else if (r->placements.count)
+        check_running(audit, job);
+    else if (r->phase == TF_PHASE_PENDING)
+        check_waiting(audit, job);
+    else if (!tf_phase_is_final(r->phase) && r->phase != TF_PHASE_HELD)
+        audit_fail(audit, "I14: at rest job %s is %s without a placement", uid, tf_phase_name(r->phase));
+}
+
+/* ---- nothing belongs to nothing ---- */
+
+static void check_allocation(struct audit *audit, const struct audit_site *site,
+                             const struct tf_allocation *a)
+{
+    const struct audit_epoch *e = audit_epoch(audit, a->uid, a->epoch);
+    if (a->ended.count)
+        audit_fail(audit, "rest: %s still keeps the end of epoch %" PRIu64 " of job %s", site->name,
+                   a->ended.items[0].epoch, audit_uid(a->uid));
+    if (a->phase != TF_ALLOCATION_IDLE && (!e->placed || strcmp(e->cluster, site->name) != 0))
+        audit_fail(audit, "I10: at rest %s has epoch %" PRIu64 " of job %s, which the federation has not",
+                   site->name, a->epoch, audit_uid(a->uid));
+}
+
+static void check_instance(struct audit *audit, const struct audit_instance *i)
+{
+    const struct tf_allocation *a = audit_allocation(audit_site(audit, i->cluster), i->id.uid);
+    if (i->live && (!a || a->phase == TF_ALLOCATION_IDLE || a->epoch != i->id.epoch))
+        audit_fail(audit, "I3: at rest instance %s lives in %s without a record", audit_id(&i->id),
+                   i->cluster);
+}
+
+void audit_rest(struct audit *audit)
+{
+    tf_vec_each (job, &audit->jobs)
+        check_job(audit, job);
+    tf_vec_each (site, &audit->sites)
+        tf_vec_each (a, &site->allocations)
+            check_allocation(audit, site, a);
+    tf_vec_each (i, &audit->instances)
+        check_instance(audit, i);
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What engines do: I2, I3, I12, I14 of DESIGN.md §9. */
+#include "tools/fedsim/audit/facts.h"
+
+#include "common/base/alloc.h"
+
+#include <inttypes.h>
+
+/* ---- starts ---- */
+
+static void check_one_life(struct audit *audit, const struct audit_instance *new)
+{
+    tf_vec_each (i, &audit->instances) {
+        if (i == new || !tf_uid_eq(i->id.uid, new->id.uid))
+            continue;
+        if (tf_instance_id_eq(&i->id, &new->id))
+            audit_fail(audit, "I2: instance %s starts on %s in %s, but it ran before, on %s in %s",
+                       audit_id(&new->id), new->node, new->cluster, i->node, i->cluster);
+        else if (i->live && i->id.epoch != new->id.epoch)
+            audit_fail(audit, "I2: instance %s starts in %s while %s of another epoch of the job lives in %s",
+                       audit_id(&new->id), new->cluster, audit_id(&i->id), i->cluster);
+        else if (i->live && i->id.index == new->id.index)
+            audit_fail(audit, "I2: instance %s starts in %s while %s, the same member, lives in %s",
+                       audit_id(&new->id), new->cluster, audit_id(&i->id), i->cluster);
+    }
+}
+
+static void check_epoch(struct audit *audit, const struct audit_instance *new)
+{
+    const struct audit_epoch *e = audit_epoch(audit, new->id.uid, new->id.epoch);
+    const char *id = audit_id(&new->id);
+    if (e->ended)
+        audit_fail(audit, "I14: instance %s starts in %s, where its epoch has ended (%s)", id, new->cluster,
+                   tf_end_name(e->end));
+    else if (e->dropped)
+        audit_fail(audit, "I14: instance %s starts in %s, but the leader has stored the end of its epoch", id,
+                   new->cluster);
+    else if (!e->placed || strcmp(e->cluster, new->cluster) != 0)
+        audit_fail(audit, "I14: instance %s starts in %s, but the federation's store has no such placement",
+                   id, new->cluster);
+}
+
+/* The intent is durable before the engine is asked. */
+static void check_intent(struct audit *audit, const struct audit_instance *new)
+{
+    const struct tf_allocation *a = audit_allocation(audit_site(audit, new->cluster), new->id.uid);
+    if (!a || a->epoch != new->id.epoch || new->id.index >= a->members.count ||
+        a->members.items[new->id.index].attempt < new->id.attempt)
+        audit_fail(audit, "§2: instance %s starts in %s, whose store has no intent to start it",
+                   audit_id(&new->id), new->cluster);
+}
+
+static void check_capacity(struct audit *audit, const struct audit_instance *new)
+{
+    const struct audit_node *node = audit_find_node(audit_site(audit, new->cluster), new->node);
+    struct tf_vector sum = {0};
+    if (!node || tf_gpu_set_count(new->gpus) != new->need.gpus ||
+        (new->gpus & ~tf_gpu_set_all(node->node.capacity.gpus)) || (new->gpus & node->node.foreign.gpus)) {
+        audit_fail(audit, "I3: instance %s starts on GPUs of %s that are not ours, or not as many as asked",
+                   audit_id(&new->id), new->node);
+        return;
+    }
+    tf_vec_each (i, &audit->instances) {
+        if (!i->live || strcmp(i->cluster, new->cluster) != 0 || strcmp(i->node, new->node) != 0)
+            continue;
+        sum = tf_vector_add(sum, i->need);
+        if (i != new && (i->gpus & new->gpus))
+            audit_fail(audit, "I3: instances %s and %s run on the same GPU of %s in %s", audit_id(&i->id),
+                       audit_id(&new->id), new->node, new->cluster);
+    }
+    sum.gpus = 0;
+    if (!tf_vector_fits(sum, node->node.capacity))
+        audit_fail(audit, "I3: with instance %s more runs on %s in %s than it can hold", audit_id(&new->id),
+                   new->node, new->cluster);
+}
+
+void audit_check_start(struct audit *audit, const struct audit_instance *new)
+{
+    check_one_life(audit, new);
+    check_epoch(audit, new);
+    check_intent(audit, new);
+    check_capacity(audit, new);
+}
+
+void audit_started(struct audit *audit, const char *cluster, const struct tf_instance_id *id,
+                   const char *node, uint64_t gpus, struct tf_vector need)
+{
+    struct audit_instance *i = tf_vec_add(&audit->instances);
+    *i = (struct audit_instance){.cluster = tf_strdup(cluster),
+                                 .node = tf_strdup(node),
+                                 .id = *id,
+                                 .gpus = gpus,
+                                 .need = need,
+                                 .live = true,
+                                 .started = audit->now};
+    audit->counts.starts++;
+    struct audit_epoch *e = audit_epoch(audit, id->uid, id->epoch);
+    if (!e->ran)
+        e->first = audit->now;
+    e->ran = true;
+    e->started = audit->now;
+    audit_check_start(audit, i);
+}
+
+/* ---- ends ---- */
+
+void audit_ended(struct audit *audit, const char *cluster, const struct tf_instance_id *id,
+                 enum audit_end end)
+{
+    struct audit_instance *i = audit_instance(audit, cluster, id);
+    i->live = false;
+    audit->counts.ends++;
+    if (end != AUDIT_STOPPED)
+        audit_epoch(audit, id->uid, id->epoch)->troubled = true;
+}
+
+void audit_ready(struct audit *audit, const char *cluster, const struct tf_instance_id *id)
+{
+    struct audit_instance *i = audit_instance(audit, cluster, id);
+    if (i->ready.ms == 0)
+        i->ready = audit->now;
+}
+
+void audit_refused(struct audit *audit, const struct tf_instance_id *id)
+{
+    audit_epoch(audit, id->uid, id->epoch)->troubled = true;
+}
+
+/* One of its instances takes too long to get ready, as far as its daemon can know by now. */
+static bool is_slow(const struct audit *audit, const struct audit_job *job, const struct audit_instance *i)
+{
+    enum { SLACK = 3 * TF_SECOND, NEWS = 20 * TF_SECOND };
+    const struct tf_ready_probe *ready = &job->manifest.spec.group.ready;
+    int64_t bound = ready->command.count && ready->timeout > 0 ? ready->timeout : audit->start_timeout;
+    bool known_ready = i->ready.ms != 0 && audit->now.ms - i->ready.ms > NEWS;
+    return i->live && !known_ready && audit->now.ms - i->started.ms >= bound - SLACK;
+}
+
+/* The job's own clocks: maxRuntime, a start that takes too long. */
+static bool clock_may_stop(const struct audit *audit, const struct audit_job *job,
+                           const struct audit_epoch *epoch)
+{
+    enum { SLACK = 11 * TF_SECOND }; /* wall clocks differ */
+    int64_t max = job->manifest.spec.max_runtime;
+    if (max > 0 && audit->now.ms - epoch->first.ms >= max - SLACK)
+        return true;
+    tf_vec_each (i, &audit->instances)
+        if (tf_uid_eq(i->id.uid, epoch->uid) && i->id.epoch == epoch->epoch && is_slow(audit, job, i))
+            return true;
+    return false;
+}
+
+/* I12. A stop needs a cause that is not silence: a user's word, a release that the federation has stored, the
+ * end of a fellow, or a clock of the job itself. */
+void audit_stop(struct audit *audit, const char *cluster, const struct tf_instance_id *id)
+{
+    struct audit_epoch *e = audit_epoch(audit, id->uid, id->epoch);
+    const struct audit_job *job = audit_job(audit, id->uid);
+    audit->counts.stops++;
+    if (job->delete_asked || job->hold_asked || e->troubled || e->released || !e->placed || e->ended)
+        return;
+    if (clock_may_stop(audit, job, e))
+        e->troubled = true; /* its fellows follow */
+    else
+        audit_fail(audit, "I12: instance %s in %s is stopped, and nobody and nothing has asked for that",
+                   audit_id(id), cluster);
+}
+
+/* From now on the engine would not refuse what it had refused. */
+void audit_forgotten(struct audit *audit, const char *cluster, struct tf_uid uid, uint64_t epoch)
+{
+    const struct audit_epoch *e = audit_epoch(audit, uid, epoch);
+    if (e->placed && e->cluster && strcmp(e->cluster, cluster) == 0)
+        audit_fail(audit,
+                   "I14: the engine of %s is told to forget epoch %" PRIu64
+                   " of job %s, whose end the leader has not stored",
+                   cluster, epoch, audit_uid(uid));
+    tf_vec_each (i, &audit->instances)
+        if (i->live && tf_uid_eq(i->id.uid, uid) && i->id.epoch == epoch && strcmp(i->cluster, cluster) == 0)
+            audit_fail(audit, "I14: the engine of %s is told to forget instance %s, which runs", cluster,
+                       audit_id(&i->id));
+}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What becomes durable, and what is said: I1, I2, I3, I14 of DESIGN.md §9, and "persist, then act and tell"
+ * of §2. */
+#include "tools/fedsim/audit/facts.h"
+
+#include "common/base/alloc.h"
+#include "common/base/text.h"
+
+#include <inttypes.h>
+
+/* ---- the federation's jobs ---- */
+
+static bool any_live(const struct audit *audit, struct tf_uid uid, uint64_t epoch)
+{
+    tf_vec_each (i, &audit->instances)
+        if (i->live && tf_uid_eq(i->id.uid, uid) && (epoch == 0 || i->id.epoch == epoch))
+            return true;
+    return false;
+}
+
+/* The federation has stored the end of an epoch: nothing of it may live, and it must really have ended. */
+void audit_check_dropped(struct audit *audit, const struct audit_epoch *e)
+{
+    if (any_live(audit, e->uid, e->epoch))
+        audit_fail(audit,
+                   "I14: the end of epoch %" PRIu64 " of job %s is stored while an instance of it lives",
+                   e->epoch, audit_uid(e->uid));
+    else if (!e->ended && e->recorded)
+        audit_fail(audit,
+                   "I14: the end of epoch %" PRIu64 " of job %s is stored, but %s, which took it, has not "
+                   "ended it",
+                   e->epoch, audit_uid(e->uid), e->cluster);
+}
+
+static const struct tf_placement *placement_of(const struct tf_job_record *record, uint64_t epoch)
+{
+    tf_vec_each (p, &record->placements)
+        if (p->epoch == epoch)
+            return p;
+    return NULL;
+}
+
+static void drop_epochs(struct audit *audit, struct tf_uid uid, const struct tf_job_record *now)
+{
+    tf_vec_each (e, &audit->epochs) {
+        if (!tf_uid_eq(e->uid, uid) || !e->placed || (now && placement_of(now, e->epoch)))
+            continue;
+        e->placed = false;
+        e->dropped = true;
+        audit_check_dropped(audit, e);
+    }
+}
+
+static void check_new_epoch(struct audit *audit, const struct audit_epoch *new)
+{
+    tf_vec_each (e, &audit->epochs)
+        if (e->epoch == new->epoch && e->cluster && !tf_uid_eq(e->uid, new->uid))
+            audit_fail(audit, "I2: epoch %" PRIu64 " was given to job %s and to job %s", new->epoch,
+                       audit_uid(e->uid), audit_uid(new->uid));
+}
+
+static void take_placement(struct audit *audit, const struct tf_job_record *record,
+                           const struct tf_placement *p)
+{
+    struct audit_epoch *e = audit_epoch(audit, record->uid, p->epoch);
+    if (e->dropped)
+        audit_fail(audit, "I14: epoch %" PRIu64 " of job %s is placed again after its end was stored",
+                   p->epoch, audit_uid(record->uid));
+    if (e->cluster && strcmp(e->cluster, p->cluster) != 0)
+        audit_fail(audit, "I2: epoch %" PRIu64 " of job %s goes from %s to %s", p->epoch,
+                   audit_uid(record->uid), e->cluster, p->cluster);
+    if (!e->placed) {
+        check_new_epoch(audit, e);
+        audit->counts.placements++;
+        audit_site(audit, p->cluster)->placed = true;
+    }
+    tf_str_set(&e->cluster, p->cluster);
+    tf_str_set(&e->model, p->model);
+    e->placed = true;
+    e->size = p->size;
+    e->released |= p->release != TF_RELEASE_NONE;
+}
+
+/* I1: a record goes only into the archive, or when its user deleted it (then, too). */
+static void check_gone(struct audit *audit, struct audit_job *job)
+{
+    if (job->acked && !job->archived)
+        audit_fail(audit, "I1: job %s was acknowledged and is neither stored nor archived any more",
+                   audit_uid(job->uid));
+    if (any_live(audit, job->uid, 0))
+        audit_fail(audit, "I1: job %s goes from the store while an instance of it lives",
+                   audit_uid(job->uid));
+    drop_epochs(audit, job->uid, NULL);
+    job->stored = false;
+    tf_job_record_release(&job->record);
+}
+
+/* Whoever repeats a submit for longer than finished jobs are kept begins the job anew; nobody else does. */
+static void comes_back(struct audit *audit, struct audit_job *job)
+{
+    if (job->acked)
+        audit_fail(audit, "I1: job %s, acknowledged and archived, is stored again", audit_uid(job->uid));
+    job->archived = false;
+    job->version = 0;
+}
+
+static void take_job(struct audit *audit, const struct tf_job_record *record)
+{
+    struct audit_job *old = audit_stored_job(audit, record->tenant, record->name);
+    if (old && !tf_uid_eq(old->uid, record->uid))
+        check_gone(audit, old);
+    struct audit_job *job = audit_job(audit, record->uid);
+    if (!job->asked)
+        audit_fail(audit, "I1: job %s/%s is stored, but nobody has submitted it", record->tenant,
+                   record->name);
+    if (job->stored && record->version <= job->version)
+        audit_fail(audit, "§7: version %" PRIu64 " of job %s is written after version %" PRIu64,
+                   record->version, audit_uid(record->uid), job->version);
+    if (job->delete_acked && !record->deleted)
+        audit_fail(audit, "I1: job %s was deleted, acknowledged, and is not deleted any more",
+                   audit_uid(record->uid));
+    if (record->placements.count > 1)
+        audit_fail(audit, "I2: job %s has %zu placements at a time", audit_uid(record->uid),
+                   record->placements.count);
+    if (!job->stored && job->archived)
+        comes_back(audit, job);
+    job->stored = true;
+    job->version = record->version;
+    tf_job_record_copy(&job->record, record);
+    drop_epochs(audit, record->uid, record);
+    tf_vec_each (p, &record->placements)
+        take_placement(audit, record, p);
+}
+
+void audit_archived(struct audit *audit, const struct tf_job_record *record)
+{
+    struct audit_job *job = audit_job(audit, record->uid);
+    audit->counts.archived++;
+    if (!tf_phase_is_final(record->phase))
+        audit_fail(audit, "I1: job %s is archived as %s", audit_uid(record->uid),
+                   tf_phase_name(record->phase));
+    if (job->archived && job->archived_phase != record->phase)
+        audit_fail(audit, "I1: job %s is archived as %s after it was archived as %s", audit_uid(record->uid),
+                   tf_phase_name(record->phase), tf_phase_name(job->archived_phase));
+    job->archived = true;
+    job->archived_phase = record->phase;
+}
+
+static void federation_record(struct audit *audit, const struct tf_record *record)
+{
+    if (record->kind != TF_RECORD_JOB)
+        return;
+    if (!record->gone) {
+        take_job(audit, &record->job);
+        return;
+    }
+    struct audit_job *job = audit_stored_job(audit, record->job.tenant, record->job.name);
+    if (job)
+        check_gone(audit, job);
+}
+
+/* ---- a subcluster's allocations ---- */
+
+static bool has_ended(const struct tf_allocation *a, uint64_t epoch)
+{
+    tf_vec_each (ended, &a->ended)
+        if (ended->epoch == epoch)
+            return true;
+    return false;
+}
+
+/* Ends leave the record only when the leader has stored them. */
+static void check_kept_ends(struct audit *audit, const struct audit_site *site,
+                            const struct tf_allocation *old, const struct tf_allocation *new)
+{
+    tf_vec_each (ended, &old->ended) {
+        const struct audit_epoch *e = audit_epoch(audit, old->uid, ended->epoch);
+        if ((!new || !has_ended(new, ended->epoch)) && e->placed && strcmp(e->cluster, site->name) == 0)
+            audit_fail(audit,
+                       "I14: %s forgets the end of epoch %" PRIu64
+                       " of job %s, which the leader has not stored",
+                       site->name, ended->epoch, audit_uid(old->uid));
+    }
+    bool lived = old->phase != TF_ALLOCATION_IDLE;
+    bool lives = new &&new->phase != TF_ALLOCATION_IDLE &&new->epoch == old->epoch;
+    if (lived && !lives && (!new || !has_ended(new, old->epoch)) &&
+        audit_epoch(audit, old->uid, old->epoch)->placed)
+        audit_fail(audit, "I14: epoch %" PRIu64 " of job %s leaves the store of %s without an end",
+                   old->epoch, audit_uid(old->uid), site->name);
+}
+
+static void take_end(struct audit *audit, struct audit_site *site, const struct tf_allocation *a,
+                     const struct tf_ended *ended)
+{
+    struct audit_epoch *e = audit_epoch(audit, a->uid, ended->epoch);
+    if (!e->cluster || strcmp(e->cluster, site->name) != 0 || e->ended)
+        return;
+    e->ended = true;
+    e->end = ended->end;
+    if (ended->end == TF_END_REFUSED && ended->reason != TF_REASON_ENGINE) {
+        audit->counts.refusals++;
+        tf_vec_push(&site->refused, ended->epoch);
+    }
+    tf_vec_each (i, &audit->instances)
+        if (i->live && tf_uid_eq(i->id.uid, a->uid) && i->id.epoch == ended->epoch &&
+            strcmp(i->cluster, site->name) == 0)
+            audit_fail(audit,
+                       "I14: %s records the end (%s) of epoch %" PRIu64 " while instance %s of it lives",
+                       site->name, tf_end_name(ended->end), ended->epoch, audit_id(&i->id));
+}
+
+static void take_live(struct audit *audit, const struct audit_site *site, const struct tf_allocation *a)
+{
+    struct audit_epoch *e = audit_epoch(audit, a->uid, a->epoch);
+    if (e->ended)
+        audit_fail(audit, "I14: epoch %" PRIu64 " of job %s lives again in the store of %s", a->epoch,
+                   audit_uid(a->uid), site->name);
+    if (!e->cluster || strcmp(e->cluster, site->name) != 0)
+        audit_fail(audit, "I14: %s takes epoch %" PRIu64 " of job %s, which was not placed there", site->name,
+                   a->epoch, audit_uid(a->uid));
+    if (e->dropped)
+        audit_fail(audit,
+                   "I14: epoch %" PRIu64 " of job %s is alive in the store of %s after the leader has stored "
+                   "its end",
+                   a->epoch, audit_uid(a->uid), site->name);
+    if (!e->recorded && tf_term_cmp(a->term, site->term) < 0)
+        audit_fail(audit, "§7: %s takes epoch %" PRIu64 " of a leader that another has followed", site->name,
+                   a->epoch);
+    e->recorded = true;
+}
+
+static void take_allocation(struct audit *audit, struct audit_site *site, const struct tf_allocation *new)
+{
+    struct tf_allocation *old = audit_allocation(site, new->uid);
+    if (old)
+        check_kept_ends(audit, site, old, new);
+    else
+        old = tf_vec_add(&site->allocations);
+    tf_allocation_copy(old, new);
+    tf_vec_each (ended, &new->ended)
+        take_end(audit, site, new, ended);
+    if (new->phase != TF_ALLOCATION_IDLE)
+        take_live(audit, site, new);
+}
+
+static void drop_allocation(struct audit *audit, struct audit_site *site, struct tf_uid uid)
+{
+    struct tf_allocation *old = audit_allocation(site, uid);
+    if (!old)
+        return;
+    check_kept_ends(audit, site, old, NULL);
+    tf_allocation_release(old);
+    tf_vec_remove(&site->allocations, (size_t)(old - site->allocations.items));
+}
+
+static void take_term(struct audit *audit, struct audit_site *site, struct tf_term term)
+{
+    if (tf_term_cmp(term, site->term) < 0)
+        audit_fail(audit, "§7: the highest term that %s has stored goes down", site->name);
+    site->term = term;
+}
+
+static void local_record(struct audit *audit, struct audit_site *site, const struct tf_record *record)
+{
+    if (record->kind == TF_RECORD_ALLOCATION && record->gone)
+        drop_allocation(audit, site, record->allocation.uid);
+    else if (record->kind == TF_RECORD_ALLOCATION)
+        take_allocation(audit, site, &record->allocation);
+    else if (record->kind == TF_RECORD_TERM && !record->gone)
+        take_term(audit, site, record->term);
+    else if (record->kind == TF_RECORD_FLOOR && !record->gone) {
+        if (record->number < site->floor)
+            audit_fail(audit, "§7: the floor of %s goes down", site->name);
+        site->floor = record->number;
+    }
+}
+
+void audit_record(struct audit *audit, const char *store, const struct tf_record *record)
+{
+    if (strcmp(store, AUDIT_FEDERATION) == 0)
+        federation_record(audit, record);
+    else
+        local_record(audit, audit_site(audit, store), record);
+}
+
+void audit_transaction(struct audit *audit, const char *store)
+{
+    if (strcmp(store, AUDIT_FEDERATION) == 0) {
+        tf_vec_each (site, &audit->sites)
+            audit_check_room(audit, site);
+        return;
+    }
+    audit_check_ledger(audit, audit_site(audit, store));
+}
+
+/* ---- messages ---- */
+
+void audit_told_up(struct audit *audit, const char *cluster, const struct tf_up *up)
+{
+    if (up->kind != TF_UP_REPORT)
+        return;
+    const struct tf_report *r = &up->report;
+    const struct audit_epoch *e = audit_epoch(audit, r->uid, r->epoch);
+    bool here = e->cluster && strcmp(e->cluster, cluster) == 0;
+    if (!here)
+        return;
+    if (r->ended.end == TF_END_UNKNOWN && e->recorded && e->placed)
+        audit_fail(audit, "I14: %s says that it does not know epoch %" PRIu64 " of job %s, which it took",
+                   cluster, r->epoch, audit_uid(r->uid));
+    else if (r->ended.end != TF_END_NONE && r->ended.end != TF_END_UNKNOWN && !e->ended)
+        audit_fail(audit, "§2: %s tells the end of epoch %" PRIu64 " of job %s before it is stored", cluster,
+                   r->epoch, audit_uid(r->uid));
+    else if (r->ended.end == TF_END_NONE && !e->recorded)
+        audit_fail(audit, "§2: %s tells of epoch %" PRIu64 " of job %s before it is stored", cluster,
+                   r->epoch, audit_uid(r->uid));
+}
+
+static void check_entry(struct audit *audit, const char *cluster, const struct tf_entry *entry)
+{
+    const struct audit_epoch *e = audit_epoch(audit, entry->uid, entry->epoch);
+    bool placed_here = e->cluster && strcmp(e->cluster, cluster) == 0;
+    if (entry->kind == TF_ENTRY_PLACE && !placed_here)
+        audit_fail(audit, "§2: %s is told to place epoch %" PRIu64 " of job %s, which is not stored", cluster,
+                   entry->epoch, audit_uid(entry->uid));
+    else if (entry->kind == TF_ENTRY_STORED && placed_here && e->placed)
+        audit_fail(audit, "I14: %s is told that the end of epoch %" PRIu64 " of job %s is stored: it is not",
+                   cluster, entry->epoch, audit_uid(entry->uid));
+    else if (entry->kind == TF_ENTRY_RELEASE && placed_here && e->placed && !e->released)
+        audit_fail(audit, "§2: %s is told to release epoch %" PRIu64 " of job %s: that is not stored",
+                   cluster, entry->epoch, audit_uid(entry->uid));
+}
+
+void audit_told_down(struct audit *audit, const char *cluster, const struct tf_down *down)
+{
+    tf_vec_each (entry, &down->entries)
+        check_entry(audit, cluster, entry);
+}

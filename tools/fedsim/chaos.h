@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_FEDSIM_CHAOS_H
+#define TF_FEDSIM_CHAOS_H
+
+#include "tools/fedsim/audit/audit.h"
+
+/* One random run: a random federation, random jobs, random faults for a while; then everything is healed, and
+ * the world must come to rest. */
+
+/* What may go wrong. A run draws a set of its own; calm runs have none. */
+enum sim_fault {
+    SIM_FAULT_CRASH_FEDD,
+    SIM_FAULT_CRASH_SUBD,
+    SIM_FAULT_CRASH_BETWEEN, /* two actions of one list */
+    SIM_FAULT_PAUSE,
+    SIM_FAULT_CUT,
+    SIM_FAULT_BREAK_LINK,
+    SIM_FAULT_STORE, /* latency, unavailability, lost requests and replies, late commits */
+    SIM_FAULT_STORE_DOWN,
+    SIM_FAULT_STORE_CUT, /* of one process */
+    SIM_FAULT_NODE,      /* unreachable, perhaps lost, then back */
+    SIM_FAULT_FOREIGN,
+    SIM_FAULT_BAD_GPU,
+    SIM_FAULT_REPEAT, /* of an engine's event */
+    SIM_FAULTS
+};
+
+struct sim_chaos_options {
+    uint64_t seed;
+    bool aloud;    /* print the diary as it is written */
+    uint64_t tail; /* print so many last lines after a breach */
+};
+
+struct sim_chaos_result {
+    bool breached;
+    char breach[1000]; /* in words */
+    uint64_t hash;     /* of all that happened */
+    uint64_t events;
+    int64_t rested_ms; /* virtual */
+    unsigned faults;   /* bit set of the kinds of this run */
+    uint64_t faults_made[SIM_FAULTS];
+    struct audit_counts counts;
+};
+
+void sim_chaos_run(const struct sim_chaos_options *options, struct sim_chaos_result *result);
+const char *sim_fault_name(enum sim_fault fault);
+
+#endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The users: what they ask, and ask again until they know. */
+#include "tools/fedsim/client.h"
+
+#include "common/base/cleanup.h"
+#include "tools/fedsim/world.h"
+
+#include <inttypes.h>
+
+enum { PATIENCE_MIN = 2 * TF_SECOND, PATIENCE_MAX = 5 * TF_SECOND, AGAIN_MAX = TF_SECOND };
+
+/* A wish: one verb for one job, asked until it is answered. */
+struct wish {
+    struct sim_clients *clients;
+    size_t job;
+    enum sim_verb verb;
+    uint64_t call; /* the attempt under way */
+};
+
+static const char *const verbs[] = {[SIM_SUBMIT] = "submit",
+                                    [SIM_DELETE] = "delete",
+                                    [SIM_HOLD] = "hold",
+                                    [SIM_RESUME] = "resume",
+                                    [SIM_LOOK] = "look"};
+
+static struct sim_job *job_of(const struct wish *wish)
+{
+    return &wish->clients->jobs.items[wish->job];
+}
+
+static struct sim_world *world_of(const struct wish *wish)
+{
+    return wish->clients->world;
+}
+
+static void wish_in(struct sim_clients *clients, size_t job, enum sim_verb verb, struct tf_mono at);
+
+/* ---- asking ---- */
+
+static struct fed_event request_of(const struct wish *wish)
+{
+    const struct sim_job *job = job_of(wish);
+    struct fed_event event = {0};
+    if (wish->verb == SIM_SUBMIT) {
+        event.kind = FED_EV_SUBMIT;
+        event.submit.uid = job->uid;
+        tf_job_manifest_copy(&event.submit.manifest, &job->manifest);
+        return event;
+    }
+    event.kind = wish->verb == SIM_DELETE ? FED_EV_DELETE
+                 : wish->verb == SIM_HOLD ? FED_EV_HOLD
+                                          : FED_EV_RESUME;
+    event.job.tenant = tf_strdup(job->manifest.tenant);
+    event.job.name = tf_strdup(job->manifest.name);
+    event.job.uid = job->uid;
+    return event;
+}
+
+struct letter {
+    struct wish *wish;
+    struct sim_fedd *fedd;
+    uint64_t starts; /* of fedd, when it was sent: it dies with that process */
+    uint64_t call;
+    struct sim_answer answer;
+};
+
+static void arrives_at_fedd(void *arg, uint64_t tag)
+{
+    struct letter *letter = arg;
+    struct sim_fedd *fedd = letter->fedd;
+    struct wish *wish = letter->wish;
+    (void)tag;
+    if (process_is_paused(&fedd->process)) {
+        sim_agenda_at(&fedd->process.world->agenda, fedd->process.paused_until, arrives_at_fedd, letter, 0);
+        return;
+    }
+    fedd->process.world->busy_at = fedd->process.world->agenda.now;
+    const struct sim_job *job = job_of(wish);
+    bool arrives = fedd->process.up && fedd->process.starts == letter->starts;
+    if (arrives && wish->verb == SIM_LOOK)
+        fedd_look_at(fedd, letter->call, job->manifest.tenant, job->manifest.name);
+    else if (arrives)
+        fedd_request(fedd, letter->call, request_of(wish));
+    free(letter);
+}
+
+static void note_asked(const struct wish *wish)
+{
+    struct audit *audit = world_of(wish)->audit;
+    const struct sim_job *job = job_of(wish);
+    if (wish->verb == SIM_SUBMIT)
+        audit_submit_asked(audit, job->uid, &job->manifest);
+    else if (wish->verb == SIM_DELETE)
+        audit_delete_asked(audit, job->uid);
+    else if (wish->verb == SIM_HOLD)
+        audit_hold_asked(audit, job->uid);
+}
+
+static void ask(void *arg, uint64_t tag);
+
+static void out_of_patience(void *arg, uint64_t call)
+{
+    struct wish *wish = arg;
+    if (wish->call == call)
+        ask(wish, 0);
+}
+
+static void ask(void *arg, uint64_t tag)
+{
+    struct wish *wish = arg;
+    struct sim_world *world = world_of(wish);
+    struct sim_agenda *agenda = &world->agenda;
+    (void)tag;
+    struct letter *letter = tf_calloc(1, sizeof *letter);
+    letter->wish = wish;
+    letter->fedd = world->fedds.items[tf_rng_below(&world->rng, world->fedds.count)];
+    letter->starts = letter->fedd->process.starts;
+    letter->call = wish->call = ++wish->clients->calls_made;
+    tf_vec_push(&wish->clients->calls, (struct sim_call_out){wish->call, wish});
+    world_say(world, "client", "%s %s (call %" PRIu64 " to %s)", verbs[wish->verb],
+              job_of(wish)->manifest.name, wish->call, letter->fedd->process.name);
+    note_asked(wish);
+    sim_agenda_in(agenda, tf_rng_range(&world->rng, world->delay_min, world->delay_max), arrives_at_fedd,
+                  letter, 0);
+    sim_agenda_in(agenda, tf_rng_range(&world->rng, PATIENCE_MIN, PATIENCE_MAX), out_of_patience, wish,
+                  wish->call);
+}
+
+/* ---- what follows an answer ---- */
+
+static void fulfilled(struct wish *wish)
+{
+    wish->call = 0;
+    wish->clients->open--;
+}
+
+static struct tf_mono later(const struct wish *wish, int64_t min, int64_t max)
+{
+    struct sim_world *world = world_of(wish);
+    return (struct tf_mono){world->agenda.now.ms + tf_rng_range(&world->rng, min, max)};
+}
+
+static void is_submitted(struct wish *wish)
+{
+    struct sim_clients *clients = wish->clients;
+    struct sim_job *job = job_of(wish);
+    audit_submit_acked(world_of(wish)->audit, job->uid);
+    wish_in(clients, wish->job, SIM_LOOK, later(wish, 0, 10 * TF_SECOND));
+    if (job->delete_after > 0)
+        wish_in(clients, wish->job, SIM_DELETE, later(wish, 0, job->delete_after));
+    if (job->holds)
+        wish_in(clients, wish->job, SIM_HOLD, later(wish, 0, 20 * TF_SECOND));
+}
+
+static void succeeded(struct wish *wish, const struct sim_answer *answer)
+{
+    struct audit *audit = world_of(wish)->audit;
+    if (wish->verb == SIM_SUBMIT)
+        is_submitted(wish);
+    else if (wish->verb == SIM_DELETE)
+        audit_delete_acked(audit, job_of(wish)->uid);
+    else if (wish->verb == SIM_HOLD)
+        wish_in(wish->clients, wish->job, SIM_RESUME, later(wish, 0, 20 * TF_SECOND));
+    else if (wish->verb == SIM_LOOK)
+        audit_shown(audit, job_of(wish)->uid, answer->version);
+    fulfilled(wish);
+}
+
+/* A wish that the federation will not grant, or that has become pointless. */
+static bool is_final(const struct wish *wish, enum tf_error_code code)
+{
+    if (code == TF_ERR_NOT_FOUND)
+        return wish->verb != SIM_LOOK || tf_rng_below(&world_of(wish)->rng, 4) == 0;
+    return code == TF_ERR_INVALID || code == TF_ERR_REFUSED || code == TF_ERR_CONFLICT;
+}
+
+static void take_answer(void *arg, uint64_t tag)
+{
+    struct letter *letter = arg;
+    struct wish *wish = letter->wish;
+    (void)tag;
+    if (wish->call == letter->call) {
+        if (letter->answer.code == TF_ERR_NOT_FOUND)
+            audit_not_found(world_of(wish)->audit, job_of(wish)->uid);
+        if (letter->answer.code == TF_OK)
+            succeeded(wish, &letter->answer);
+        else if (is_final(wish, letter->answer.code))
+            fulfilled(wish);
+        else
+            sim_agenda_at(&world_of(wish)->agenda, later(wish, 0, AGAIN_MAX), ask, wish, 0);
+        wish->call = 0;
+    }
+    free(letter);
+}
+
+void client_answered(struct sim_world *world, uint64_t call, const struct sim_answer *answer,
+                     const char *text)
+{
+    struct sim_clients *clients = &world->clients;
+    struct wish *wish = NULL;
+    tf_vec_each (out, &clients->calls)
+        if (out->number == call)
+            wish = out->wish;
+    world_say(world, "client", "call %" PRIu64 " is answered: %s %s", call, tf_error_code_name(answer->code),
+              text);
+    if (!wish || tf_rng_below(&world->rng, 1000) < clients->lose)
+        return;
+    struct letter *letter = tf_calloc(1, sizeof *letter);
+    *letter = (struct letter){.wish = wish, .call = call, .answer = *answer};
+    sim_agenda_in(&world->agenda, tf_rng_range(&world->rng, world->delay_min, world->delay_max), take_answer,
+                  letter, 0);
+}
+
+/* ---- wishes ---- */
+
+static void wish_in(struct sim_clients *clients, size_t job, enum sim_verb verb, struct tf_mono at)
+{
+    struct wish *wish = tf_calloc(1, sizeof *wish);
+    *wish = (struct wish){.clients = clients, .job = job, .verb = verb};
+    clients->open++;
+    tf_vec_push(&clients->wishes, wish);
+    sim_agenda_at(&clients->world->agenda, at, ask, wish, 0);
+}
+
+void clients_add(struct sim_clients *clients, struct sim_job job, struct tf_mono at)
+{
+    tf_vec_push(&clients->jobs, job);
+    wish_in(clients, clients->jobs.count - 1, SIM_SUBMIT, at);
+}
+
+void clients_release(struct sim_clients *clients)
+{
+    tf_vec_each (job, &clients->jobs)
+        tf_job_manifest_release(&job->manifest);
+    tf_vec_each (wish, &clients->wishes)
+        free(*wish);
+    tf_vec_release(&clients->wishes);
+    tf_vec_release(&clients->jobs);
+    tf_vec_release(&clients->calls);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_FEDSIM_CLIENT_H
+#define TF_FEDSIM_CLIENT_H
+
+#include "common/base/error.h"
+#include "federation/core/fed.h"
+#include "tools/fedsim/fleet.h"
+
+/* The users: each job has one, who submits it, repeats that until there is an answer, may look at it, hold
+ * and resume it, and may delete it, again repeating until there is an answer. */
+
+struct sim_world;
+
+enum sim_verb { SIM_SUBMIT = 1, SIM_DELETE, SIM_HOLD, SIM_RESUME, SIM_LOOK };
+
+struct sim_job {
+    struct tf_uid uid;
+    struct tf_job_manifest manifest;
+    struct sim_nature nature;
+    int64_t delete_after; /* ms after the submit was acknowledged; 0 = never */
+    bool holds;           /* is held and resumed in between */
+};
+
+/* An attempt that has been sent, and what for. */
+struct wish;
+struct sim_call_out {
+    uint64_t number;
+    struct wish *wish;
+};
+
+struct sim_answer {
+    enum tf_error_code code;
+    uint64_t version; /* LOOK: that was shown */
+};
+
+struct sim_clients {
+    struct sim_world *world;
+    TF_VEC(struct sim_job) jobs;
+    TF_VEC(struct sim_call_out) calls;
+    TF_VEC(struct wish *) wishes;
+    uint64_t calls_made;
+    uint32_t lose; /* permille of answers that get lost */
+    size_t open;   /* wishes that are not yet fulfilled */
+};
+
+void clients_release(struct sim_clients *clients);
+/* The job (taken) will be submitted at that moment. */
+void clients_add(struct sim_clients *clients, struct sim_job job, struct tf_mono at);
+/* text is why not. */
+void client_answered(struct sim_world *world, uint64_t call, const struct sim_answer *answer,
+                     const char *text);
+
+#endif

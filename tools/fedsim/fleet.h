@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_FEDSIM_FLEET_H
+#define TF_FEDSIM_FLEET_H
+
+#include "common/model/resource.h"
+#include "subcluster/core/sub.h"
+#include "tools/fedsim/agenda.h"
+
+/* The nodes and instances of one subcluster, with the rules of a real engine: they outlive every daemon, a
+ * start is refused a second time and after an exit record, a stop of what never started leaves one, calls of
+ * a deposed owner do nothing. What it does is the truth that the auditor hears. */
+
+struct sim_world;
+struct sim_site;
+struct sim_subd;
+
+/* How the instances of a job behave. Times are drawn anew for each attempt, from a seed that is the job's. */
+struct sim_nature {
+    uint64_t seed;
+    int64_t start_max;         /* ms until ready, at most */
+    int64_t run_min, run_max;  /* ms from ready to the end; 0 = for ever */
+    uint32_t fail, fail_early; /* permille of attempts: end with a code; before they are ready */
+    uint32_t never_ready;      /* permille */
+    uint32_t deaf;             /* permille: ignores the polite stop */
+    uint32_t engine_refuses;   /* permille of starts */
+};
+
+enum sim_instance_state {
+    SIM_STARTING = 1,
+    SIM_READY,
+    SIM_EXITED,
+    SIM_LOST,   /* with its node */
+    SIM_ABSENT, /* stopped before it ever ran */
+};
+
+struct sim_instance {
+    struct tf_instance_id id;
+    enum sim_instance_state state;
+    char *tenant, *name, *node;
+    uint64_t gpus;
+    struct tf_vector need;
+    int32_t exit_code;
+    bool stopped; /* told to: its code says nothing */
+    bool deaf;
+    struct tf_mono dies; /* by stop; TF_NEVER: not told to */
+    uint64_t number;     /* names it in the agenda */
+};
+
+struct sim_node {
+    struct tf_node node;
+    uint64_t changes; /* counts them, for what was planned before */
+};
+
+struct sim_fleet {
+    struct sim_site *site;
+    TF_VEC(struct sim_node) nodes;
+    TF_VEC(struct sim_instance *) instances; /* exit records included */
+    uint64_t owner;                          /* highest revision seen */
+    uint64_t numbers;
+};
+
+/* Calls, as they arrive at the engine. who: the daemon that is answered. */
+enum sim_call_kind { SIM_CALL_ADOPT = 1, SIM_CALL_START, SIM_CALL_STOP, SIM_CALL_FORGET };
+struct sim_call {
+    enum sim_call_kind kind;
+    uint64_t owner;
+    struct sim_subd *who;
+    uint64_t life;
+    struct sub_start start;
+    struct tf_instance_id id;
+    int64_t stop_delay, grace;
+};
+
+void fleet_call(struct sim_fleet *fleet, struct sim_call *call); /* taken */
+void fleet_call_free(struct sim_call *call);
+void fleet_release(struct sim_fleet *fleet);
+
+/* ---- what happens to nodes ---- */
+void fleet_node_unreachable(struct sim_fleet *fleet, size_t node, int64_t lost_after);
+void fleet_node_returns(struct sim_fleet *fleet, size_t node);
+void fleet_node_foreign(struct sim_fleet *fleet, size_t node, uint64_t gpus);
+void fleet_node_bad(struct sim_fleet *fleet, size_t node, uint64_t gpus);
+/* The present state of a random instance is told once more. */
+void fleet_repeat(struct sim_fleet *fleet);
+uint64_t fleet_free_gpus(const struct sim_fleet *fleet, size_t node);
+bool fleet_is_whole(const struct sim_fleet *fleet); /* every node is ready */
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owns what happens to nodes: they go and come back, others use them, GPUs go bad. */
+#include "tools/fedsim/fleet_private.h"
+#include "tools/fedsim/world.h"
+
+#include "common/base/text.h"
+
+static void tell_node(struct sim_fleet *fleet, struct sim_node *node)
+{
+    struct sim_world *world = fleet->site->world;
+    world_say(world, fleet->site->name, "node %s is %s", node->node.name,
+              tf_node_state_name(node->node.state));
+    node->changes++;
+    audit_node(world->audit, fleet->site->name, &node->node);
+    world->busy_at = world->agenda.now;
+    tf_vec_each (subd, &fleet->site->subds) {
+        if (!(*subd)->adopted)
+            continue;
+        struct sub_event event = {.kind = SUB_EV_NODE};
+        tf_node_copy(&event.node, &node->node);
+        subd_told(*subd, event);
+    }
+}
+
+/* What ran there counts as gone: the node will end it before it is ready again. */
+static void is_lost(void *arg, uint64_t tag)
+{
+    struct sim_fleet *fleet = arg;
+    struct sim_node *node = &fleet->nodes.items[tag & 0xffff];
+    if (node->changes != tag >> 16 || node->node.state != TF_NODE_UNREACHABLE)
+        return;
+    node->node.state = TF_NODE_LOST;
+    tell_node(fleet, node);
+    tf_vec_each (at, &fleet->instances) {
+        struct sim_instance *i = *at;
+        if (fleet_runs(i) && tf_str_eq(i->node, node->node.name))
+            fleet_end(fleet, i, SIM_LOST, 0, false);
+    }
+}
+
+void fleet_node_unreachable(struct sim_fleet *fleet, size_t number, int64_t lost_after)
+{
+    struct sim_node *node = &fleet->nodes.items[number];
+    if (node->node.state != TF_NODE_READY)
+        return;
+    node->node.state = TF_NODE_UNREACHABLE;
+    tell_node(fleet, node);
+    sim_agenda_in(&fleet->site->world->agenda, lost_after, is_lost, fleet,
+                  node->changes << 16 | (uint64_t)number);
+}
+
+/* What happened while nothing was heard of it is told now. */
+void fleet_node_returns(struct sim_fleet *fleet, size_t number)
+{
+    struct sim_node *node = &fleet->nodes.items[number];
+    if (node->node.state == TF_NODE_READY)
+        return;
+    node->node.state = TF_NODE_READY;
+    tell_node(fleet, node);
+    tf_vec_each (at, &fleet->instances) {
+        const struct sim_instance *i = *at;
+        if (!i->node || !tf_str_eq(i->node, node->node.name))
+            continue;
+        if (i->state == SIM_READY)
+            audit_ready(fleet->site->world->audit, fleet->site->name, &i->id);
+        fleet_tell(fleet, i);
+    }
+}
+
+static uint64_t held(const struct sim_fleet *fleet, const struct sim_node *node)
+{
+    uint64_t gpus = 0;
+    tf_vec_each (i, &fleet->instances)
+        if (fleet_runs(*i) && tf_str_eq((*i)->node, node->node.name))
+            gpus |= (*i)->gpus;
+    return gpus;
+}
+
+uint64_t fleet_free_gpus(const struct sim_fleet *fleet, size_t number)
+{
+    const struct sim_node *node = &fleet->nodes.items[number];
+    return tf_gpu_set_all(node->node.capacity.gpus) & ~node->node.foreign.gpus & ~held(fleet, node);
+}
+
+void fleet_node_foreign(struct sim_fleet *fleet, size_t number, uint64_t gpus)
+{
+    struct sim_node *node = &fleet->nodes.items[number];
+    node->node.foreign.gpus = gpus;
+    tell_node(fleet, node);
+}
+
+void fleet_node_bad(struct sim_fleet *fleet, size_t number, uint64_t gpus)
+{
+    struct sim_node *node = &fleet->nodes.items[number];
+    node->node.bad_gpus = gpus;
+    tell_node(fleet, node);
+}
+
+bool fleet_is_whole(const struct sim_fleet *fleet)
+{
+    tf_vec_each (node, &fleet->nodes)
+        if (node->node.state != TF_NODE_READY)
+            return false;
+    return true;
+}

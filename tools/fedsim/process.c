@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Joins a guard in virtual time with a core, as common/keep does in a daemon; and ends it at any moment. What
+ * the core does is fedd.c's and subd.c's. */
+#include "tools/fedsim/process.h"
+
+#include "common/wire/records.h"
+#include "tools/fedsim/world.h"
+
+#include <assert.h>
+
+enum { RETRY_MS = 1000 };
+
+void process_init(struct sim_process *process, struct sim_world *world, const struct sim_process_ops *ops)
+{
+    process->world = world;
+    process->ops = ops;
+}
+
+static void out_clear(struct sim_process *process)
+{
+    tf_vec_each (e, &process->out) {
+        tf_buf_release(&e->key);
+        tf_buf_release(&e->value);
+    }
+    process->out.count = 0;
+    process->committing = false;
+}
+
+static void destroy_guard(struct sim_process *process)
+{
+    tf_guard_destroy(process->guard);
+    tf_store_destroy(process->client);
+    process->guard = NULL;
+    process->client = NULL;
+}
+
+void process_release(struct sim_process *process)
+{
+    if (process->has_core)
+        process->ops->dropped(process);
+    destroy_guard(process);
+    out_clear(process);
+    tf_vec_release(&process->out);
+}
+
+struct tf_now process_now(const struct sim_process *process)
+{
+    struct tf_mono mono = process->world->agenda.now;
+    return (struct tf_now){mono, {SIM_EPOCH_MS + mono.ms + process->skew_ms}};
+}
+
+bool process_is_paused(const struct sim_process *process)
+{
+    return process->paused_until.ms > process->world->agenda.now.ms;
+}
+
+/* ---- the core's life ---- */
+
+static void drop_core(struct sim_process *process)
+{
+    out_clear(process);
+    process->life++;
+    process->core_wakes++;
+    process->retries++;
+    if (process->has_core)
+        process->ops->dropped(process);
+    process->has_core = process->loaded = false;
+}
+
+static void on_row(void *cookie, const struct tf_store_row *row)
+{
+    struct sim_process *process = cookie;
+    size_t prefix = strlen(process->store->prefix);
+    struct tf_bytes key = {(const char *)row->key.data + prefix, row->key.len - prefix};
+    struct tf_record record = {0};
+    struct tf_error err = TF_ERROR_INIT;
+    if (!process->up)
+        return;
+    if (tf_wire_record_unpack(key.data, key.len, row->value.data, row->value.len, &record, &err))
+        world_breach(process->world, "a stored record cannot be read back: %s", err.text);
+    else
+        process->ops->record(process, &record);
+}
+
+static void start_load(struct sim_process *process);
+
+static void retry_load(void *arg, uint64_t tag)
+{
+    struct sim_process *process = arg;
+    if (tag == process->retries)
+        start_load(process);
+}
+
+static void on_loaded(void *cookie, const struct tf_error *error, int64_t revision)
+{
+    struct sim_process *process = cookie;
+    (void)revision;
+    if (!process->up || error->code == TF_ERR_CONFLICT)
+        return; /* TF_GUARD_DEPOSED follows */
+    if (error->code != TF_OK) {
+        sim_agenda_in(&process->world->agenda, RETRY_MS, retry_load, process, ++process->retries);
+        return;
+    }
+    process->loaded = true;
+    process->ops->loaded(process);
+}
+
+static void start_load(struct sim_process *process)
+{
+    struct tf_error err = TF_ERROR_INIT;
+    drop_core(process);
+    if (!tf_guard_held(process->guard))
+        return;
+    struct tf_term term = {tf_guard_era(process->guard), (uint64_t)tf_guard_revision(process->guard)};
+    process->has_core = true;
+    process->ops->held(process, term);
+    if (process->up && tf_guard_load(process->guard, on_row, on_loaded, process, &err))
+        world_breach(process->world, "the records could not be asked for: %s", err.text);
+}
+
+static void on_guard(void *ctx, const struct tf_guard_event *event)
+{
+    struct sim_process *process = ctx;
+    if (!process->up)
+        return;
+    switch (event->kind) {
+    case TF_GUARD_HELD:
+        world_say(process->world, process->name, "holds the prefix, term %llu.%lld",
+                  (unsigned long long)tf_guard_era(process->guard),
+                  (long long)tf_guard_revision(process->guard));
+        start_load(process);
+        break;
+    case TF_GUARD_DEPOSED:
+        world_say(process->world, process->name, "is deposed: %s", event->error.text);
+        drop_core(process);
+        tf_guard_acquire(process->guard);
+        break;
+    case TF_GUARD_STANDBY:
+    case TF_GUARD_RELEASED:
+        break;
+    }
+}
+
+/* ---- the guard's host ---- */
+
+static struct tf_mono host_now(void *ctx)
+{
+    const struct sim_process *process = ctx;
+    return process->world->agenda.now;
+}
+
+static void guard_wakes(void *arg, uint64_t tag)
+{
+    struct sim_process *process = arg;
+    if (tag != process->guard_wakes || !process->up)
+        return;
+    if (process_is_paused(process))
+        sim_agenda_at(&process->world->agenda, process->paused_until, guard_wakes, process, tag);
+    else
+        tf_guard_wake(process->guard);
+}
+
+static void host_wake(void *ctx, struct tf_mono at)
+{
+    struct sim_process *process = ctx;
+    sim_agenda_at(&process->world->agenda, at, guard_wakes, process, ++process->guard_wakes);
+}
+
+/* ---- life ---- */
+
+void process_start(struct sim_process *process)
+{
+    assert(!process->up && !process->guard);
+    process->up = true;
+    process->starts++;
+    process->life++;
+    process->paused_until = (struct tf_mono){0};
+    process->client = tf_memory_store_client(process->store->server);
+    const struct tf_guard_options options = {
+        .store = process->client,
+        .prefix = process->store->prefix,
+        .owner_name = process->owner_name,
+        .owner_value = tf_bytes_of(process->name),
+        .ttl_ms = process->ttl_ms,
+        .seed = tf_rng_next(&process->world->rng),
+        .host = {.now = host_now, .wake = host_wake, .ctx = process},
+        .event = on_guard,
+        .event_ctx = process,
+    };
+    process->guard = tf_guard_create(&options);
+    world_say(process->world, process->name, "starts");
+    tf_guard_acquire(process->guard);
+}
+
+/* Guards may not be destroyed inside their callbacks, so that is done as the next thing. */
+static void bury(void *arg, uint64_t tag)
+{
+    struct sim_process *process = arg;
+    (void)tag;
+    if (!process->up)
+        destroy_guard(process);
+}
+
+void process_crash(struct sim_process *process, const char *why)
+{
+    if (!process->up)
+        return;
+    world_say(process->world, process->name, "crashes: %s", why);
+    process->up = process->crash_armed = false;
+    process->guard_wakes++;
+    drop_core(process);
+    sim_agenda_in(&process->world->agenda, 0, bury, process, 0);
+}
+
+static void resumes(void *arg, uint64_t tag)
+{
+    struct sim_process *process = arg;
+    if (process->up && tag == process->life && !process_is_paused(process))
+        tf_memory_client_cut(process->client, false);
+}
+
+void process_pause(struct sim_process *process, int64_t ms)
+{
+    if (!process->up)
+        return;
+    world_say(process->world, process->name, "is stopped for %lld ms", (long long)ms);
+    struct tf_mono until = {process->world->agenda.now.ms + ms};
+    if (until.ms > process->paused_until.ms)
+        process->paused_until = until;
+    tf_memory_client_cut(process->client, true);
+    sim_agenda_at(&process->world->agenda, process->paused_until, resumes, process, process->life);
+}
+
+/* ---- committing ---- */
+
+static void send(struct sim_process *process);
+
+static void retry_commit(void *arg, uint64_t tag)
+{
+    struct sim_process *process = arg;
+    if (tag == process->retries)
+        send(process);
+}
+
+static void on_committed(void *cookie, const struct tf_error *error)
+{
+    struct sim_process *process = cookie;
+    if (!process->up || error->code == TF_ERR_CONFLICT)
+        return;
+    if (error->code == TF_ERR_REFUSED || error->code == TF_ERR_UNAVAILABLE) {
+        sim_agenda_in(&process->world->agenda, RETRY_MS, retry_commit, process, ++process->retries);
+        return;
+    }
+    if (error->code != TF_OK) {
+        world_breach(process->world, "the store will never take a transaction: %s", error->text);
+        return;
+    }
+    out_clear(process);
+    store_look(process->world, process->store);
+    process->ops->committed(process);
+}
+
+static void send(struct sim_process *process)
+{
+    if (!tf_guard_held(process->guard))
+        return;
+    struct tf_store_write *writes = tf_calloc(process->out.count + 1, sizeof *writes);
+    for (size_t i = 0; i < process->out.count; i++) {
+        const struct sim_encoded *e = &process->out.items[i];
+        writes[i].key = (struct tf_bytes){e->key.data, e->key.len};
+        writes[i].value = (struct tf_bytes){e->value.data, e->value.len};
+        writes[i].remove = e->gone;
+    }
+    struct tf_error err = TF_ERROR_INIT;
+    if (tf_guard_commit(process->guard, writes, process->out.count, on_committed, process, &err))
+        world_breach(process->world, "a transaction breaks the store's limits: %s", err.text);
+    free(writes);
+}
+
+static void encode(struct sim_process *process, const struct tf_record *record)
+{
+    struct sim_encoded *e = tf_vec_add(&process->out);
+    struct tf_error err = TF_ERROR_INIT;
+    tf_buf_str(&e->key, process->store->prefix);
+    e->gone = record->gone;
+    int failed = tf_wire_record_key(record, &e->key, &err);
+    if (!failed && !record->gone)
+        failed = tf_wire_record_pack(record, &e->value, &err);
+    if (failed)
+        world_breach(process->world, "a record of kind %d cannot be written: %s", (int)record->kind,
+                     err.text);
+}
+
+void process_commit(struct sim_process *process, struct tf_record *records, size_t count)
+{
+    assert(!process->committing && process->loaded);
+    process->committing = true;
+    for (size_t i = 0; i < count; i++) {
+        encode(process, &records[i]);
+        tf_record_release(&records[i]);
+    }
+    free(records);
+    send(process);
+}
+
+/* ---- the core's wishes ---- */
+
+static void timer(void *arg, uint64_t tag)
+{
+    struct sim_process *process = arg;
+    if (tag != process->core_wakes || !process->has_core)
+        return;
+    if (process_is_paused(process))
+        sim_agenda_at(&process->world->agenda, process->paused_until, timer, process, tag);
+    else
+        process->ops->timer(process);
+}
+
+void process_wake_at(struct sim_process *process, struct tf_mono at)
+{
+    sim_agenda_at(&process->world->agenda, at, timer, process, ++process->core_wakes);
+}
+
+static void continues(void *arg, uint64_t tag)
+{
+    struct sim_process *process = arg;
+    if (tag != process->life || !process->has_core)
+        return;
+    if (process_is_paused(process))
+        sim_agenda_at(&process->world->agenda, process->paused_until, continues, process, tag);
+    else
+        process->ops->continues(process);
+}
+
+void process_continue(struct sim_process *process)
+{
+    sim_agenda_in(&process->world->agenda, 0, continues, process, process->life);
+}
+
+size_t process_crash_point(struct sim_process *process, size_t actions)
+{
+    if (!process->crash_armed)
+        return SIZE_MAX;
+    if (process->crash_steps > 0) {
+        process->crash_steps--;
+        return SIZE_MAX;
+    }
+    return (size_t)tf_rng_below(&process->world->rng, actions + 1);
+}

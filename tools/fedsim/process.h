@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_FEDSIM_PROCESS_H
+#define TF_FEDSIM_PROCESS_H
+
+#include "common/base/buf.h"
+#include "common/model/record.h"
+#include "common/store/guard.h"
+#include "common/store/memory.h"
+#include "tools/fedsim/agenda.h"
+
+/* What fedd and subclusterd have in common: a process that stands by until its guard holds the prefix, then
+ * has a core, loaded from the store's bytes, until it is deposed or dies; the same steps as common/keep, in
+ * virtual time. */
+
+struct sim_world;
+
+/* A store in memory, and what the auditor has seen of it. */
+struct sim_store {
+    const char *name; /* "federation", or the subcluster's */
+    const char *prefix;
+    struct tf_memory_store *server;
+    uint64_t transactions; /* when it was looked at last */
+    TF_VEC(struct sim_seen) seen;
+};
+/* A key as of the last look. */
+struct sim_seen {
+    char *key;
+    int64_t modified_at;
+    bool there;
+};
+
+struct sim_process;
+struct sim_process_ops {
+    void (*held)(struct sim_process *process, struct tf_term term);        /* begin with an empty core */
+    void (*record)(struct sim_process *process, struct tf_record *record); /* taken */
+    void (*loaded)(struct sim_process *process);
+    void (*committed)(struct sim_process *process);
+    void (*dropped)(struct sim_process *process); /* deposed, or dead: the core goes */
+    void (*timer)(struct sim_process *process);
+    void (*continues)(struct sim_process *process);
+};
+
+struct sim_encoded {
+    struct tf_buf key, value;
+    bool gone;
+};
+
+struct sim_process {
+    struct sim_world *world;
+    const struct sim_process_ops *ops;
+    char name[24];
+    struct sim_store *store;
+    const char *owner_name;
+    int64_t ttl_ms, skew_ms; /* skew: of its wall clock */
+    bool up;
+    uint64_t starts; /* so many times */
+    uint64_t life;   /* grows with each start, each end, and each new core */
+    struct tf_mono paused_until;
+    struct tf_store *client;
+    struct tf_guard *guard;
+    uint64_t guard_wakes, core_wakes, retries; /* the number of the last wish: earlier ones do not count */
+    bool has_core, loaded, committing;
+    TF_VEC(struct sim_encoded) out; /* of the transaction that is under way */
+    bool crash_armed;
+    uint32_t crash_steps; /* then: after so many steps more, between two actions */
+};
+
+void process_init(struct sim_process *process, struct sim_world *world, const struct sim_process_ops *ops);
+void process_release(struct sim_process *process);
+void process_start(struct sim_process *process);
+/* It dies at once: what it has not persisted is lost. Safe anywhere, also inside callbacks. */
+void process_crash(struct sim_process *process, const char *why);
+/* It does nothing for so long and hears nothing from its store. */
+void process_pause(struct sim_process *process, int64_t ms);
+bool process_is_paused(const struct sim_process *process);
+struct tf_now process_now(const struct sim_process *process);
+/* Records (taken) become one transaction. */
+void process_commit(struct sim_process *process, struct tf_record *records, size_t count);
+void process_wake_at(struct sim_process *process, struct tf_mono at);
+void process_continue(struct sim_process *process);
+/* After how many of the actions of this step the process dies; SIZE_MAX: not in this step. */
+size_t process_crash_point(struct sim_process *process, size_t actions);
+
+/* Tells the auditor what the store holds now, if that has changed. */
+void store_look(struct sim_world *world, struct sim_store *store);
+void store_release(struct sim_store *store);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_FEDSIM_WORLD_H
+#define TF_FEDSIM_WORLD_H
+
+#include "common/model/settings.h"
+#include "tools/fedsim/audit/audit.h"
+#include "tools/fedsim/client.h"
+#include "tools/fedsim/diary.h"
+#include "tools/fedsim/fedd.h"
+#include "tools/fedsim/fleet.h"
+#include "tools/fedsim/subd.h"
+
+/* A federation in virtual time: the production cores of fedd and subclusterd, and around them simulated
+ * stores, networks, engines and users. Everything is drawn from one seed: the same seed gives the same run,
+ * bit for bit. */
+
+#define SIM_EPOCH_MS INT64_C(1767225600000) /* wall clock at the start: 2026-01-01 */
+
+enum { SIM_ID_TEXT = 64 };
+
+/* A subcluster: its fleet, its store, its daemons of one name. */
+struct sim_site {
+    struct sim_world *world;
+    size_t number;
+    char *name, *region;
+    struct tf_planes planes;
+    struct sim_fleet fleet;
+    struct sim_store store;
+    char *prefix;
+    TF_VEC(struct sim_subd *) subds;
+};
+
+/* The way between a site and a federation daemon. */
+struct sim_way {
+    bool up_cut, down_cut;
+};
+
+struct sim_world {
+    uint64_t seed;
+    struct sim_agenda agenda;
+    struct sim_diary diary;
+    struct tf_rng rng; /* of the world's decisions */
+    struct audit *audit;
+    struct tf_settings settings;
+    int64_t profile_interval, engine_delay_max, delay_min, delay_max; /* ms */
+    bool late_messages;
+
+    struct sim_store store; /* the federation's */
+    TF_VEC(struct sim_fedd *) fedds;
+    TF_VEC(struct sim_site *) sites;
+    TF_VEC(struct sim_way) ways; /* site x fedd */
+    TF_VEC(struct sim_link *) links;
+    TF_VEC(struct sim_link *) dead_links;
+    uint64_t links_made;
+    struct sim_clients clients;
+
+    struct tf_mono busy_at; /* last durable write, message or engine call */
+    uint64_t alarms;
+    bool breached;
+};
+
+/* An empty world; settings and delays have their defaults. */
+void world_init(struct sim_world *world, uint64_t seed, bool aloud);
+void world_release(struct sim_world *world);
+/* Daemons are made with the settings of this moment, not yet started. Fedds come before sites. */
+struct sim_fedd *world_add_fedd(struct sim_world *world);
+struct sim_site *world_add_site(struct sim_world *world, const char *name, const char *region, size_t subds);
+void world_add_node(struct sim_site *site, struct tf_node *node); /* taken */
+void world_start(struct sim_world *world);
+/* Runs until that moment, a breach, or (quiet > 0) nothing has happened for so long. False on a breach. */
+bool world_run(struct sim_world *world, struct tf_mono until, int64_t quiet);
+
+void world_say(struct sim_world *world, const char *who, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The first one counts; the run ends. */
+void world_breach(struct sim_world *world, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+struct sim_way *world_way(struct sim_world *world, size_t site, size_t fedd);
+struct sim_fedd *world_leader(struct sim_world *world); /* NULL if none leads */
+const struct sim_nature *world_nature(const struct sim_world *world, struct tf_uid uid);
+const char *world_id(const struct tf_instance_id *id, char text[SIM_ID_TEXT]); /* "1a2b/7/0.1" */
+
+#endif
