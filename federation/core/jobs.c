@@ -312,8 +312,8 @@ void fed_job_epoch_ended(struct fed *fed, struct job *job, uint64_t epoch, const
     tf_vec_remove(&r->placements, (size_t)(p - r->placements.items));
     if (end_rules[ended->end].phase != TF_PHASE_NONE && !again && r->placements.count == 0)
         fed_job_set_phase(fed, job, end_rules[ended->end].phase);
-    fed_job_settle(fed, job);
     fed_touch_job(fed, job);
+    fed_job_settle(fed, job);
 }
 
 void fed_job_settle(struct fed *fed, struct job *job)

@@ -36,7 +36,8 @@ void fed_job_adopt(struct fed *fed, struct job *job, struct cluster *cluster, co
 void fed_job_epoch_ended(struct fed *fed, struct job *job, uint64_t epoch, const struct tf_ended *ended);
 /* Asks for the end of all that may be running of it. */
 void fed_job_release(struct fed *fed, struct job *job, enum tf_release why);
-/* Puts the job where its record says it belongs: queue, archive. Call after every change of what is asked. */
+/* Puts the job where its record says it belongs: queue, archive. Call after every change of what is asked,
+ * and after fed_touch_job: what goes to the archive waits for the changes touched before. */
 void fed_job_settle(struct fed *fed, struct job *job);
 void fed_job_set_phase(struct fed *fed, struct job *job, enum tf_phase phase);
 

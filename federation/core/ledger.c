@@ -259,21 +259,28 @@ int32_t fed_ledger_size(const struct cluster *cluster, uint64_t epoch)
     return find(cluster, epoch)->size;
 }
 
+/* The flights from `first` on, up to `end`, whole: false if one of them does not fit any more. */
+static bool debit_whole(struct fed *fed, struct cluster *cluster, size_t first, size_t end)
+{
+    for (size_t i = first; i < end; i++) {
+        struct flight *flight = &cluster->flights.items[i];
+        if (resolve(fed, cluster, &flight->spec, flight->rank))
+            return false;
+        keep_model(fed, cluster, flight->model);
+        if (!debit(fed, cluster, flight, flight->size))
+            return false;
+    }
+    return true;
+}
+
 /* Tries the flight with another size; the flights after it are packed again behind it. All or nothing. */
 static bool resize(struct fed *fed, struct cluster *cluster, struct flight *flight, int32_t size)
 {
     size_t at = (size_t)(flight - cluster->flights.items);
     int32_t before = flight->size;
-    bool fits = true;
     undo_from(cluster, at);
     flight->size = size;
-    for (size_t i = at; i < cluster->flights.count && fits; i++) {
-        struct flight *f = &cluster->flights.items[i];
-        resolve(fed, cluster, &f->spec, f->rank);
-        keep_model(fed, cluster, f->model);
-        fits = debit(fed, cluster, f, f->size);
-    }
-    if (fits)
+    if (debit_whole(fed, cluster, at, cluster->flights.count))
         return true;
     undo_from(cluster, at);
     flight->size = before;
@@ -289,31 +296,44 @@ bool fed_ledger_raise_step(struct fed *fed, struct cluster *cluster, uint64_t ep
     return size <= e->max && resize(fed, cluster, flight, size);
 }
 
-/* The flight goes behind all others, so that what it could take is what is left. */
-static struct flight *move_last(struct fed *fed, struct cluster *cluster, struct flight *flight)
+static void move(struct cluster *cluster, size_t from, size_t to)
 {
-    size_t at = (size_t)(flight - cluster->flights.items), last = cluster->flights.count - 1;
-    undo_from(cluster, at);
-    struct flight moved = *flight;
-    tf_vec_remove(&cluster->flights, at);
-    cluster->flights.items[cluster->flights.count++] = moved;
-    for (size_t i = at; i < last; i++)
-        redo(fed, cluster, &cluster->flights.items[i]);
-    return &cluster->flights.items[last];
+    struct flight moved = cluster->flights.items[from];
+    tf_vec_remove(&cluster->flights, from);
+    for (size_t i = cluster->flights.count++; i > to; i--)
+        cluster->flights.items[i] = cluster->flights.items[i - 1];
+    cluster->flights.items[to] = moved;
 }
 
-void fed_ledger_raise_most(struct fed *fed, struct cluster *cluster, uint64_t epoch)
+/* The last flight takes all that the others leave; false if that is less than it has. */
+static bool raise_last(struct fed *fed, struct cluster *cluster)
 {
-    struct flight *flight = move_last(fed, cluster, find(cluster, epoch));
+    struct flight *flight = &cluster->flights.items[cluster->flights.count - 1];
     struct tf_fit fit;
-    resolve(fed, cluster, &flight->spec, flight->rank);
+    if (resolve(fed, cluster, &flight->spec, flight->rank))
+        return false;
     keep_model(fed, cluster, flight->model);
     struct tf_fit_view view = tf_fit_rows_view(cluster->room);
     tf_fit_count(&view, &fed->demand, TF_LEVEL_FREE, fed->scratch, &fit);
     int32_t size = tf_size_align(&flight->spec.elastic, fit.count);
-    if (size > flight->size)
-        flight->size = size;
-    redo(fed, cluster, flight);
+    if (size < flight->size || !debit(fed, cluster, flight, size))
+        return false;
+    flight->size = size;
+    return true;
+}
+
+/* The flight goes behind all others, so that what it can take is what is left. Packed in another order some
+ * may not fit any more: then all stays as it was. */
+void fed_ledger_raise_most(struct fed *fed, struct cluster *cluster, uint64_t epoch)
+{
+    size_t at = (size_t)(find(cluster, epoch) - cluster->flights.items), last = cluster->flights.count - 1;
+    undo_from(cluster, at);
+    move(cluster, at, last);
+    if (debit_whole(fed, cluster, at, last) && raise_last(fed, cluster))
+        return;
+    undo_from(cluster, at);
+    move(cluster, last, at);
+    redo_from(fed, cluster, at);
 }
 
 /* ---- the life of a flight ---- */

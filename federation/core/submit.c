@@ -101,8 +101,8 @@ static struct tf_job_record new_record(const struct fed *fed, struct fed_submit 
 static struct job *create(struct fed *fed, struct tf_job_record *record)
 {
     struct job *job = fed_job_add(fed, record);
-    fed_job_settle(fed, job);
     fed_touch_job(fed, job);
+    fed_job_settle(fed, job);
     return job;
 }
 
@@ -148,8 +148,8 @@ static enum fed_outcome change_outcome(const struct fed_submit *submit)
 static void finish_change(struct fed *fed, uint64_t request, const struct fed_submit *submit, struct job *job)
 {
     job->record.change = submit->uid;
-    fed_job_settle(fed, job);
     fed_touch_job(fed, job);
+    fed_job_settle(fed, job);
     answer(fed, request, change_outcome(submit), job);
 }
 

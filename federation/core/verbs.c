@@ -57,8 +57,8 @@ void fed_verb_delete(struct fed *fed, const struct fed_event *event)
         tf_job_record_event(r, fed->now.wall, 0, "DeleteAsked", "%s",
                             r->placements.count ? "what runs of it is stopped" : "nothing runs of it");
         fed_job_release(fed, job, TF_RELEASE_DELETE);
-        fed_job_settle(fed, job);
         fed_touch_job(fed, job);
+        fed_job_settle(fed, job);
     }
     done(fed, event, job, FED_OUTCOME_DELETED);
 }
@@ -88,8 +88,8 @@ static void set_held(struct fed *fed, const struct fed_event *event, bool held)
                             held ? "keeps its place in the queue" : "waits in its old place");
         if (held)
             fed_job_release(fed, job, TF_RELEASE_HOLD);
-        fed_job_settle(fed, job);
         fed_touch_job(fed, job);
+        fed_job_settle(fed, job);
     }
     done(fed, event, job, FED_OUTCOME_DONE);
 }
@@ -147,8 +147,8 @@ void fed_verb_scale(struct fed *fed, const struct fed_event *event)
     if (memcmp(&before, &r->spec.elastic, sizeof before) != 0) {
         tf_job_record_event(r, fed->now.wall, 0, "Scaled", "min %d, max %d, step %d", r->spec.elastic.min,
                             r->spec.elastic.max, r->spec.elastic.step);
-        fed_job_settle(fed, job);
         fed_touch_job(fed, job);
+        fed_job_settle(fed, job);
     }
     done(fed, event, job, FED_OUTCOME_DONE);
 }

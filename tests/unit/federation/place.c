@@ -348,8 +348,8 @@ static void test_a_shape_fails_once(void)
     drive_release(&d);
 }
 
-/* What may still grow is tried behind what was placed after it. Where it then finds less than it has, it keeps
- * what it has: nothing of it becomes free for others. */
+/* What may still grow is tried behind what was placed after it. Where it then finds less than it has, it
+ * keeps what it has: nothing of it becomes free for others. */
 static void test_raising_gives_nothing_away(void)
 {
     struct drive d;
