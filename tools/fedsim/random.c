@@ -21,7 +21,7 @@ static bool one_in(struct sim_world *world, uint64_t n)
 static void random_settings(struct sim_world *world)
 {
     struct tf_settings *s = &world->settings;
-    s->policy.classes.count = 0;
+    tf_classes_release(&s->policy.classes);
     tf_classes_add(&s->policy.classes, "low", 10);
     tf_classes_add(&s->policy.classes, "mid", 20);
     tf_classes_add(&s->policy.classes, "high", 30);
