@@ -23,6 +23,8 @@ enum {
     WORKERS = 2,
     DAEMONS = 4,
     WRITES_MAX = 400, /* of one daemon */
+    PAIRS = 150,
+    COUNTING_RUNS = 3,
     BUDGET_SECONDS = 100,
     RUN_TIMEOUT_MS = 60 * 1000,
     REST_TIMEOUT_MS = 30 * 1000,
@@ -32,6 +34,7 @@ enum {
 };
 
 enum fault { CRASH_BEFORE, CRASH_AFTER, ETCD_BEFORE, ETCD_AFTER, LOSE, FAULTS };
+enum { POINTS_MAX = DAEMONS * WRITES_MAX * FAULTS + PAIRS };
 static const struct {
     const char *name, *fate, *announcement; /* of the proxy */
 } faults[FAULTS] = {
@@ -48,10 +51,16 @@ static const struct test_subcluster subclusters[] = {
     {"us-c", 1, "prefix: n, count: 2, model: L40, gpus: 4, cpu: 64, memory: 256Gi"},
 };
 
-struct point {
-    int daemon; /* as in test_federation_daemons; -1: no fault */
+struct hit {
+    int daemon; /* as in test_federation_daemons */
     int64_t k;
     enum fault fault;
+};
+
+/* What happens in one run. */
+struct point {
+    struct hit hits[2];
+    int count;
 };
 
 enum outcome { NOT_TAKEN, PASSED, NOT_REACHED, FAILED, OUTCOMES };
@@ -61,8 +70,8 @@ struct plan {
     uint64_t seed;
     int64_t deadline;
     int64_t writes[DAEMONS]; /* counted by the first run */
-    struct point points[DAEMONS * WRITES_MAX * FAULTS];
-    _Atomic int outcomes[DAEMONS * WRITES_MAX * FAULTS];
+    struct point points[POINTS_MAX];
+    _Atomic int outcomes[POINTS_MAX];
     size_t count;
     atomic_size_t next, failures;
 };
@@ -74,58 +83,70 @@ struct run {
     struct test_client *client;
     const struct point *point;
     struct test_job *service; /* runs until it is deleted */
-    bool reached;
+    bool reached[2];
 };
+
+/* In that subcluster, so that the writes of each daemon are nearly the same in each run. */
+static struct test_job *submit(struct run *run, struct tf_job_manifest *manifest, const char *cluster,
+                               enum tf_phase end)
+{
+    tf_strs_add(&manifest->spec.clusters, cluster);
+    return test_client_submit(run->client, manifest, end);
+}
 
 static void submit_all(struct run *run)
 {
     struct tf_job_manifest m;
     test_job_make(&m, "one", 1, 1, "sleep 0.2");
-    test_client_submit(run->client, &m, TF_PHASE_SUCCEEDED);
+    submit(run, &m, "us-c", TF_PHASE_SUCCEEDED);
     test_job_make(&m, "gang", 2, 8, "sleep 0.3");
-    test_client_submit(run->client, &m, TF_PHASE_SUCCEEDED);
+    submit(run, &m, "bj-a", TF_PHASE_SUCCEEDED);
     test_job_make(&m, "again", 1, 2, "sleep 0.1; test $TIDEFED_ATTEMPT -gt 1");
     m.spec.retry_limit = 2;
     m.spec.retry_backoff = 50;
-    test_client_submit(run->client, &m, TF_PHASE_SUCCEEDED);
+    submit(run, &m, "gz-b", TF_PHASE_SUCCEEDED);
     test_job_make(&m, "fails", 1, 0, "sleep 0.1; exit 3");
     m.spec.retry_limit = 0;
-    test_client_submit(run->client, &m, TF_PHASE_FAILED);
+    submit(run, &m, "bj-a", TF_PHASE_FAILED);
     test_job_make(&m, "service", 1, 4, "exec sleep 600");
-    run->service = test_client_submit(run->client, &m, TF_PHASE_DELETED);
+    run->service = submit(run, &m, "us-c", TF_PHASE_DELETED);
 }
 
-static const char *daemon_name(const struct run *run)
+static const char *daemon_name(const struct test_federation *federation, const struct hit *hit)
 {
-    return test_federation_daemons(run->federation)->items[run->point->daemon];
+    return test_federation_daemons(federation)->items[hit->daemon];
+}
+
+static struct test_proxy *proxy_of(const struct run *run, const struct hit *hit)
+{
+    return test_daemon_proxy(run->federation, daemon_name(run->federation, hit));
 }
 
 static void arm(struct run *run)
 {
-    const struct point *p = run->point;
-    if (p->daemon < 0)
-        return;
-    struct test_proxy *proxy = test_daemon_proxy(run->federation, daemon_name(run));
-    if (!test_proxy_command(proxy, "at %" PRId64 " %s", p->k, faults[p->fault].fate))
-        abort();
+    for (int i = 0; i < run->point->count; i++) {
+        const struct hit *hit = &run->point->hits[i];
+        if (!test_proxy_command(proxy_of(run, hit), "at %" PRId64 " %s", hit->k, faults[hit->fault].fate))
+            abort();
+    }
 }
 
 /* The proxy holds the write, or its answer: now. */
-static void strike(struct run *run, struct test_proxy *proxy)
+static void strike(struct run *run, const struct hit *hit)
 {
-    const char *name = daemon_name(run);
+    const char *name = daemon_name(run->federation, hit);
     enum test_etcd_role role = test_daemon_store(run->federation, name);
-    switch (run->point->fault) {
+    switch (hit->fault) {
     case CRASH_BEFORE:
     case CRASH_AFTER:
         test_daemon_kill(run->federation, name);
-        test_proxy_command(proxy, "discard");
+        test_proxy_command(proxy_of(run, hit), "discard");
         test_daemon_start(run->federation, name);
         break;
     case ETCD_BEFORE:
     case ETCD_AFTER:
         test_federation_etcd_kill(run->federation, role);
-        test_proxy_command(proxy, "release");
+        test_proxy_command(proxy_of(run, hit), "release");
         if (!test_federation_etcd_restart(run->federation, role))
             abort();
         break;
@@ -135,16 +156,24 @@ static void strike(struct run *run, struct test_proxy *proxy)
     }
 }
 
-static void watch_for_point(struct run *run)
+static void watch_for_hits(struct run *run)
 {
-    if (run->reached || run->point->daemon < 0)
-        return;
-    struct test_proxy *proxy = test_daemon_proxy(run->federation, daemon_name(run));
-    TF_AUTO_FREE char *announcement =
-        tf_asprintf("%s %" PRId64, faults[run->point->fault].announcement, run->point->k);
-    run->reached = test_proxy_wait(proxy, announcement, 1);
-    if (run->reached)
-        strike(run, proxy);
+    for (int i = 0; i < run->point->count; i++) {
+        const struct hit *hit = &run->point->hits[i];
+        TF_AUTO_FREE char *announcement = tf_asprintf("%s %" PRId64, faults[hit->fault].announcement, hit->k);
+        if (run->reached[i] || !test_proxy_wait(proxy_of(run, hit), announcement, 1))
+            continue;
+        run->reached[i] = true;
+        strike(run, hit);
+    }
+}
+
+static bool reached_all(const struct run *run)
+{
+    bool all = true;
+    for (int i = 0; i < run->point->count; i++)
+        all = all && run->reached[i];
+    return all;
 }
 
 /* False: a daemon ended by itself. */
@@ -152,7 +181,7 @@ static bool run_to_end(struct run *run)
 {
     int64_t deadline = test_now_ms() + RUN_TIMEOUT_MS;
     while (test_now_ms() < deadline) {
-        watch_for_point(run);
+        watch_for_hits(run);
         if (!test_federation_sound(run->federation))
             return false;
         /* While a write is held nobody answers. */
@@ -174,7 +203,7 @@ static size_t wait_for_rest(struct run *run)
     int64_t deadline = test_now_ms() + REST_TIMEOUT_MS;
     struct test_unrest unrest = {""};
     while (!test_at_rest(run->federation, run->client, &unrest)) {
-        watch_for_point(run);
+        watch_for_hits(run);
         if (test_now_ms() > deadline) {
             fprintf(stderr, "BREACH not at rest: %s\n", unrest.why);
             return 1;
@@ -211,7 +240,7 @@ static enum outcome run_point(struct test_federation *federation, const struct p
     test_client_destroy(run.client);
     if (!ok)
         return FAILED;
-    return run.reached || point->daemon < 0 ? PASSED : NOT_REACHED;
+    return reached_all(&run) ? PASSED : NOT_REACHED;
 }
 
 /* ---- workers ---- */
@@ -225,26 +254,26 @@ static struct test_federation *make_federation(void)
     return test_federation_create(&options);
 }
 
-static void describe(const struct test_federation *federation, const struct point *p, char *out, size_t size)
+static void describe(const struct test_federation *federation, const struct point *p, struct tf_buf *out)
 {
-    if (p->daemon < 0)
-        snprintf(out, size, "no fault");
-    else
-        snprintf(out, size, "%s, write %" PRId64 ", %s",
-                 test_federation_daemons(federation)->items[p->daemon], p->k, faults[p->fault].name);
+    if (p->count == 0)
+        tf_buf_str(out, "no fault");
+    for (int i = 0; i < p->count; i++)
+        tf_buf_fmt(out, "%s%s, write %" PRId64 ", %s", i ? "; " : "", daemon_name(federation, &p->hits[i]),
+                   p->hits[i].k, faults[p->hits[i].fault].name);
 }
 
 static enum outcome take(struct test_federation *federation, const struct point *point, uint64_t seed)
 {
-    char text[128];
+    TF_AUTO_BUF text = TF_BUF_INIT;
     int64_t begin = test_now_ms();
     enum outcome outcome = run_point(federation, point, seed);
-    describe(federation, point, text, sizeof text);
+    describe(federation, point, &text);
     if (outcome == FAILED) {
-        fprintf(stderr, "FAILED: %s\n", text);
+        fprintf(stderr, "FAILED: %s\n", tf_buf_text(&text));
         test_federation_keep(federation);
     } else if (getenv("TF_VERBOSE")) {
-        printf("%s: %s, %" PRId64 " ms\n", text, outcome == PASSED ? "passed" : "not reached",
+        printf("%s: %s, %" PRId64 " ms\n", tf_buf_text(&text), outcome == PASSED ? "passed" : "not reached",
                test_now_ms() - begin);
     }
     return outcome;
@@ -266,18 +295,24 @@ static int work(struct plan *plan)
     return !test_federation_destroy(federation);
 }
 
-/* Without a fault: how many writes does each daemon make? */
+/* Without a fault: how many writes does each daemon make, at most? They are grouped by chance. */
 static int count_writes(struct plan *plan)
 {
-    const struct point none = {.daemon = -1};
+    const struct point none = {.count = 0};
     struct test_federation *federation = make_federation();
-    bool ok = federation && take(federation, &none, plan->seed) == PASSED;
-    for (int d = 0; ok && d < DAEMONS; d++) {
-        const char *name = test_federation_daemons(federation)->items[d];
-        plan->writes[d] = test_proxy_count(test_daemon_proxy(federation, name));
-        printf("%s: %" PRId64 " durable writes\n", name, plan->writes[d]);
-        ok = plan->writes[d] > 0 && plan->writes[d] <= WRITES_MAX;
+    bool ok = federation != NULL;
+    for (int run = 0; ok && run < COUNTING_RUNS; run++) {
+        ok = take(federation, &none, plan->seed) == PASSED;
+        for (int d = 0; d < DAEMONS; d++) {
+            const char *name = test_federation_daemons(federation)->items[d];
+            int64_t count = test_proxy_count(test_daemon_proxy(federation, name));
+            plan->writes[d] = count > plan->writes[d] ? count : plan->writes[d];
+            ok = ok && count > 0 && count <= WRITES_MAX;
+        }
     }
+    for (int d = 0; ok && d < DAEMONS; d++)
+        printf("%s: %" PRId64 " durable writes\n", test_federation_daemons(federation)->items[d],
+               plan->writes[d]);
     return !(test_federation_destroy(federation) && ok);
 }
 
@@ -302,10 +337,27 @@ static void add_points(struct plan *plan, enum fault fault)
     for (int64_t k = 1; k <= WRITES_MAX; k++)
         for (int d = 0; d < DAEMONS; d++)
             if (k <= plan->writes[d])
-                plan->points[plan->count++] = (struct point){d, k, fault};
+                plan->points[plan->count++] = (struct point){.hits = {{d, k, fault}}, .count = 1};
 }
 
-/* All of one kind, then the others in random order. */
+static struct hit random_hit(const struct plan *plan, struct tf_rng *rng)
+{
+    int daemon = (int)tf_rng_below(rng, DAEMONS);
+    return (struct hit){daemon, tf_rng_range(rng, 1, plan->writes[daemon]),
+                        (enum fault)tf_rng_below(rng, FAULTS)};
+}
+
+static void add_pair(struct plan *plan, struct tf_rng *rng)
+{
+    struct point pair = {.count = 2};
+    do {
+        pair.hits[0] = random_hit(plan, rng);
+        pair.hits[1] = random_hit(plan, rng);
+    } while (pair.hits[0].daemon == pair.hits[1].daemon && pair.hits[0].k == pair.hits[1].k);
+    plan->points[plan->count++] = pair;
+}
+
+/* All of one kind, then the others and the pairs in random order. */
 static void order_points(struct plan *plan)
 {
     struct tf_rng rng;
@@ -316,6 +368,8 @@ static void order_points(struct plan *plan)
     for (int fault = 0; fault < FAULTS; fault++)
         if (fault != (int)first)
             add_points(plan, (enum fault)fault);
+    for (int i = 0; i < PAIRS; i++)
+        add_pair(plan, &rng);
     for (size_t i = plan->count - 1; i > begin; i--) {
         size_t other = begin + (size_t)tf_rng_below(&rng, i - begin + 1);
         struct point point = plan->points[i];
@@ -325,19 +379,27 @@ static void order_points(struct plan *plan)
     printf("all points of \"%s\" first\n", faults[first].name);
 }
 
+/* kind FAULTS: the pairs. */
+static void report_kind(const struct plan *plan, int kind, size_t total[OUTCOMES])
+{
+    size_t by[OUTCOMES] = {0};
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct point *p = &plan->points[i];
+        if ((p->count == 2 ? FAULTS : (int)p->hits[0].fault) == kind) {
+            by[plan->outcomes[i]]++;
+            total[plan->outcomes[i]]++;
+        }
+    }
+    printf("%-18s %4zu passed, %zu not reached, %zu failed, %zu not taken\n",
+           kind == FAULTS ? "two of them" : faults[kind].name, by[PASSED], by[NOT_REACHED], by[FAILED],
+           by[NOT_TAKEN]);
+}
+
 static void report(const struct plan *plan, int64_t begin)
 {
     size_t total[OUTCOMES] = {0};
-    for (int fault = 0; fault < FAULTS; fault++) {
-        size_t by[OUTCOMES] = {0};
-        for (size_t i = 0; i < plan->count; i++)
-            if ((int)plan->points[i].fault == fault)
-                by[plan->outcomes[i]]++;
-        printf("%-18s %4zu passed, %zu not reached, %zu failed, %zu not taken\n", faults[fault].name,
-               by[PASSED], by[NOT_REACHED], by[FAILED], by[NOT_TAKEN]);
-        for (int o = 0; o < OUTCOMES; o++)
-            total[o] += by[o];
-    }
+    for (int kind = 0; kind <= FAULTS; kind++)
+        report_kind(plan, kind, total);
     printf("every_write: %zu points of %zu: %zu passed, %zu not reached, %zu failed; %" PRId64 " s\n",
            plan->count - total[NOT_TAKEN], plan->count, total[PASSED], total[NOT_REACHED], total[FAILED],
            (test_now_ms() - begin) / 1000);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two fedd and two subclusterd of each name under load. The active one is killed, or frozen for longer than
- * its lease: the other takes over, nothing that was acknowledged is lost, nothing runs twice. */
+ * its lease: the other takes over, nothing that was acknowledged is lost, nothing runs twice. All with a
+ * budget of decisions so small that every larger one is cut in pieces. */
 #include "common/base/cleanup.h"
 #include "tests/support/federation/checker.h"
 #include "tests/support/federation/load.h"
@@ -219,7 +220,8 @@ static void test_takeover(void)
     const struct test_federation_options options = {.fedds = 2,
                                                     .subclusters = subclusters,
                                                     .subcluster_count = TF_ARRAY_LEN(subclusters),
-                                                    .lease = LEASE};
+                                                    .lease = LEASE,
+                                                    .budget = "10"};
     struct scene s = {.federation = test_federation_create(&options)};
     CU_ASSERT_PTR_NOT_NULL_FATAL(s.federation);
     uint64_t seed = suite_seed(1);

@@ -18,6 +18,7 @@ enum {
     REST_TIMEOUT_MS = 30 * 1000,
     LOOK_MS = 10 * 1000,
     STEP_MS = 250,
+    STILL_MS = 3000,
 };
 
 static const struct test_subcluster subclusters[] = {
@@ -71,7 +72,7 @@ static size_t compare(struct replay *r, const cJSON *items)
         for (size_t i = 0; i < test_client_jobs(r->client); i++) {
             const struct test_job *job = test_client_job(r->client, i);
             tf_uid_format(job->uid, uid);
-            agree += strcmp(uid, word(item, "status", "uid")) == 0 &&
+            agree += strcmp(uid, word(item, "metadata", "uid")) == 0 &&
                      strcmp(job->manifest.name, word(item, "metadata", "name")) == 0 &&
                      strcmp(tf_phase_name(job->phase), word(item, "status", "phase")) == 0;
         }
@@ -107,6 +108,23 @@ static void check_fedctl(struct replay *r)
 }
 #endif
 
+/* Nobody writes any more, but the summaries of subclusters, each at most every 30 s. */
+static void check_stillness(struct replay *r)
+{
+    int64_t writes[8];
+    const struct tf_strs *daemons = test_federation_daemons(r->federation);
+    CU_ASSERT_TRUE_FATAL(daemons->count <= TF_ARRAY_LEN(writes));
+    for (size_t i = 0; i < daemons->count; i++)
+        writes[i] = test_proxy_count(test_daemon_proxy(r->federation, daemons->items[i]));
+    test_client_turn(r->client, STILL_MS);
+    for (size_t i = 0; i < daemons->count; i++) {
+        int64_t more = test_proxy_count(test_daemon_proxy(r->federation, daemons->items[i])) - writes[i];
+        CU_ASSERT_TRUE(more <= (i == 0 ? (int64_t)TF_ARRAY_LEN(subclusters) : 0));
+        printf("    %s: %" PRId64 " durable writes, %" PRId64 " at rest\n", daemons->items[i], writes[i],
+               more);
+    }
+}
+
 static void check(struct replay *r)
 {
     struct tf_error err = TF_ERROR_INIT;
@@ -115,14 +133,18 @@ static void check(struct replay *r)
     breaches += test_check_ends(r->federation, r->client);
     breaches += test_check_journals(r->federation, r->client);
     CU_ASSERT_EQUAL(breaches, 0);
+    check_stillness(r);
     check_fedctl(r);
     printf("    %zu breaches\n", breaches);
 }
 
 static void test_trace(void)
 {
-    const struct test_federation_options options = {
-        .fedds = 1, .subclusters = subclusters, .subcluster_count = TF_ARRAY_LEN(subclusters), .lease = "5s"};
+    const struct test_federation_options options = {.fedds = 1,
+                                                    .subclusters = subclusters,
+                                                    .subcluster_count = TF_ARRAY_LEN(subclusters),
+                                                    .lease = "5s",
+                                                    .proxies = true};
     struct replay r = {0};
     if (!test_trace_read(&r.rows, JOBS, SPEED)) {
         printf("    SKIPPED\n");

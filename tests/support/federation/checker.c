@@ -4,7 +4,6 @@
 #include "common/base/cleanup.h"
 #include "common/base/text.h"
 #include "tests/support/federation/instances.h"
-#include "tests/support/federation/journal.h"
 #include "tests/support/federation/stored.h"
 #include "tests/support/process.h"
 
@@ -53,15 +52,13 @@ static struct name run_name(const struct test_run *run, const struct test_job *j
 
 /* ---- journals ---- */
 
-static struct test_runs read_journals(const struct test_federation *federation, struct verdict *v)
+static struct test_runs read_journals(const struct test_federation *federation)
 {
     struct test_runs runs = {0};
     for (size_t s = 0; s < test_federation_subclusters(federation); s++) {
         TF_AUTO_FREE char *state_dir = test_federation_state_dir(federation, s);
         test_runs_read(&runs, state_dir);
     }
-    if (runs.broken)
-        breach(v, "%zu lines of the journals cannot be read", runs.broken);
     return runs;
 }
 
@@ -108,17 +105,25 @@ static void check_pairs(struct verdict *v, const struct test_runs *runs, size_t 
     }
 }
 
-size_t test_check_journals(const struct test_federation *federation, struct test_client *client)
+size_t test_judge_runs(const struct test_runs *runs, struct test_client *client)
 {
     struct verdict v = {0};
-    struct test_runs runs = read_journals(federation, &v);
-    for (size_t i = 0; i < runs.count; i++) {
-        const struct test_job *job = job_of(client, runs.items[i].id.uid);
-        check_run(&v, &runs.items[i], job);
-        check_pairs(&v, &runs, i, job);
+    if (runs->broken)
+        breach(&v, "%zu lines of the journals cannot be read", runs->broken);
+    for (size_t i = 0; i < runs->count; i++) {
+        const struct test_job *job = job_of(client, runs->items[i].id.uid);
+        check_run(&v, &runs->items[i], job);
+        check_pairs(&v, runs, i, job);
     }
-    test_runs_release(&runs);
     return v.breaches;
+}
+
+size_t test_check_journals(const struct test_federation *federation, struct test_client *client)
+{
+    struct test_runs runs = read_journals(federation);
+    size_t breaches = test_judge_runs(&runs, client);
+    test_runs_release(&runs);
+    return breaches;
 }
 
 /* ---- ends ---- */
@@ -212,17 +217,23 @@ static void check_end(struct verdict *v, const struct test_job *job, const struc
         check_failure(v, job, h);
 }
 
-size_t test_check_ends(const struct test_federation *federation, struct test_client *client)
+size_t test_judge_ends(const struct test_runs *runs, struct test_client *client)
 {
     struct verdict v = {0};
-    struct test_runs runs = read_journals(federation, &v);
     for (size_t i = 0; i < test_client_jobs(client); i++) {
         const struct test_job *job = test_client_job(client, i);
-        struct history history = history_of(&runs, job, &v);
+        struct history history = history_of(runs, job, &v);
         check_end(&v, job, &history);
     }
-    test_runs_release(&runs);
     return v.breaches;
+}
+
+size_t test_check_ends(const struct test_federation *federation, struct test_client *client)
+{
+    struct test_runs runs = read_journals(federation);
+    size_t breaches = test_judge_ends(&runs, client);
+    test_runs_release(&runs);
+    return breaches;
 }
 
 /* ---- rest ---- */

@@ -4,6 +4,7 @@
 
 #include "tests/support/federation/client.h"
 #include "tests/support/federation/federation.h"
+#include "tests/support/federation/journal.h"
 
 /* Judges a run by what cannot lie: the lines that the shims wrote into their journals, and what the client
  * was answered. It trusts no record and no report of a daemon, and shares no code with them. Each breach is a
@@ -15,6 +16,7 @@
  *   - no instance of a job that the client never submitted
  *   - no instance that ended otherwise than by itself, unless its job was deleted: daemons and stores come
  * and go, work goes on */
+size_t test_judge_runs(const struct test_runs *runs, struct test_client *client);
 size_t test_check_journals(const struct test_federation *federation, struct test_client *client);
 
 /* When all jobs have ended, and after a fresh test_client_look, also:
@@ -22,6 +24,7 @@ size_t test_check_journals(const struct test_federation *federation, struct test
  *   - a job that succeeded has run each index to exit code 0, once, all in the epoch that the list names
  *   - a job that failed did so with the exit code that the list names, in the last thing that ran of it
  *   - everything that started has ended */
+size_t test_judge_ends(const struct test_runs *runs, struct test_client *client);
 size_t test_check_ends(const struct test_federation *federation, struct test_client *client);
 
 /* At rest: no process of a job, no allocation record, no exit record, all GPUs free by the word of every
