@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Questions of the leader, answered from the core's state; nothing is written. */
+#include "subcluster/daemon/private.h"
+
+#include "common/base/cleanup.h"
+#include "common/wire/api.h"
+#include "common/wire/attach.h"
+
+#include <inttypes.h>
+
+enum { ENVELOPE = 1024 }; /* bytes of an answer besides its data, at most */
+
+/* The node of that name; nodes are in order of their names. */
+static struct tf_node_info *find_node(struct tf_nodes_reply *reply, const char *name)
+{
+    size_t low = 0, high = reply->nodes.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = strcmp(reply->nodes.items[middle].node.name, name);
+        if (order == 0)
+            return &reply->nodes.items[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+static void add_nodes(const struct subd *subd, struct tf_nodes_reply *reply)
+{
+    size_t count = sub_node_count(subd->sub);
+    for (size_t i = 0; i < count; i++) {
+        struct sub_node_view view = sub_node_at(subd->sub, i);
+        struct tf_node_info *info = tf_vec_add(&reply->nodes);
+        info->cluster = tf_strdup(subd->config.name);
+        tf_node_copy(&info->node, view.node);
+        info->free_gpus = view.free_gpus;
+        info->held_gpus = view.held_gpus;
+        info->used = view.used;
+    }
+}
+
+static bool is_there(enum tf_member_state state)
+{
+    return state != TF_MEMBER_NONE && state != TF_MEMBER_DONE && state != TF_MEMBER_GONE;
+}
+
+static void add_instances(const struct subd *subd, struct tf_nodes_reply *reply)
+{
+    const struct tf_allocation *a = sub_allocation_next(subd->sub, NULL);
+    for (; a; a = sub_allocation_next(subd->sub, &a->uid)) {
+        tf_vec_each (m, &a->members) {
+            struct tf_node_info *info = is_there(m->state) ? find_node(reply, m->node) : NULL;
+            if (!info)
+                continue;
+            struct tf_node_instance *i = tf_vec_add(&info->instances);
+            i->tenant = tf_strdup(a->tenant);
+            i->name = tf_strdup(a->name);
+            i->uid = a->uid;
+            i->epoch = a->epoch;
+            i->index = m->index;
+            i->gpus = m->gpus;
+            i->state = m->state;
+        }
+    }
+}
+
+static void send_answer(struct subd *subd, uint64_t id, struct tf_buf *data)
+{
+    struct tf_up up = {.kind = TF_UP_ANSWER};
+    up.answer.id = id;
+    up.answer.len = data->len;
+    up.answer.data = tf_buf_take(data);
+    subd_uplink_send(subd, &up);
+    tf_up_release(&up);
+}
+
+/* Packs the answer; false if it does not fit one message. */
+static bool pack(const struct tf_nodes_reply *reply, struct tf_buf *data)
+{
+    struct tf_error err = TF_ERROR_INIT;
+    tf_buf_clear(data);
+    if (tf_wire_nodes_pack(reply, data, &err)) {
+        tf_log_warn("the answer about nodes cannot be written error=%s", err.text);
+        return false;
+    }
+    return data->len + ENVELOPE <= TF_WIRE_STREAM_MAX;
+}
+
+/* The nodes are worth more than who is on them, when all together is too much for a message. */
+static void answer_nodes(struct subd *subd, uint64_t id)
+{
+    struct tf_nodes_reply reply = {0};
+    TF_AUTO_BUF data = TF_BUF_INIT;
+    add_nodes(subd, &reply);
+    add_instances(subd, &reply);
+    bool fits = pack(&reply, &data);
+    if (!fits) {
+        tf_nodes_reply_release(&reply);
+        add_nodes(subd, &reply);
+        fits = pack(&reply, &data);
+    }
+    if (fits)
+        send_answer(subd, id, &data);
+    tf_nodes_reply_release(&reply);
+}
+
+void subd_ask(struct subd *subd, const struct tf_ask *ask)
+{
+    switch (ask->kind) {
+    case TF_ASK_NODES:
+        answer_nodes(subd, ask->id);
+        break;
+    case TF_ASK_LOGS:
+        subd_logs_push(subd, ask);
+        break;
+    case TF_ASK_NONE:
+    case TF_ASK_PLACE:
+    case TF_ASK_DRAIN:
+    case TF_ASK_MIGRATE:
+    case TF_ASK_DEFRAG: /* this version has no answer: the leader counts from the profile */
+        tf_log_debug("a question that this version does not answer id=%" PRIu64 " kind=%d", ask->id,
+                     (int)ask->kind);
+        break;
+    }
+}

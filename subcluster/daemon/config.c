@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of subclusterd.yaml. */
+#include "subcluster/daemon/config.h"
+
+#include "common/base/cleanup.h"
+#include "common/base/clock.h"
+#include "common/base/text.h"
+#include "common/conf/conf.h"
+#include "common/model/profile.h"
+
+#define C struct subd_config
+#define N struct subd_node_group
+
+static const struct tf_row store_rows[] = {
+    {.key = "endpoints",
+     TF_STRINGS(C, store_endpoints),
+     .min = 1,
+     .max = 253,
+     .count = 16,
+     .flags = TF_ROW_REQUIRED,
+     .help = "the members of the subcluster's etcd, as `http://HOST:PORT`; each is tried in turn"},
+    {.key = "prefix",
+     TF_STRING(C, store_prefix),
+     .min = 2,
+     .max = 200,
+     .help =
+         "all keys are under it; absent = `/tidefed/local/NAME`, so that several subclusters can share an "
+         "etcd"},
+    {.key = "timeout",
+     TF_DURATION(C, store_timeout),
+     .min = 100,
+     .max = TF_MINUTE,
+     .flags = TF_ROW_ZERO,
+     .help =
+         "of one request; absent = half the lease, so that a lost answer is noticed while it is still held"},
+};
+static const struct tf_table store_table = TF_TABLE(C, store_rows);
+
+static const struct tf_row plane_rows[] = {
+    {.key = "plane",
+     TF_NAME(struct tf_plane, name),
+     .flags = TF_ROW_REQUIRED,
+     .help = "the name of the network, e.g. `parameter`"},
+    {.key = "levels",
+     TF_NAMES(struct tf_plane, levels),
+     .count = 8,
+     .flags = TF_ROW_REQUIRED,
+     .help = "the names of its levels, widest first, e.g. `[rdma-pod, switch]`"},
+};
+static const struct tf_table plane_table = TF_TABLE(struct tf_plane, plane_rows);
+
+static const struct tf_row node_rows[] = {
+    {.key = "name", TF_NAME(N, name), .excludes = "prefix", .help = "of one node"},
+    {.key = "prefix",
+     TF_STRING(N, prefix),
+     .min = 1,
+     .max = 48,
+     .help = "of `count` like nodes, which are named PREFIX0, PREFIX1, ..."},
+    {.key = "count",
+     TF_INT32(N, count),
+     .min = 1,
+     .max = SUBD_NODES_MAX,
+     .def = "1",
+     .help = "how many nodes this entry stands for"},
+    {.key = "model",
+     TF_STRING(N, model),
+     .min = 1,
+     .max = TF_NAME_MAX,
+     .help = "of its GPUs, as jobs ask for it"},
+    {.key = "gpus", TF_INT32(N, gpus), .max = TF_NODE_GPUS_MAX, .def = "0", .help = "how many it has"},
+    {.key = "gpuMemory", TF_CAPACITY(N, gpu_memory), .def = "0", .help = "of each GPU"},
+    {.key = "cpu",
+     TF_CPU(N, cpu),
+     .max = TF_QUANTITY_MAX,
+     .flags = TF_ROW_REQUIRED,
+     .help = "what instances may use: cores, or `500m`"},
+    {.key = "memory",
+     TF_CAPACITY(N, memory),
+     .max = TF_QUANTITY_MAX,
+     .flags = TF_ROW_REQUIRED,
+     .help = "what instances may use"},
+    {.key = "slots",
+     TF_INT32(N, slots),
+     .min = 1,
+     .max = TF_NODE_SLOTS_MAX,
+     .flags = TF_ROW_ZERO,
+     .help =
+         "how many instances it may hold, so that those without a GPU are finite, too; absent = two a GPU "
+         "and sixteen more"},
+    {.key = "labels", TF_PAIRS(N, labels), .count = 64, .help = "for `nodes.labels` of jobs"},
+    {.key = "domains",
+     TF_PAIRS(N, domains),
+     .count = 16,
+     .help = "its place in each plane of `topology`, e.g. `{parameter: rdma-3/sw-12}`; in it `{i}` is the "
+             "node's number in this entry, from 0, and `{i/8}` that number divided by 8"},
+};
+static const struct tf_table node_table = TF_TABLE(N, node_rows);
+
+#define P struct subd_process
+
+static const struct tf_row process_rows[] = {
+    {.key = "workDir",
+     TF_STRING(P, work_dir),
+     .min = 1,
+     .max = 4000,
+     .help = "absolute path of the folder in which commands run; absent = `/`"},
+    {.key = "cgroup",
+     TF_BOOL(P, cgroup),
+     .def = "true",
+     .help =
+         "give each instance a cgroup of its own where that is allowed: what it leaves behind is then found "
+         "for certain"},
+    {.key = "outputLimit",
+     TF_INT64(P, output_limit),
+     .min = 4096,
+     .max = INT64_C(1) << 40,
+     .def = "1048576",
+     .help = "bytes of one output file; two are kept of each of an instance's two streams"},
+    {.key = "openFiles",
+     TF_INT32(P, files_limit),
+     .max = 1048576,
+     .flags = TF_ROW_ZERO,
+     .help = "soft limit of open files of an instance; absent = as of the daemon"},
+    {.key = "portLow",
+     TF_INT32(P, port_low),
+     .min = 1024,
+     .max = 65535,
+     .def = "20000",
+     .help = "ports of instances are taken from here"},
+    {.key = "portHigh",
+     TF_INT32(P, port_high),
+     .min = 1024,
+     .max = 65535,
+     .def = "29999",
+     .help = "up to here"},
+    {.key = "journalDays",
+     TF_INT32(P, journal_days),
+     .max = 36500,
+     .def = "30",
+     .help = "the journal of starts and ends is kept for so many days; 0 = for ever"},
+};
+static const struct tf_table process_table = TF_TABLE(P, process_rows);
+
+/* 0 means "not said" in a table's enums, so the names are one above the log's own numbers until the load is
+ * over. */
+enum { ENUM_SHIFT = 1 };
+
+static const struct tf_row log_rows[] = {
+    {.key = "level",
+     TF_ENUM(C, log_level, "debug", "info", "warn", "error"),
+     .def = "info",
+     .flags = TF_ROW_RELOADABLE,
+     .help = "lines of a lower level are not written"},
+    {.key = "format", TF_ENUM(C, log_format, "text", "json"), .def = "text", .help = "one line an event"},
+    {.key = "file",
+     TF_STRING(C, log_file),
+     .min = 1,
+     .max = 4000,
+     .help = "appended to, opened again at SIGHUP; absent = stderr"},
+    {.key = "decisions",
+     TF_STRING(C, decision_log),
+     .min = 1,
+     .max = 4000,
+     .help = "one line a decision, with its reason; two files of 16 MiB are kept; absent = "
+             "`STATEDIR/decisions.log`"},
+};
+static const struct tf_table log_table = TF_TABLE(C, log_rows);
+
+static const struct tf_row rows[] = {
+    {.key = "name",
+     TF_NAME(C, name),
+     .flags = TF_ROW_REQUIRED,
+     .help =
+         "of the subcluster, unique in its federation; several daemons may have it, of which one is active"},
+    {.key = "region", TF_NAME(C, region), .help = "for `placement.regions` of jobs"},
+    {.key = "labels", TF_PAIRS(C, labels), .count = 64, .help = "of the subcluster, shown and for selectors"},
+    {.key = "federation",
+     TF_STRINGS(C, federation),
+     .min = 1,
+     .max = 253,
+     .count = 16,
+     .flags = TF_ROW_REQUIRED,
+     .help = "addresses of the federation's daemons, `HOST:PORT` or `unix:/path`; any of them names the one "
+             "that leads"},
+    {.key = "store", TF_GROUP(&store_table), .flags = TF_ROW_REQUIRED, .help = "the subcluster's own etcd"},
+    {.key = "stateDir",
+     TF_STRING(C, state_dir),
+     .min = 1,
+     .max = 4000,
+     .flags = TF_ROW_REQUIRED,
+     .help =
+         "absolute path of the folder of the engine's memory: records, locks and output of instances; made "
+         "if it is missing, and never to be removed while instances run"},
+    {.key = "engine",
+     TF_ENUM(C, engine, "process"),
+     .def = "process",
+     .help = "what runs instances; `process`: processes on this machine"},
+    {.key = "allowRoot",
+     TF_BOOL(C, allow_root),
+     .def = "false",
+     .help = "let the process engine run jobs although this daemon is root: they then are root, too"},
+    {.key = "shim",
+     TF_STRING(C, shim),
+     .min = 1,
+     .max = 4000,
+     .help = "path of `tidefed-shim`; absent = beside this program"},
+    {.key = "process", TF_OBJECT(C, process, &process_table), .help = "of the process engine"},
+    {.key = "keepOutput",
+     TF_DURATION(C, keep_output),
+     .max = 24 * TF_HOUR,
+     .def = "10m",
+     .help =
+         "the output of a job's instances can be read so long after its end; of the latest 1000 epochs at "
+         "most"},
+    {.key = "topology",
+     TF_OBJECTS(C, topology, &plane_table),
+     .min = 0,
+     .max = 16,
+     .help = "the networks that nodes have places in"},
+    {.key = "nodes",
+     TF_OBJECTS(C, node_groups, &node_table),
+     .min = 1,
+     .max = TF_ITEMS_MAX,
+     .flags = TF_ROW_REQUIRED,
+     .help = "of the process engine: what this machine passes for"},
+    {.key = "settings",
+     TF_OBJECT(C, settings, &tf_local_settings_table),
+     .help = "what decisions go by that the federation does not say"},
+    {.key = "log", TF_GROUP(&log_table), .help = "the log of the daemon"},
+};
+
+static void settle(void *object)
+{
+    struct subd_config *config = object;
+    if (!config->store_prefix && config->name)
+        config->store_prefix = tf_asprintf("/tidefed/local/%s", config->name);
+    if (!config->decision_log && config->state_dir)
+        config->decision_log = tf_asprintf("%s/decisions.log", config->state_dir);
+}
+
+static void check_paths(const struct subd_config *config, struct tf_complaints *out)
+{
+    if (config->state_dir[0] != '/')
+        tf_complaints_add(out, "stateDir", "\"%s\" is not an absolute path", config->state_dir);
+    if (config->store_prefix[0] != '/')
+        tf_complaints_add(out, "store.prefix", "\"%s\" does not begin with '/'", config->store_prefix);
+    if (config->process.work_dir && config->process.work_dir[0] != '/')
+        tf_complaints_add(out, "process.workDir", "\"%s\" is not an absolute path", config->process.work_dir);
+    if (config->process.port_high < config->process.port_low)
+        tf_complaints_add(out, "process.portHigh", "%d is below portLow, %d", config->process.port_high,
+                          config->process.port_low);
+    tf_vec_each (endpoint, &config->store_endpoints)
+        if (!tf_starts_with(*endpoint, "http://"))
+            tf_complaints_add(out, "store.endpoints", "\"%s\" does not begin with http://", *endpoint);
+}
+
+static void check_planes(const struct tf_planes *planes, struct tf_complaints *out)
+{
+    for (size_t i = 0; i < planes->count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (tf_str_eq(planes->items[i].name, planes->items[k].name)) {
+                TF_AUTO_FREE char *path = tf_asprintf("topology[%zu].plane", i);
+                tf_complaints_add(out, path, "there are two planes of the name \"%s\"",
+                                  planes->items[i].name);
+            }
+}
+
+static void check(const void *object, struct tf_complaints *out)
+{
+    const struct subd_config *config = object;
+    struct subd_nodes nodes = {0};
+    check_paths(config, out);
+    check_planes(&config->topology, out);
+    subd_config_nodes(config, &nodes, out);
+    subd_nodes_release(&nodes);
+}
+
+const struct tf_table subd_config_table = TF_TABLE(C, rows, .settle = settle, .check = check);
+
+int subd_config_load(const char *path, struct subd_config *config, struct tf_error *err)
+{
+    if (tf_conf_load(path, &subd_config_table, config, err))
+        return -1;
+    config->log_level = (enum tf_log_level)((int)config->log_level - ENUM_SHIFT);
+    config->log_format = (enum tf_log_format)((int)config->log_format - ENUM_SHIFT);
+    return 0;
+}
+
+void subd_config_release(struct subd_config *config)
+{
+    tf_table_release(&subd_config_table, config);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_SUBCLUSTER_DAEMON_CONFIG_H
+#define TF_SUBCLUSTER_DAEMON_CONFIG_H
+
+#include "common/log/log.h"
+#include "common/model/node.h"
+#include "common/model/settings.h"
+
+/* What subclusterd.yaml says. */
+
+enum { SUBD_NODES_MAX = 20000 };
+
+/* One entry of `nodes`: a node, or `count` like ones. */
+struct subd_node_group {
+    char *name, *prefix; /* one of them; with a prefix the names are PREFIX0, PREFIX1, ... */
+    int32_t count;
+    char *model; /* of the GPUs */
+    int32_t gpus;
+    int64_t gpu_memory, cpu, memory;
+    int32_t slots; /* 0 = not said: two a GPU and sixteen more */
+    struct tf_pairs labels;
+    struct tf_pairs domains; /* plane -> path, in which {i} is the node's number in its entry, {i/K} that
+                                number divided by K */
+};
+struct subd_node_groups {
+    struct subd_node_group *items;
+    size_t count, cap;
+};
+
+struct subd_nodes {
+    struct tf_node *items;
+    size_t count, cap;
+};
+void subd_nodes_release(struct subd_nodes *nodes);
+
+/* Of the process engine. */
+struct subd_process {
+    char *work_dir; /* NULL = the engine's default */
+    bool cgroup;
+    int64_t output_limit; /* bytes */
+    int32_t files_limit, port_low, port_high, journal_days;
+};
+
+enum subd_engine_kind { SUBD_ENGINE_NONE, SUBD_ENGINE_PROCESS };
+
+struct subd_config {
+    char *name, *region;
+    struct tf_pairs labels;
+    struct tf_strs federation; /* addresses of fedd */
+    struct tf_strs store_endpoints;
+    char *store_prefix;    /* never NULL after the load */
+    int64_t store_timeout; /* of one request; 0 = half the lease */
+    char *state_dir;
+    enum subd_engine_kind engine;
+    bool allow_root;
+    char *shim;          /* NULL = beside this program */
+    int64_t keep_output; /* ms after the end of an epoch was stored */
+    struct subd_process process;
+    struct tf_planes topology;
+    struct subd_node_groups node_groups;
+    struct tf_local_settings settings;
+    enum tf_log_format log_format;
+    enum tf_log_level log_level;
+    char *log_file;     /* NULL = stderr */
+    char *decision_log; /* never NULL after the load */
+};
+extern const struct tf_table subd_config_table;
+
+/* Reads the file; what is wrong comes with line and column. */
+int subd_config_load(const char *path, struct subd_config *config, struct tf_error *err);
+void subd_config_release(struct subd_config *config);
+
+/* The nodes that the entries stand for, in their order, all READY: nodes starts empty and is owned by the
+ * caller, also on failure. Complaints have the paths of the file. False if there was one. */
+bool subd_config_nodes(const struct subd_config *config, struct subd_nodes *nodes,
+                       struct tf_complaints *complaints);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Puts the daemon together, and takes it apart. */
+#include "subcluster/daemon/private.h"
+
+#include "common/base/cleanup.h"
+#include "common/rpc/address.h"
+#include "common/store/etcd.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+/* Makes the folder and those above it. */
+static int make_folders(const char *path, struct tf_error *err)
+{
+    TF_AUTO_FREE char *copy = tf_strdup(path);
+    for (char *slash = copy; slash;) {
+        slash = strchr(slash + 1, '/');
+        if (slash)
+            *slash = '\0';
+        if (mkdir(copy, 0755) && errno != EEXIST)
+            return tf_error_errno(err, TF_ERR_IO, errno, "stateDir: %s cannot be made", copy);
+        if (slash)
+            *slash = '/';
+    }
+    return 0;
+}
+
+static int open_store(struct subd *subd, struct tf_error *err)
+{
+    const struct tf_strs *endpoints = &subd->config.store_endpoints;
+    const struct tf_etcd_options options = {
+        .endpoints = (const char *const *)endpoints->items,
+        .endpoint_count = endpoints->count,
+    };
+    subd->store = tf_etcd_store_create(subd->loop, &options, err);
+    return subd->store ? 0 : -1;
+}
+
+static int prepare(struct subd *subd, struct tf_error *err)
+{
+    struct tf_complaints complaints = {0};
+    bool sound = subd_config_nodes(&subd->config, &subd->nodes, &complaints);
+    if (!sound)
+        tf_error_set(err, TF_ERR_INVALID, "%s: %s", complaints.items[0].path, complaints.items[0].text);
+    tf_complaints_release(&complaints);
+    if (!sound)
+        return -1;
+    tf_vec_each (address, &subd->config.federation)
+        if (tf_address_check(*address, err))
+            return tf_error_wrap(err, "federation");
+    if (make_folders(subd->config.state_dir, err) || open_store(subd, err))
+        return -1;
+    return subd_owner_start(subd, err);
+}
+
+struct subd *subd_create(struct tf_loop *loop, struct tf_rpc *rpc, struct subd_options *options,
+                         void (*failed)(void *arg), void *arg, struct tf_error *err)
+{
+    struct subd *subd = tf_calloc(1, sizeof *subd);
+    subd->loop = loop;
+    subd->rpc = rpc;
+    subd->config = options->config;
+    options->config = (struct subd_config){0};
+    subd->accept_rollback = options->accept_rollback;
+    subd->new_engine_memory = options->new_engine_memory;
+    subd->failed = failed;
+    subd->failed_arg = arg;
+    if (prepare(subd, err)) {
+        subd_destroy(subd);
+        return NULL;
+    }
+    subd_upkeep_start(subd);
+    return subd;
+}
+
+void subd_stop(struct subd *subd, void (*done)(void *arg), void *arg)
+{
+    subd->stopping = true;
+    subd->stopped = done;
+    subd->stopped_arg = arg;
+    subd_owner_release(subd);
+}
+
+void subd_reload(struct subd *subd, const char *path)
+{
+    struct subd_config config;
+    struct tf_strs changed = {0};
+    struct tf_error err = TF_ERROR_INIT;
+    if (tf_log_reopen(&err))
+        tf_log_error("the log cannot be opened again error=%s", err.text);
+    subd_trace_reopen(subd->trace);
+    if (subd_config_load(path, &config, &err)) {
+        tf_log_error("the configuration is not taken over error=%s", err.text);
+        return;
+    }
+    tf_table_diff(&subd_config_table, &subd->config, &config, 0, &changed);
+    tf_vec_each (key, &changed)
+        tf_log_info(
+            "the configuration differs: restart subclusterd to take it over, instances live on key=%s", *key);
+    if (!changed.count)
+        tf_log_info("the configuration is read again, nothing changed");
+    tf_strs_release(&changed);
+    subd_config_release(&config);
+}
+
+void subd_destroy(struct subd *subd)
+{
+    if (!subd)
+        return;
+    subd_upkeep_stop(subd);
+    subd_owner_drop(subd);
+    subd_logs_destroy(subd);
+    tf_keep_destroy(subd->keep);
+    tf_store_destroy(subd->store);
+    tf_vec_release(&subd->events);
+    subd_nodes_release(&subd->nodes);
+    subd_config_release(&subd->config);
+    free(subd);
+}

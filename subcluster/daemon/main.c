@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The program subclusterd: options, signals, and the loop. */
+#include "common/base/cleanup.h"
+#include "common/loop/signals.h"
+#include "subcluster/daemon/daemon.h"
+
+#include <argp.h>
+
+const char *argp_program_version = "subclusterd " TF_VERSION;
+
+enum { OPTION_CHECK = 256, OPTION_REFERENCE, OPTION_ROLLBACK, OPTION_ENGINE };
+
+struct arguments {
+    const char *config;
+    bool check, reference, accept_rollback, new_engine_memory;
+};
+
+static const struct argp_option options[] = {
+    {"config", 'c', "FILE", 0, "what to be and to do: see --print-config-reference", 0},
+    {"check-config", OPTION_CHECK, NULL, 0, "read the configuration, say what is wrong with it, and exit", 0},
+    {"print-config-reference", OPTION_REFERENCE, NULL, 0, "print all keys of the configuration and exit", 0},
+    {"accept-rollback", OPTION_ROLLBACK, NULL, 0,
+     "the subcluster's store was restored from a copy: go on from what it says now", 0},
+    {"new-engine-memory", OPTION_ENGINE, NULL, 0,
+     "the engine's state folder is lost, and nothing that it ran can be running any more: make it anew and "
+     "start again what the store says",
+     0},
+    {0},
+};
+
+static error_t parse_option(int key, char *text, struct argp_state *state)
+{
+    struct arguments *arguments = state->input;
+    switch (key) {
+    case 'c':
+        arguments->config = text;
+        return 0;
+    case OPTION_CHECK:
+        arguments->check = true;
+        return 0;
+    case OPTION_REFERENCE:
+        arguments->reference = true;
+        return 0;
+    case OPTION_ROLLBACK:
+        arguments->accept_rollback = true;
+        return 0;
+    case OPTION_ENGINE:
+        arguments->new_engine_memory = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "\"%s\": subclusterd takes options only", text);
+        return 0;
+    case ARGP_KEY_END:
+        if (!arguments->config && !arguments->reference)
+            argp_error(state, "which configuration? Give --config FILE");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp parser = {
+    .options = options,
+    .parser = parse_option,
+    .doc =
+        "Runs the work of a federation on one cluster's nodes."
+        "\v"
+        "SIGTERM ends it, and a second one at once: instances live on, and the next subclusterd of the name "
+        "adopts them. SIGHUP opens the log again.",
+};
+
+struct program {
+    const struct arguments *arguments;
+    struct tf_loop *loop;
+    struct subd *subd;
+    bool stopping;
+    int status;
+};
+
+/* Signals come as call backs without an argument of their own. */
+struct program_signals {
+    struct tf_signals signals;
+    struct program *program;
+};
+
+static void on_stopped(void *arg)
+{
+    struct program *program = arg;
+    tf_loop_stop(program->loop);
+}
+
+static void on_failed(void *arg)
+{
+    struct program *program = arg;
+    program->status = 1;
+    tf_loop_stop(program->loop);
+}
+
+static void on_signal(struct tf_signals *signals, int signo)
+{
+    struct program *program = TF_CONTAINER_OF(signals, struct program_signals, signals)->program;
+    if (signo == SIGHUP) {
+        subd_reload(program->subd, program->arguments->config);
+        return;
+    }
+    if (signo != SIGTERM && signo != SIGINT)
+        return;
+    if (program->stopping) {
+        tf_loop_stop(program->loop);
+        return;
+    }
+    program->stopping = true;
+    tf_log_info("ending, instances live on signal=%d", signo);
+    subd_stop(program->subd, on_stopped, program);
+}
+
+static int complain(const struct tf_error *err)
+{
+    fprintf(stderr, "subclusterd: %s\n", err->text);
+    return 1;
+}
+
+/* Everything that lives as long as the loop. Takes the configuration. */
+static int serve(struct program *program, struct subd_options *subd_options)
+{
+    struct program_signals signals = {.program = program};
+    struct tf_error err = TF_ERROR_INIT;
+    program->loop = tf_loop_create(&err);
+    if (!program->loop)
+        return complain(&err);
+    struct tf_rpc *rpc = tf_rpc_create(program->loop, &err);
+    if (rpc && tf_signals_start(program->loop, &signals.signals, on_signal, &err) == 0)
+        program->subd = subd_create(program->loop, rpc, subd_options, on_failed, program, &err);
+    if (program->subd)
+        tf_loop_run(program->loop);
+    else
+        program->status = complain(&err);
+    subd_destroy(program->subd);
+    tf_signals_stop(&signals.signals);
+    tf_rpc_destroy(rpc);
+    tf_loop_destroy(program->loop);
+    return program->status;
+}
+
+static int open_log(const struct subd_config *config, struct tf_error *err)
+{
+    const struct tf_log_options log = {
+        .level = config->log_level, .format = config->log_format, .path = config->log_file};
+    return tf_log_open(&log, err);
+}
+
+static int print_reference(void)
+{
+    TF_AUTO_BUF text = TF_BUF_INIT;
+    tf_table_markdown(&subd_config_table, &text);
+    fputs(tf_buf_text(&text), stdout);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct arguments arguments = {0};
+    struct subd_options subd_options = {0};
+    struct tf_error err = TF_ERROR_INIT;
+    tf_signals_block();
+    argp_parse(&parser, argc, argv, 0, NULL, &arguments);
+    if (arguments.reference)
+        return print_reference();
+    if (subd_config_load(arguments.config, &subd_options.config, &err))
+        return complain(&err);
+    if (arguments.check) {
+        printf("%s: sound\n", arguments.config);
+        subd_config_release(&subd_options.config);
+        return 0;
+    }
+    if (open_log(&subd_options.config, &err)) {
+        subd_config_release(&subd_options.config);
+        return complain(&err);
+    }
+    struct program program = {.arguments = &arguments};
+    subd_options.accept_rollback = arguments.accept_rollback;
+    subd_options.new_engine_memory = arguments.new_engine_memory;
+    int status = serve(&program, &subd_options);
+    subd_config_release(&subd_options.config);
+    tf_log_close();
+    return status;
+}

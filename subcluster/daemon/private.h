@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_SUBCLUSTER_DAEMON_PRIVATE_H
+#define TF_SUBCLUSTER_DAEMON_PRIVATE_H
+
+#include "common/keep/keep.h"
+#include "common/loop/loop.h"
+#include "common/rpc/client.h"
+#include "subcluster/core/sub.h"
+#include "subcluster/daemon/daemon.h"
+#include "subcluster/engine/engine.h"
+
+#include <stdio.h>
+
+/* Shared by the files of this folder only. */
+
+struct running;
+struct uplink;
+struct push;
+struct upkeep;
+struct trace_log;
+
+struct subd {
+    struct tf_loop *loop;
+    struct tf_rpc *rpc;
+    struct subd_config config;
+    struct subd_nodes nodes;
+    struct tf_store *store;
+    struct tf_keep *keep;
+
+    /* owner.c */
+    struct sub *sub;     /* NULL: stands by */
+    struct tf_term term; /* of the prefix */
+    bool proving;        /* the first transaction of the term is out */
+    bool promised;       /* a stored record says that something was promised here */
+    bool accept_rollback, new_engine_memory;
+    bool stopping;
+
+    /* shell.c */
+    TF_VEC(struct sub_event) events; /* from next_event on still to be given to the core */
+    size_t next_event;
+    bool stepping;
+    struct tf_timer wake;
+    struct tf_inbox_item again; /* SUB_EV_CONTINUE, after other events */
+    bool again_posted;
+
+    struct running *running;
+    struct uplink *uplink;
+    struct push *pushes;
+    struct upkeep *upkeep;
+    struct trace_log *trace;
+
+    void (*failed)(void *arg);
+    void *failed_arg;
+    void (*stopped)(void *arg);
+    void *stopped_arg;
+};
+
+/* owner.c */
+int subd_owner_start(struct subd *subd, struct tf_error *err);
+void subd_owner_release(struct subd *subd);
+void subd_owner_drop(struct subd *subd); /* the core and all that works for it; none is fine */
+/* What the engine and the federation know this owner by: it grows with each owner, also over a rollback. */
+uint64_t subd_owner_revision(const struct subd *subd);
+/* By our own clock nobody else can hold the prefix now. */
+bool subd_owner_is_sure(const struct subd *subd);
+void subd_fail(struct subd *subd); /* see subd_create */
+
+/* shell.c: events are taken, and given to the core in order, at once or, from within an action, after it. */
+void subd_feed(struct subd *subd, struct sub_event *event);
+void subd_shell_reset(struct subd *subd);
+
+/* running.c: only while there is a core */
+int subd_running_start(struct subd *subd, struct tf_error *err); /* before SUB_EV_BOOT */
+void subd_running_stop(struct subd *subd);                       /* instances live on; none is fine */
+uint32_t subd_running_capabilities(const struct subd *subd);     /* set of enum tf_capability */
+void subd_running_adopt(struct subd *subd);
+/* START, STOP, FORGET, PEERS, FENCE; what the action owns may be taken. */
+void subd_running_perform(struct subd *subd, struct sub_action *action);
+/* The instance whose output is meant: epoch 0 = the latest, and of it the last attempt. False if the engine
+ * knows none. */
+bool subd_running_find(const struct subd *subd, struct tf_uid uid, uint64_t epoch, uint32_t index,
+                       struct tf_instance_id *id);
+
+/* uplink.c */
+void subd_uplink_start(struct subd *subd); /* again is fine */
+void subd_uplink_stop(struct subd *subd);  /* none is fine; tells the core nothing */
+void subd_uplink_send(struct subd *subd, const struct tf_up *up);
+void subd_uplink_close(struct subd *subd, const char *why);
+struct tf_channel *subd_uplink_channel(struct subd *subd); /* NULL: away */
+
+/* asks.c, logs.c */
+void subd_ask(struct subd *subd, const struct tf_ask *ask);
+void subd_logs_push(struct subd *subd, const struct tf_ask *ask);
+void subd_logs_stop(struct subd *subd);    /* all; those that read end soon after */
+void subd_logs_destroy(struct subd *subd); /* waits for them */
+
+/* trace.c */
+struct trace_log *subd_trace_open(const char *path); /* NULL, with a line in the log, if it cannot be */
+void subd_trace_line(struct trace_log *trace, const char *line); /* NULL is fine, here and below */
+void subd_trace_reopen(struct trace_log *trace);
+void subd_trace_close(struct trace_log *trace);
+
+/* upkeep.c */
+void subd_upkeep_start(struct subd *subd);
+void subd_upkeep_stop(struct subd *subd);
+
+#endif
