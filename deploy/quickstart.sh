@@ -34,29 +34,34 @@ start_time() { awk '{ sub(/.*\) /, ""); print $20 }' "/proc/$1/stat" 2>/dev/null
 remember() { echo "$1 $2 $(start_time "$2")" >>"$home/processes"; }
 alive() { [ -n "${2:-}" ] && [ "$(start_time "$1")" = "$2" ]; }
 
-stop_all() {
-    [ -f "$home/processes" ] || return 0
-    # Jobs first: they outlive the daemons on purpose, so the engine's own tool ends them.
-    tac "$home/processes" | while read -r name pid started; do
-        case $name in subclusterd-*) alive "$pid" "$started" && kill "$pid" 2>/dev/null || true ;; esac
-    done
-    for state in "$home"/state/*/; do
-        [ -d "$state" ] && "$bin/tidefed-shim" --stop-all "$state" || true
-    done
-    tac "$home/processes" | while read -r name pid started; do
-        alive "$pid" "$started" && kill "$pid" 2>/dev/null || true
-    done
+# Asks those whose name matches to stop, waits, and kills what is left.
+stop_some() { # PATTERN
+    local name pid started left
+    while read -r name pid started; do
+        [[ $name == $1 ]] && alive "$pid" "$started" && kill "$pid" 2>/dev/null || true
+    done <"$home/processes"
     for _ in $(seq 100); do
         left=0
         while read -r name pid started; do
-            if alive "$pid" "$started"; then left=1; fi
+            if [[ $name == $1 ]] && alive "$pid" "$started"; then left=1; fi
         done <"$home/processes"
-        [ $left -eq 0 ] && break
+        [ $left -eq 0 ] && return 0
         sleep 0.1
     done
     while read -r name pid started; do
-        alive "$pid" "$started" && { echo "$name did not stop: killed"; kill -9 "$pid" 2>/dev/null || true; }
+        [[ $name == $1 ]] && alive "$pid" "$started" && { echo "$name did not stop: killed"; kill -9 "$pid" || true; }
     done <"$home/processes" || true
+}
+
+stop_all() {
+    [ -f "$home/processes" ] || return 0
+    stop_some 'subclusterd-*'
+    # Instances outlive their daemon on purpose.
+    for state in "$home"/state/*/; do
+        if [ -e "$state/marker" ]; then "$bin/tidefed-shim" end-all "$state" || true; fi
+    done
+    stop_some fedd
+    stop_some 'etcd-*'
     rm -f "$home/processes"
 }
 
@@ -72,7 +77,7 @@ bash deploy/packages.sh
 begin=$SECONDS
 say "Building (release)"
 cmake --preset release >/dev/null
-cmake --build --preset release --target programs | tail -1
+cmake --build --preset release --target fedd subclusterd tidefed-shim fedctl | tail -1
 
 # ---- a clean start ----
 stop_all

@@ -77,6 +77,10 @@ enum tf_shim_status shim_launch(const char *state_dir, const char *path);
  * shim and all are killed. */
 enum tf_shim_status shim_judge(const char *state_dir, const char *path, uint64_t owner, bool kill);
 
+/* end-all: the same with kill for every instance of the folder; says which have not ended. OK, or the worst
+ * status. */
+enum tf_shim_status shim_end_all(const char *state_dir);
+
 /* ---- run.c ---- */
 /* The rest of the shim's life; everything is set up and the record is on disk. Never returns. */
 void shim_run(struct shim *s) __attribute__((noreturn));
