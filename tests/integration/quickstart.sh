@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The README's first command: jobs run and succeed on three subclusters, and --stop leaves no process behind.
+# usage: quickstart.sh SOURCE_FOLDER
+set -euo pipefail
+source=$1
+home=$(mktemp -d /tmp/tidefed-quickstart-XXXXXX)
+export TIDEFED_HOME=$home/state
+output=$home/output
+
+ours() { # processes that run from, or for, this quick start
+    local pid
+    for pid in /proc/[0-9]*; do
+        { tr '\0' '\n' <"$pid/cmdline"; tr '\0' '\n' <"$pid/environ"; } 2>/dev/null |
+            grep -q "^TIDEFED_PEERS_FILE=$TIDEFED_HOME\|$TIDEFED_HOME/\(conf\|data\|state\)" && echo "${pid#/proc/}"
+    done
+    return 0
+}
+finish() {
+    status=$?
+    bash "$source/deploy/quickstart.sh" --stop >/dev/null 2>&1 || true
+    if [ $status -ne 0 ]; then
+        echo "FAILED; what it printed:"
+        cat "$output"
+    fi
+    rm -rf "$home"
+    exit $status
+}
+trap finish EXIT
+fail() { echo "quickstart: $*"; exit 1; }
+
+bash "$source/deploy/quickstart.sh" >"$output" 2>&1 || fail "the quick start failed"
+for job in llm/pretrain rec/flaky data/refresh; do
+    grep -Eq "^$job +.*Succeeded" "$output" || fail "$job did not succeed"
+done
+grep -Eq '^web/hello +.*Running +2/2' "$output" || fail "web/hello does not run"
+grep -q '^hello from web/hello rank 0' "$output" || fail "the service did not answer"
+grep -q '^digest of shard 0\|digest of shard 0' "$output" || fail "the output of data/refresh is missing"
+[ "$(grep -c 'NO_SUCH_MODEL' "$output")" -ge 4 ] || fail "explain does not list three subclusters"
+grep '^Up after' "$output"
+[ -n "$(ours)" ] || fail "the check for processes finds none while everything runs: it cannot be trusted"
+
+bash "$source/deploy/quickstart.sh" >"$output" 2>&1 || fail "a second run over the first failed"
+bash "$source/deploy/quickstart.sh" --stop || fail "--stop failed"
+[ -z "$(ours)" ] || fail "--stop left processes: $(ps -o pid,args -p "$(ours | paste -sd,)")"
+[ ! -e "$TIDEFED_HOME" ] || fail "--stop left $TIDEFED_HOME"
+echo "quickstart: ran twice, stopped, nothing left"
