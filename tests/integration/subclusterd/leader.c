@@ -8,6 +8,8 @@
 #include "common/wire/attach.h"
 #include "tests/support/suite.h"
 
+#include <sys/random.h>
+
 /* ---- down ---- */
 
 void world_send_bytes(struct world *w, const void *bytes, size_t len)
@@ -272,7 +274,7 @@ struct tf_entry *world_job(struct world *w, int32_t n, const char *script)
     uint64_t number = ++w->next_epoch;
     entry->kind = TF_ENTRY_PLACE;
     entry->epoch = number;
-    entry->uid.bytes[0] = 0xab;
+    entry->uid = w->uid;
     for (size_t i = 0; i < 8; i++)
         entry->uid.bytes[15 - i] = (uint8_t)(number >> 8 * i);
     entry->tenant = tf_strdup("team");
@@ -337,6 +339,7 @@ void leader_begin(struct world *w)
 {
     struct tf_error err = TF_ERROR_INIT;
     const struct tf_server_options options = {.address = "127.0.0.1:0"};
+    CU_ASSERT_EQUAL_FATAL(getrandom(&w->uid, sizeof w->uid, 0), (ssize_t)sizeof w->uid);
     w->loop = tf_loop_create(&err);
     CU_ASSERT_PTR_NOT_NULL_FATAL(w->loop);
     w->rpc = tf_rpc_create(w->loop, &err);

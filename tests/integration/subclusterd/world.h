@@ -46,6 +46,8 @@ struct world {
     pid_t daemons[WORLD_DAEMONS_MAX];
 
     /* the leader */
+    struct tf_uid
+        uid; /* jobs' uids begin like it: other tests run at the same time, and the engine goes by uids */
     struct tf_term term;
     uint64_t n, next_epoch, next_ask;
     bool keeps_ends; /* does not store ends */
