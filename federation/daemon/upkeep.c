@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The store's room: how full it is goes to the core, and old revisions, which nobody reads, are compacted
- * away. Only the leader does it. */
+/* The store's health: the log says when it is away. Its room: how full it is goes to the core, and old
+ * revisions, which nobody reads, are compacted away; only the leader does that. */
 #include "federation/daemon/private.h"
 
 #include "common/base/cleanup.h"
 
 enum {
-    EVERY_MS = 10 * TF_SECOND,
+    TICK_MS = TF_SECOND,
+    LOOK_EVERY = 10,    /* ticks */
     COMPACT_EVERY = 30, /* rounds: five minutes */
     REQUEST_MS = 5 * TF_SECOND,
 };
@@ -15,6 +16,8 @@ struct upkeep {
     struct fedd *fedd;
     struct tf_timer timer;
     uint64_t request;
+    bool in_trouble;
+    unsigned ticks;
     int rounds;
     int64_t seen; /* revision of the round of the last compaction: what is older goes next time */
     struct tf_store_status status;
@@ -66,11 +69,25 @@ static void look(struct upkeep *upkeep)
     }
 }
 
+/* The log says when the store goes away and when it is back, leader or not. */
+static void tell_trouble(struct upkeep *upkeep)
+{
+    const struct tf_error *trouble = tf_keep_trouble(upkeep->fedd->keep);
+    bool in_trouble = trouble->code != TF_OK;
+    if (in_trouble && !upkeep->in_trouble)
+        tf_log_error("the store cannot be used error=%s", trouble->text);
+    else if (!in_trouble && upkeep->in_trouble)
+        tf_log_info("the store can be used again");
+    upkeep->in_trouble = in_trouble;
+}
+
 static void on_timer(struct tf_timer *timer)
 {
     struct upkeep *upkeep = TF_CONTAINER_OF(timer, struct upkeep, timer);
-    look(upkeep);
-    struct tf_mono due = {tf_loop_now(upkeep->fedd->loop).mono.ms + EVERY_MS};
+    tell_trouble(upkeep);
+    if (upkeep->ticks++ % LOOK_EVERY == 0)
+        look(upkeep);
+    struct tf_mono due = {tf_loop_now(upkeep->fedd->loop).mono.ms + TICK_MS};
     tf_timer_start(upkeep->fedd->loop, &upkeep->timer, due, on_timer);
 }
 

@@ -100,7 +100,7 @@ static char *write_config(const struct bench *b, size_t i)
 void bench_start(struct bench *b, size_t i)
 {
     TF_AUTO_FREE char *config = write_config(b, i);
-    const char *argv[] = {TF_FEDD, "--config", config, NULL};
+    const char *argv[] = {TF_FEDD, "--config", config, b->option, NULL};
     CU_ASSERT_FATAL(b->fedds[i].pid == 0);
     b->fedds[i].pid = test_process_start(argv, b->fedds[i].log, NULL, NULL);
     CU_ASSERT_FATAL(b->fedds[i].pid > 0);
