@@ -28,7 +28,8 @@ struct tf_keep {
     TF_VEC(struct tf_quarantined) quarantine;
     TF_VEC(struct encoded) out; /* of the transaction that is under way */
     bool committing, releasing;
-    struct tf_timer retry; /* of a commit or a load that the store refused */
+    struct tf_error refusal; /* of the transaction that is tried again; TF_OK = none is */
+    struct tf_timer retry;   /* of a commit or a load that the store refused */
     bool loading;
 };
 
@@ -43,6 +44,7 @@ static void quarantine_clear(struct tf_keep *keep)
 
 static void out_clear(struct tf_keep *keep)
 {
+    keep->refusal = (struct tf_error)TF_ERROR_INIT;
     tf_vec_each (e, &keep->out) {
         tf_buf_release(&e->key);
         tf_buf_release(&e->value);
@@ -164,6 +166,7 @@ static void on_committed(void *cookie, const struct tf_error *error)
     if (error->code == TF_ERR_CONFLICT)
         return; /* TF_GUARD_DEPOSED follows */
     if (error->code == TF_ERR_REFUSED || error->code == TF_ERR_UNAVAILABLE) {
+        keep->refusal = *error;
         tf_log_error("the store takes no writes, trying again error=%s", error->text);
         struct tf_mono due = {tf_loop_now(keep->loop).mono.ms + RETRY_MS};
         tf_timer_start(keep->loop, &keep->retry, due, retry_commit);
@@ -289,7 +292,8 @@ struct tf_mono tf_keep_valid_until(const struct tf_keep *keep)
 
 const struct tf_error *tf_keep_trouble(const struct tf_keep *keep)
 {
-    return tf_guard_trouble(keep->guard.guard);
+    const struct tf_error *trouble = tf_guard_trouble(keep->guard.guard);
+    return trouble->code == TF_OK ? &keep->refusal : trouble;
 }
 
 size_t tf_keep_quarantined(const struct tf_keep *keep)

@@ -54,7 +54,8 @@ void tf_keep_commit(struct tf_keep *keep, struct tf_record *records, size_t coun
 
 /* Until when, by our own clock, nobody else can hold the prefix. */
 struct tf_mono tf_keep_valid_until(const struct tf_keep *keep);
-/* The last failure to reach the store; code TF_OK if the last request went through. Borrowed. */
+/* The last failure to reach the store, or why it refuses a transaction that is tried again; code TF_OK if
+ * there is neither. Borrowed. */
 const struct tf_error *tf_keep_trouble(const struct tf_keep *keep);
 
 struct tf_quarantined {

@@ -2,6 +2,7 @@
 /* Checks addresses before gRPC gets them, since it does not say why it refuses one. */
 #include "common/rpc/address.h"
 
+#include "common/base/alloc.h"
 #include "common/base/cleanup.h"
 #include "common/base/text.h"
 
@@ -68,6 +69,19 @@ int tf_address_check(const char *address, struct tf_error *err)
     return tf_address_is_unix(address) ? check_unix(address, err) : split(address, &parts, err);
 }
 
+static int probe_folder(const char *address, struct tf_error *err)
+{
+    TF_AUTO_FREE char *folder = tf_strdup(unix_path(address));
+    char *slash = strrchr(folder, '/');
+    if (!slash)
+        return 0; /* of a path without folders it is the present one */
+    slash[slash == folder] = '\0';
+    if (access(folder, W_OK | X_OK) == 0)
+        return 0;
+    return tf_error_errno(err, TF_ERR_INVALID, errno, "cannot listen on %s: no socket can be made in %s",
+                          address, folder);
+}
+
 static int probe_unix(const char *address, struct tf_error *err)
 {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
@@ -82,7 +96,7 @@ static int probe_unix(const char *address, struct tf_error *err)
         return tf_error_set(
             err, TF_ERR_CONFLICT,
             "cannot listen on %s: another process does already; stop it, or choose another path", address);
-    return 0;
+    return probe_folder(address, err);
 }
 
 static int probe_one(const char *address, const struct addrinfo *at, struct tf_error *err)

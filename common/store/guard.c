@@ -96,6 +96,7 @@ static void let_go(struct tf_guard *guard)
     guard->owner_revision = 0;
     guard->valid_until = (struct tf_mono){INT64_MIN};
     guard->holder_told = false;
+    guard->head_trouble = (struct tf_error)TF_ERROR_INIT;
     tf_buf_clear(&guard->holder);
     guard->state = TF_GUARD_STATE_IDLE;
 }
@@ -318,7 +319,8 @@ static void head_done(void *cookie, const struct tf_store_reply *reply)
     struct tf_guard *guard = cookie;
     struct tf_guard_event event = {.kind = TF_GUARD_HELD};
     tf_guard_replied(guard, &guard->step, reply);
-    if (reply->error.code != TF_OK || take_head(guard, reply, &guard->trouble) != 0) {
+    guard->head_trouble = (struct tf_error)TF_ERROR_INIT;
+    if (reply->error.code != TF_OK || take_head(guard, reply, &guard->head_trouble) != 0) {
         tf_guard_back_off(guard, &guard->step);
     } else {
         guard->state = TF_GUARD_STATE_HELD;
@@ -494,5 +496,5 @@ struct tf_mono tf_guard_valid_until(const struct tf_guard *guard)
 
 const struct tf_error *tf_guard_trouble(const struct tf_guard *guard)
 {
-    return &guard->trouble;
+    return guard->trouble.code == TF_OK ? &guard->head_trouble : &guard->trouble;
 }

@@ -72,6 +72,7 @@ struct tf_guard {
     struct tf_guard_commit commit;
     struct tf_guard_load load;
     struct tf_error trouble;
+    struct tf_error head_trouble; /* why the head that is there does not allow to lead */
     struct tf_mono armed;
     unsigned inside; /* depth of callbacks */
 };

@@ -69,8 +69,8 @@ static void look(struct upkeep *upkeep)
     }
 }
 
-/* The log says when the store goes away and when it is back, leader or not. */
-static void tell_trouble(struct upkeep *upkeep)
+/* The log says when the store goes away and when it is back, leader or not. True if it just did. */
+static bool tell_trouble(struct upkeep *upkeep)
 {
     const struct tf_error *trouble = tf_keep_trouble(upkeep->fedd->keep);
     bool in_trouble = trouble->code != TF_OK;
@@ -78,14 +78,15 @@ static void tell_trouble(struct upkeep *upkeep)
         tf_log_error("the store cannot be used error=%s", trouble->text);
     else if (!in_trouble && upkeep->in_trouble)
         tf_log_info("the store can be used again");
+    bool changed = in_trouble != upkeep->in_trouble;
     upkeep->in_trouble = in_trouble;
+    return changed;
 }
 
 static void on_timer(struct tf_timer *timer)
 {
     struct upkeep *upkeep = TF_CONTAINER_OF(timer, struct upkeep, timer);
-    tell_trouble(upkeep);
-    if (upkeep->ticks++ % LOOK_EVERY == 0)
+    if (tell_trouble(upkeep) || upkeep->ticks++ % LOOK_EVERY == 0)
         look(upkeep);
     struct tf_mono due = {tf_loop_now(upkeep->fedd->loop).mono.ms + TICK_MS};
     tf_timer_start(upkeep->fedd->loop, &upkeep->timer, due, on_timer);

@@ -339,15 +339,18 @@ bool bench_wait_phase(struct bench *b, size_t fedd, const char *name, enum tf_ph
 
 struct got {
     bool done;
+    enum tf_error_code code;
     struct tf_buf value;
     bool found;
+    int64_t used;
 };
 
 static void on_reply(void *cookie, const struct tf_store_reply *reply)
 {
     struct got *got = cookie;
-    CU_ASSERT_EQUAL(reply->error.code, TF_OK);
     got->done = true;
+    got->code = reply->error.code;
+    got->used = reply->status.used_bytes;
     got->found = reply->count > 0;
     if (reply->count)
         tf_buf_add(&got->value, reply->rows[0].value.data, reply->rows[0].value.len);
@@ -371,12 +374,27 @@ static void store_do(struct bench *b, const struct tf_store_request *request, st
 
 void bench_store_put(struct bench *b, const char *key, const void *value, size_t len)
 {
+    CU_ASSERT_EQUAL_FATAL(bench_store_try_put(b, key, value, len), TF_OK);
+}
+
+enum tf_error_code bench_store_try_put(struct bench *b, const char *key, const void *value, size_t len)
+{
     TF_AUTO_FREE char *full = tf_asprintf(PREFIX "%s", key);
     struct tf_store_write write = {.key = tf_bytes_of(full), .value = {value, len}, .remove = value == NULL};
     struct tf_store_request request = {
         .kind = TF_STORE_TXN, .timeout_ms = ASK_MS, .txn = {.writes = &write, .write_count = 1}};
     struct got got = {0};
     store_do(b, &request, &got);
+    return got.code;
+}
+
+int64_t bench_store_used(struct bench *b)
+{
+    struct tf_store_request request = {.kind = TF_STORE_STATUS, .timeout_ms = ASK_MS};
+    struct got got = {0};
+    store_do(b, &request, &got);
+    CU_ASSERT_EQUAL_FATAL(got.code, TF_OK);
+    return got.used;
 }
 
 char *bench_store_get(struct bench *b, const char *key, size_t *len)
@@ -385,6 +403,7 @@ char *bench_store_get(struct bench *b, const char *key, size_t *len)
     struct tf_store_request request = {.kind = TF_STORE_GET, .timeout_ms = ASK_MS, .key = tf_bytes_of(full)};
     struct got got = {0};
     store_do(b, &request, &got);
+    CU_ASSERT_EQUAL(got.code, TF_OK);
     *len = got.value.len;
     char *value = got.found ? tf_memdup(got.value.len ? got.value.data : "", got.value.len + 1) : NULL;
     tf_buf_release(&got.value);

@@ -80,6 +80,10 @@ bool bench_wait_phase(struct bench *b, size_t fedd, const char *name, enum tf_ph
 
 /* key below the prefix; value NULL removes it. */
 void bench_store_put(struct bench *b, const char *key, const void *value, size_t len);
+/* The same, and what the store said. */
+enum tf_error_code bench_store_try_put(struct bench *b, const char *key, const void *value, size_t len);
+/* Bytes that the store uses, as far as it has noticed. */
+int64_t bench_store_used(struct bench *b);
 /* The value, owned by the caller; NULL if the key is not there. */
 char *bench_store_get(struct bench *b, const char *key, size_t *len);
 

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A store that fills up: a warning, then submits are refused with advice, work that runs is untouched. */
+#include "common/base/cleanup.h"
+#include "tests/support/fedd/cluster.h"
+#include "tests/support/suite.h"
+
+static struct bench b;
+static struct fake fake;
+
+enum { ASK_MS = 5000, QUOTA = 8 << 20, CHUNK = 160 << 10 };
+
+/* How full fedd believes the store to be. */
+static int64_t percent(void)
+{
+    struct tf_request request = {.method = TF_METHOD_STATUS};
+    struct tf_reply reply = {0};
+    CU_ASSERT_EQUAL_FATAL(bench_ask(&b, 0, &request, ASK_MS, &reply, NULL, NULL), 0);
+    int64_t quota = reply.status.store_quota, used = reply.status.store_bytes;
+    tf_reply_release(&reply);
+    return quota ? used * 100 / quota : 0;
+}
+
+static bool is_70(void *arg)
+{
+    (void)arg;
+    return percent() >= 70;
+}
+
+static bool is_90(void *arg)
+{
+    (void)arg;
+    return percent() >= 90;
+}
+
+/* Fills the store past fedd, beside its keys, to about so many percent. It counts what it has written out,
+ * which it does every tenth of a second. */
+static void fill(int64_t to)
+{
+    TF_AUTO_FREE char *data = tf_calloc(1, CHUNK);
+    static unsigned number;
+    while (bench_store_used(&b) * 100 / QUOTA < to) {
+        TF_AUTO_FREE char *key = tf_asprintf("../../other/%u", number++);
+        bench_store_put(&b, key, data, CHUNK);
+        bench_pass(&b, 150);
+    }
+}
+
+static void test_quota(void)
+{
+    struct tf_error err;
+    if (!bench_open(&b, NULL, QUOTA))
+        return;
+    bench_one_leader(&b);
+    fake_init(&fake, &b, "bj-a", 4);
+    fake_attach(&fake, 0);
+    CU_ASSERT_EQUAL(bench_submit(&b, 0, "one", 1, ASK_MS, NULL), TF_OK);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(fake_wait_entry(&fake, TF_ENTRY_PLACE, 1));
+    fake_report(&fake, fake_entry(&fake, TF_ENTRY_PLACE, 1), TF_PHASE_RUNNING);
+
+    fill(73);
+    CU_ASSERT_TRUE(bench_until(&b, is_70, NULL));
+    CU_ASSERT_TRUE(percent() < 90);
+    CU_ASSERT_TRUE(bench_wait_log(&b, 0, "the federation's store is 7"));
+    CU_ASSERT_TRUE(bench_log_has(&b, 0, "quota-backend-bytes"));
+    CU_ASSERT_EQUAL(bench_submit(&b, 0, "two", 2, ASK_MS, NULL), TF_OK);
+
+    fill(91);
+    CU_ASSERT_TRUE(bench_until(&b, is_90, NULL));
+    CU_ASSERT_EQUAL(bench_submit(&b, 0, "three", 3, ASK_MS, &err), TF_ERR_REFUSED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "quota-backend-bytes"));
+    /* what was accepted goes on: a repeat is answered, work ends, jobs are deleted */
+    CU_ASSERT_EQUAL(bench_submit(&b, 0, "two", 2, ASK_MS, NULL), TF_OK);
+    CU_ASSERT_EQUAL(bench_change(&b, 0, TF_METHOD_HOLD, "two"), TF_OK);
+    CU_ASSERT_TRUE(bench_wait_phase(&b, 0, "one", TF_PHASE_RUNNING));
+    fake_end(&fake, fake_entry(&fake, TF_ENTRY_PLACE, 1), TF_END_FINISHED);
+    CU_ASSERT_TRUE(bench_wait_phase(&b, 0, "one", TF_PHASE_SUCCEEDED));
+    CU_ASSERT_EQUAL(bench_change(&b, 0, TF_METHOD_DELETE, "one"), TF_OK);
+    CU_ASSERT_TRUE(bench_wait_phase(&b, 0, "one", TF_PHASE_NONE));
+    fake_release(&fake);
+    CU_ASSERT_EQUAL(bench_stop(&b, 0), 0);
+    bench_close(&b);
+}
+
+/* A store that is full takes no writes: clients and the log say so, and fedd ends politely. */
+static void test_full(void)
+{
+    struct tf_error err;
+    struct tf_reply reply = {0};
+    struct tf_request status = {.method = TF_METHOD_STATUS};
+    if (!bench_open(&b, NULL, QUOTA))
+        return;
+    bench_one_leader(&b);
+    CU_ASSERT_EQUAL(bench_submit(&b, 0, "one", 1, ASK_MS, NULL), TF_OK);
+    TF_AUTO_FREE char *data = tf_calloc(1, CHUNK);
+    enum tf_error_code code;
+    do
+        code = bench_store_try_put(&b, "../../other", data, CHUNK);
+    while (code == TF_OK);
+    CU_ASSERT_EQUAL(code, TF_ERR_REFUSED);
+    code = bench_submit(&b, 0, "two", 2, ASK_MS, &err);
+    CU_ASSERT_TRUE(code == TF_ERR_UNKNOWN || code == TF_ERR_REFUSED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "etcdctl alarm disarm") || strstr(err.text, "quota"));
+    CU_ASSERT_TRUE(bench_wait_log(&b, 0, "the store cannot be used"));
+    CU_ASSERT_EQUAL_FATAL(bench_ask(&b, 0, &status, ASK_MS, &reply, NULL, NULL), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(reply.status.store, "space exceeded"));
+    tf_reply_release(&reply);
+    CU_ASSERT_EQUAL(bench_stop(&b, 0), 0);
+    bench_close(&b);
+}
+
+static const struct suite_test tests[] = {
+    {"70 and 90 percent", test_quota},
+    {"full", test_full},
+};
+
+int main(void)
+{
+    return suite_run("fedd/quota", tests, TF_ARRAY_LEN(tests));
+}
