@@ -79,6 +79,9 @@ static void on_stopped(void *arg)
 static void on_signal(struct tf_signals *signals, int signo)
 {
     struct program *program = TF_CONTAINER_OF(signals, struct program, signals);
+    struct tf_error err = TF_ERROR_INIT;
+    if (signo == SIGHUP && tf_log_reopen(&err))
+        tf_log_error("the log file cannot be opened again error=%s", err.text);
     if (signo != SIGTERM && signo != SIGINT)
         return;
     if (program->stopping) {

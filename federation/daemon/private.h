@@ -91,9 +91,9 @@ void host_close_trace(struct fedd *fedd);
 uint64_t requests_add_change(struct fedd *fedd, struct tf_call *call, enum tf_method method);
 /* Answers with the reply (released) as soon as everything that it shows is durable. */
 void requests_answer_read(struct fedd *fedd, struct tf_call *call, struct tf_reply *reply);
-/* Calls done once everything that has been seen so far is durable, or with ok = false if the lead is lost
- * first. */
-typedef void (*barrier_f)(void *arg, bool ok);
+/* Calls done once everything that has been seen so far is durable (code TF_OK), or with the reason why it
+ * will not be known here. */
+typedef void (*barrier_f)(void *arg, const struct tf_error *error);
 uint64_t requests_barrier(struct fedd *fedd, barrier_f done, void *arg);
 void requests_cancel(struct fedd *fedd, uint64_t number); /* a barrier; its done is not called */
 void requests_answer(struct fedd *fedd, const struct fed_reply *reply);

@@ -209,7 +209,7 @@ void requests_answer(struct fedd *fedd, const struct fed_reply *reply)
         barrier_f done = request->done;
         void *arg = request->arg;
         drop(request);
-        done(arg, reply->error.code == TF_OK);
+        done(arg, &reply->error);
         return;
     }
     if (reply->error.code != TF_OK)
@@ -223,6 +223,7 @@ void requests_answer(struct fedd *fedd, const struct fed_reply *reply)
 
 void requests_fail_all(struct fedd *fedd)
 {
+    static const struct tf_error lost = {TF_ERR_UNAVAILABLE, 0, "the leader changed meanwhile: ask again"};
     struct request *request = NULL, *next = NULL;
     HASH_ITER (hh, fedd->requests, request, next) {
         struct tf_call *call = request->call;
@@ -231,9 +232,9 @@ void requests_fail_all(struct fedd *fedd)
         bool is_read = request->is_read;
         drop(request);
         if (!call)
-            done(arg, false);
+            done(arg, &lost);
         else if (is_read)
-            call_fail_code(call, TF_ERR_UNAVAILABLE, "the leader changed meanwhile: ask again");
+            call_fail_code(call, lost.code, "%s", lost.text);
         else
             call_fail_code(call, TF_ERR_UNKNOWN,
                            "the leader changed before the change was certain: repeat the same request");

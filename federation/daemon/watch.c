@@ -120,12 +120,14 @@ static void tell(struct watcher *watcher, enum tf_watch_kind kind, const struct 
 
 /* ---- the snapshot ---- */
 
-static void on_durable(void *arg, bool ok)
+static void on_durable(void *arg, const struct tf_error *error)
 {
     struct watcher *watcher = arg;
     watcher->barrier = 0;
-    if (!ok)
-        return; /* the lead is lost: all watchers are about to be closed */
+    if (error->code != TF_OK) {
+        finish(watcher, error->code, error->text);
+        return;
+    }
     for (size_t i = 0; i < watcher->held.count; i++)
         if (!write_now(watcher, &watcher->held.items[i].bytes))
             return;

@@ -3,6 +3,7 @@
  * alone; the rest goes on. And a store that was restored. */
 #include "common/base/cleanup.h"
 #include "tests/support/fedd/cluster.h"
+#include "tests/support/fedd/reader.h"
 #include "tests/support/suite.h"
 
 static struct bench b;
@@ -174,6 +175,12 @@ static void test_restored(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(fake.ended.text, "--accept-rollback"));
     CU_ASSERT_EQUAL(bench_submit(&b, 0, "one", 1, ASK_MS, &err), TF_ERR_UNAVAILABLE);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "--accept-rollback"));
+    struct reader reader; /* watchers, too, hear why */
+    struct tf_request watch = {.method = TF_METHOD_WATCH};
+    reader_open(&reader, &b, 0, &watch);
+    CU_ASSERT_TRUE(reader_wait_end(&reader));
+    CU_ASSERT_PTR_NOT_NULL(strstr(reader.error.text, "--accept-rollback"));
+    reader_release(&reader);
     bench_stop(&b, 0);
     b.option = "--accept-rollback";
     bench_one_leader(&b);

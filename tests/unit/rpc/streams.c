@@ -187,7 +187,40 @@ static void test_client_cancels(void)
     TURN_UNTIL(&f, server.ended == 1);
     CU_ASSERT_EQUAL(server.error.code, TF_ERR_UNAVAILABLE);
     CU_ASSERT_TRUE(strstr(server.error.text, "went away") != NULL);
+    CU_ASSERT_EQUAL(server.half_closed, 0); /* what breaks is not what ends in order */
     CU_ASSERT_EQUAL(client.ended, 0);
+    end_release(&server);
+    end_release(&client);
+    fixture_end(&f);
+}
+
+/* Nothing more is read while paused, at most the one message that was under way; then all, in order. */
+static void test_pause(void)
+{
+    struct fixture f;
+    struct end server = {.checks_order = true, .finishes_on_half_close = true}, client = {0};
+    begin(&f, &server);
+    open_stream(&f, &client);
+    TURN_UNTIL(&f, server.opened == 1);
+    tf_stream_pause(server.stream);
+    say_numbers(&client);
+    tf_stream_half_close(client.stream);
+    TURN_UNTIL(&f, server.messages == 1);
+    for (int i = 0; i < 20; i++)
+        tf_loop_turn(f.loop, 10);
+    CU_ASSERT_EQUAL(server.messages, 1);
+    CU_ASSERT_EQUAL(server.half_closed, 0);
+    tf_stream_resume(server.stream);
+    TURN_UNTIL(&f, client.ended == 1);
+    CU_ASSERT_EQUAL(server.messages, MESSAGES);
+    CU_ASSERT_EQUAL(server.half_closed, 1);
+    CU_ASSERT_EQUAL(client.error.code, TF_OK);
+
+    open_stream(&f, &client); /* paused, it still hears of the end */
+    TURN_UNTIL(&f, server.opened == 2);
+    tf_stream_pause(server.stream);
+    tf_stream_cancel(client.stream);
+    TURN_UNTIL(&f, server.ended == 1);
     end_release(&server);
     end_release(&client);
     fixture_end(&f);
@@ -355,6 +388,7 @@ static const struct suite_test tests[] = {
     {"server speaks first and finishes", test_server_speaks_first_and_finishes},
     {"refused at once", test_refused_at_once},
     {"client cancels", test_client_cancels},
+    {"pause and resume", test_pause},
     {"server cancels", test_server_cancels},
     {"server goes away", test_server_goes_away},
     {"unknown method", test_unknown_method},

@@ -16,8 +16,10 @@ static int write_many(void *arg, struct tf_thread_call *call, struct tf_bytes re
     int count = 0, size = 0;
     char text[64];
     snprintf(text, sizeof text, "%.*s", (int)request.len, (const char *)request.data);
-    if (sscanf(text, "%d %d", &count, &size) != 2)
+    if (sscanf(text, "%d %d", &count, &size) != 2) {
+        tf_thread_call_detail(call, tf_bytes_of("a detail"));
         return tf_error_set(err, TF_ERR_INVALID, "\"%s\" is not COUNT SIZE", text);
+    }
     for (int i = 0; i < count; i++) {
         struct tf_buf body = TF_BUF_INIT;
         tf_buf_reserve(&body, (size_t)size);
@@ -64,6 +66,7 @@ static void begin(struct fixture *f)
 struct reader {
     struct tf_stream *stream;
     int messages, ended, stop_after;
+    bool has_detail;
     struct tf_error error;
 };
 
@@ -79,8 +82,8 @@ static void on_ended(void *arg, struct tf_stream *stream, const struct tf_error 
                      struct tf_bytes details)
 {
     (void)stream;
-    (void)details;
     struct reader *r = arg;
+    r->has_detail = tf_bytes_eq(details, tf_bytes_of("a detail"));
     r->ended++;
     r->error = *error;
 }
@@ -109,6 +112,7 @@ static void test_messages_and_end(void)
     TURN_UNTIL(&f, r.ended);
     CU_ASSERT_EQUAL(r.error.code, TF_ERR_INVALID);
     CU_ASSERT_STRING_EQUAL(r.error.text, "\"nonsense\" is not COUNT SIZE");
+    CU_ASSERT_TRUE(r.has_detail);
     fixture_end(&f);
 }
 
