@@ -355,11 +355,24 @@ static void lose(struct sub *sub, struct job *job, size_t place, char *message)
         epoch_end(sub, job, (struct ending){.end = TF_END_LOST, .message = message});
 }
 
-void member_lost(struct sub *sub, struct job *job, size_t place, const char *why)
+static void member_lost(struct sub *sub, struct job *job, size_t place, const char *why)
 {
     const struct tf_member *m = &job->record.members.items[place];
     if (member_holds(m->state))
         lose(sub, job, place, tf_asprintf("instance %u was lost: %s", m->index, why));
+}
+
+/* A start that the engine has not answered may still be on its way, and the node be back when it arrives: the
+ * epoch is over, but this member is not gone before the engine has answered its stop. */
+void member_node_lost(struct sub *sub, struct job *job, size_t place, const char *why)
+{
+    const struct tf_member *m = &job->record.members.items[place];
+    if (!member_lives(m->state) || job->runs.items[place].seen) {
+        member_lost(sub, job, place, why);
+        return;
+    }
+    char *message = tf_asprintf("instance %u was lost: %s", m->index, why);
+    epoch_end(sub, job, (struct ending){.end = TF_END_LOST, .message = message});
 }
 
 void members_stop_all(struct sub *sub, struct job *job)

@@ -44,8 +44,8 @@ void members_stop_all(struct sub *sub, struct job *job);
 
 /* The engine's word on the member's present attempt. */
 void member_told(struct sub *sub, struct job *job, size_t place, const struct sub_instance_event *event);
-/* With its node. */
-void member_lost(struct sub *sub, struct job *job, size_t place, const char *why);
+/* Its node is lost. */
+void member_node_lost(struct sub *sub, struct job *job, size_t place, const char *why);
 /* Looks at the moments that have come. */
 void members_due(struct sub *sub, struct job *job);
 /* An action is about to leave: what it bounds begins. False if it is a start that is not wanted any more. */

@@ -72,7 +72,7 @@ static void node_lost(struct sub *sub, const struct ledger_node *node)
         if (!job || h->gone_after || h->index >= job->record.members.count)
             continue;
         char *why = tf_asprintf("node %s is lost", node->node.name);
-        member_lost(sub, job, h->index, why);
+        member_node_lost(sub, job, h->index, why);
         free(why);
     }
     tf_vec_release(&all);

@@ -48,6 +48,25 @@ static void test_an_instance_lost_by_itself(void)
     driver_release(&d);
 }
 
+/* The start may still be on its way, and the node be back when it arrives: the stop follows it, and its
+ * answer is waited for. */
+static void test_lost_before_the_start_was_answered(void)
+{
+    driver_two_nodes(&d);
+    driver_place(&d, 1, 5, 1, 8);
+    driver_clear(&d);
+    driver_node_state(&d, "n1", TF_NODE_LOST);
+    CU_ASSERT_PTR_NULL(end_of(1));
+    CU_ASSERT_EQUAL(driver_allocation(&d, 1)->ending.end, TF_END_LOST);
+    CU_ASSERT_PTR_NOT_NULL(strstr(tf_buf_text(&d.log), "stop 1/5/0.1"));
+    driver_node_state(&d, "n1", TF_NODE_READY);
+    driver_told(&d, 1, 5, 0, 1, SUB_INSTANCE_STARTING, 0, false);
+    CU_ASSERT_PTR_NULL(end_of(1));
+    driver_stopped(&d, 1, 5, 0, 1);
+    CU_ASSERT_EQUAL(end_of(1)->end, TF_END_LOST);
+    driver_release(&d);
+}
+
 /* It was waiting for a retry on that node. */
 static void test_lost_in_back_off(void)
 {
@@ -228,6 +247,7 @@ static void test_levels_follow_marks_and_phases(void)
 static const struct suite_test tests[] = {
     {"a lost node ends the epoch", test_a_lost_node_ends_the_epoch},
     {"an instance lost by itself", test_an_instance_lost_by_itself},
+    {"lost before the start was answered", test_lost_before_the_start_was_answered},
     {"lost in back-off", test_lost_in_back_off},
     {"what a lost node brings back", test_what_a_lost_node_brings_back_is_stopped},
     {"a cordoned node", test_a_cordoned_node_gives_nothing_and_keeps_what_runs},
