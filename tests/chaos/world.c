@@ -58,7 +58,7 @@ static const struct suite_test tests[] = {
 /* ---- by hand ---- */
 
 struct totals {
-    uint64_t runs, breaches, events;
+    uint64_t runs, breaches, events, stale;
     struct audit_counts counts;
     uint64_t faults[SIM_FAULTS];
 };
@@ -68,6 +68,7 @@ static void add(struct totals *t, const struct sim_chaos_result *r)
     t->runs++;
     t->breaches += r->breached;
     t->events += r->events;
+    t->stale += r->stale_messages;
     t->counts.starts += r->counts.starts;
     t->counts.stops += r->counts.stops;
     t->counts.placements += r->counts.placements;
@@ -93,7 +94,7 @@ static void print(const struct totals *t)
            c->running_at_rest, c->waiting_at_rest);
     for (size_t f = 0; f < SIM_FAULTS; f++)
         printf("%s%s %" PRIu64, f ? ", " : "faults: ", sim_fault_name((enum sim_fault)f), t->faults[f]);
-    printf("\n");
+    printf("; %" PRIu64 " messages of deposed leaders\n", t->stale);
 }
 
 static int run_range(const char *range)

@@ -12,6 +12,7 @@ enum sim_fault {
     SIM_FAULT_CRASH_FEDD,
     SIM_FAULT_CRASH_SUBD,
     SIM_FAULT_CRASH_BETWEEN, /* two actions of one list */
+    SIM_FAULT_HAND_OVER,
     SIM_FAULT_PAUSE,
     SIM_FAULT_CUT,
     SIM_FAULT_BREAK_LINK,
@@ -22,6 +23,7 @@ enum sim_fault {
     SIM_FAULT_FOREIGN,
     SIM_FAULT_BAD_GPU,
     SIM_FAULT_REPEAT, /* of an engine's event */
+    SIM_FAULT_LATE,   /* a message of a leader that another has followed */
     SIM_FAULTS
 };
 
@@ -39,6 +41,7 @@ struct sim_chaos_result {
     int64_t rested_ms; /* virtual */
     unsigned faults;   /* bit set of the kinds of this run */
     uint64_t faults_made[SIM_FAULTS];
+    uint64_t stale_messages; /* of deposed leaders, shown to cores */
     struct audit_counts counts;
 };
 

@@ -14,14 +14,14 @@ struct wish {
     struct sim_clients *clients;
     size_t job;
     enum sim_verb verb;
-    uint64_t call; /* the attempt under way */
+    uint64_t call;     /* the attempt under way */
+    struct tf_uid uid; /* of the job, when that was sent */
 };
 
-static const char *const verbs[] = {[SIM_SUBMIT] = "submit",
-                                    [SIM_DELETE] = "delete",
-                                    [SIM_HOLD] = "hold",
-                                    [SIM_RESUME] = "resume",
-                                    [SIM_LOOK] = "look"};
+static const char *const verbs[] = {
+    [SIM_SUBMIT] = "submit", [SIM_DELETE] = "delete", [SIM_HOLD] = "hold",       [SIM_RESUME] = "resume",
+    [SIM_LOOK] = "look",     [SIM_SCALE] = "scale",   [SIM_RESTART] = "restart",
+};
 
 static struct sim_job *job_of(const struct wish *wish)
 {
@@ -37,19 +37,31 @@ static void wish_in(struct sim_clients *clients, size_t job, enum sim_verb verb,
 
 /* ---- asking ---- */
 
-static struct fed_event request_of(const struct wish *wish)
+static struct fed_event submit_of(const struct wish *wish)
 {
     const struct sim_job *job = job_of(wish);
-    struct fed_event event = {0};
-    if (wish->verb == SIM_SUBMIT) {
-        event.kind = FED_EV_SUBMIT;
-        event.submit.uid = job->uid;
-        tf_job_manifest_copy(&event.submit.manifest, &job->manifest);
-        return event;
+    bool again = wish->verb == SIM_RESTART;
+    struct fed_event event = {.kind = FED_EV_SUBMIT};
+    event.submit.uid = again ? job->again : job->uid;
+    event.submit.apply = event.submit.restart = again;
+    tf_job_manifest_copy(&event.submit.manifest, &job->manifest);
+    return event;
+}
+
+static struct fed_event request_of(const struct wish *wish)
+{
+    static const enum fed_event_kind kinds[] = {[SIM_DELETE] = FED_EV_DELETE,
+                                                [SIM_HOLD] = FED_EV_HOLD,
+                                                [SIM_RESUME] = FED_EV_RESUME,
+                                                [SIM_SCALE] = FED_EV_SCALE};
+    const struct sim_job *job = job_of(wish);
+    if (wish->verb == SIM_SUBMIT || wish->verb == SIM_RESTART)
+        return submit_of(wish);
+    struct fed_event event = {.kind = kinds[wish->verb]};
+    if (wish->verb == SIM_SCALE) {
+        event.job.elastic = job->manifest.spec.elastic;
+        event.job.elastic.max = event.job.elastic.min;
     }
-    event.kind = wish->verb == SIM_DELETE ? FED_EV_DELETE
-                 : wish->verb == SIM_HOLD ? FED_EV_HOLD
-                                          : FED_EV_RESUME;
     event.job.tenant = tf_strdup(job->manifest.tenant);
     event.job.name = tf_strdup(job->manifest.name);
     event.job.uid = job->uid;
@@ -94,6 +106,8 @@ static void note_asked(const struct wish *wish)
         audit_delete_asked(audit, job->uid);
     else if (wish->verb == SIM_HOLD)
         audit_hold_asked(audit, job->uid);
+    else if (wish->verb == SIM_RESTART)
+        audit_restart_asked(audit, job->uid, job->again, &job->manifest);
 }
 
 static void ask(void *arg, uint64_t tag);
@@ -115,6 +129,7 @@ static void ask(void *arg, uint64_t tag)
     letter->wish = wish;
     letter->fedd = world->fedds.items[tf_rng_below(&world->rng, world->fedds.count)];
     letter->starts = letter->fedd->process.starts;
+    wish->uid = job_of(wish)->uid;
     letter->call = wish->call = ++wish->clients->calls_made;
     tf_vec_push(&wish->clients->calls, (struct sim_call_out){wish->call, wish});
     world_say(world, "client", "%s %s (call %" PRIu64 " to %s)", verbs[wish->verb],
@@ -150,6 +165,20 @@ static void is_submitted(struct wish *wish)
         wish_in(clients, wish->job, SIM_DELETE, later(wish, 0, job->delete_after));
     if (job->holds)
         wish_in(clients, wish->job, SIM_HOLD, later(wish, 0, 20 * TF_SECOND));
+    if (job->scales)
+        wish_in(clients, wish->job, SIM_SCALE, later(wish, 0, 20 * TF_SECOND));
+    if (!tf_uid_is_none(job->again))
+        wish_in(clients, wish->job, SIM_RESTART, later(wish, 0, 40 * TF_SECOND));
+}
+
+/* A finished job is begun anew under the id of the submit; another goes on under its own. */
+static void is_restarted(struct wish *wish, const struct sim_answer *answer)
+{
+    struct sim_job *job = job_of(wish);
+    if (!tf_uid_eq(answer->uid, job->again))
+        return;
+    audit_submit_acked(world_of(wish)->audit, job->again);
+    job->uid = job->again;
 }
 
 static void succeeded(struct wish *wish, const struct sim_answer *answer)
@@ -158,11 +187,13 @@ static void succeeded(struct wish *wish, const struct sim_answer *answer)
     if (wish->verb == SIM_SUBMIT)
         is_submitted(wish);
     else if (wish->verb == SIM_DELETE)
-        audit_delete_acked(audit, job_of(wish)->uid);
+        audit_delete_acked(audit, wish->uid);
     else if (wish->verb == SIM_HOLD)
         wish_in(wish->clients, wish->job, SIM_RESUME, later(wish, 0, 20 * TF_SECOND));
+    else if (wish->verb == SIM_RESTART)
+        is_restarted(wish, answer);
     else if (wish->verb == SIM_LOOK)
-        audit_shown(audit, job_of(wish)->uid, answer->version);
+        audit_shown(audit, answer->uid, answer->version);
     fulfilled(wish);
 }
 
@@ -181,7 +212,7 @@ static void take_answer(void *arg, uint64_t tag)
     (void)tag;
     if (wish->call == letter->call) {
         if (letter->answer.code == TF_ERR_NOT_FOUND)
-            audit_not_found(world_of(wish)->audit, job_of(wish)->uid);
+            audit_not_found(world_of(wish)->audit, wish->uid);
         if (letter->answer.code == TF_OK)
             succeeded(wish, &letter->answer);
         else if (is_final(wish, letter->answer.code))

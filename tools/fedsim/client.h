@@ -7,11 +7,12 @@
 #include "tools/fedsim/fleet.h"
 
 /* The users: each job has one, who submits it, repeats that until there is an answer, may look at it, hold
- * and resume it, and may delete it, again repeating until there is an answer. */
+ * and resume it, scale it, apply it with a new spec, and may delete it, again repeating until there is an
+ * answer. */
 
 struct sim_world;
 
-enum sim_verb { SIM_SUBMIT = 1, SIM_DELETE, SIM_HOLD, SIM_RESUME, SIM_LOOK };
+enum sim_verb { SIM_SUBMIT = 1, SIM_DELETE, SIM_HOLD, SIM_RESUME, SIM_LOOK, SIM_SCALE, SIM_RESTART };
 
 struct sim_job {
     struct tf_uid uid;
@@ -19,6 +20,8 @@ struct sim_job {
     struct sim_nature nature;
     int64_t delete_after; /* ms after the submit was acknowledged; 0 = never */
     bool holds;           /* is held and resumed in between */
+    bool scales;          /* is scaled to max = min */
+    struct tf_uid again;  /* id of an `apply --restart`; none = it is not restarted */
 };
 
 /* An attempt that has been sent, and what for. */
@@ -30,6 +33,7 @@ struct sim_call_out {
 
 struct sim_answer {
     enum tf_error_code code;
+    struct tf_uid uid;
     uint64_t version; /* LOOK: that was shown */
 };
 

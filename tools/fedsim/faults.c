@@ -28,6 +28,7 @@ static const char *const names[SIM_FAULTS] = {
     "foreign use",
     "bad GPU",
     "repeated event",
+    "late message",
 };
 
 const char *sim_fault_name(enum sim_fault fault)
@@ -114,6 +115,11 @@ static void crash_between(struct sim_faults *faults)
     process->crash_armed = true;
     process->crash_steps = (uint32_t)between(faults, 0, 12);
     sim_agenda_in(&faults->world->agenda, between(faults, 500, 10 * TF_SECOND), look_after, process, 0);
+}
+
+static void hand_over(struct sim_faults *faults)
+{
+    process_hand_over(some_process(faults));
 }
 
 static void pause_one(struct sim_faults *faults)
@@ -263,11 +269,18 @@ static void repeat(struct sim_faults *faults)
     fleet_repeat(&some_site(faults)->fleet);
 }
 
+static void late(struct sim_faults *faults)
+{
+    struct sim_subd *subd = some_subd(faults);
+    for (size_t i = 0; i < 4; i++)
+        subd_hears_late(subd);
+}
+
 /* ---- when ---- */
 
 static void (*const makers[SIM_FAULTS])(struct sim_faults *) = {
-    crash_fedd, crash_subd, crash_between, pause_one,    cut_one,  break_link, store_trouble,
-    store_down, store_cut,  node_away,     node_foreign, node_bad, repeat,
+    crash_fedd, crash_subd, crash_between, hand_over,    pause_one, cut_one, break_link, store_trouble,
+    store_down, store_cut,  node_away,     node_foreign, node_bad,  repeat,  late,
 };
 
 void faults_init(struct sim_faults *faults, struct sim_world *world)

@@ -25,6 +25,7 @@ static void answer(struct sim_fedd *fedd, const struct fed_reply *reply)
             continue;
         bool absent = reply->error.code == TF_OK && request->looks && request->version == 0;
         struct sim_answer answer = {.code = absent ? TF_ERR_NOT_FOUND : reply->error.code,
+                                    .uid = request->looks ? request->uid : reply->uid,
                                     .version = request->version};
         client_answered(fedd->process.world, request->call, &answer, reply->error.text);
         tf_vec_remove(&fedd->waiting, (size_t)(request - fedd->waiting.items));
@@ -259,9 +260,9 @@ void fedd_hears_close(struct sim_fedd *fedd, struct sim_link *link)
 
 /* ---- clients ---- */
 
-static uint64_t note_request(struct sim_fedd *fedd, uint64_t call, bool looks, uint64_t version)
+static uint64_t note_request(struct sim_fedd *fedd, struct sim_request request)
 {
-    struct sim_request request = {++fedd->requests, call, looks, version};
+    request.number = ++fedd->requests;
     tf_vec_push(&fedd->waiting, request);
     return request.number;
 }
@@ -281,8 +282,17 @@ void fedd_request(struct sim_fedd *fedd, uint64_t call, struct fed_event event)
                         "it does not lead");
         return;
     }
-    event.request = note_request(fedd, call, false, 0);
+    event.request = note_request(fedd, (struct sim_request){.call = call});
     fedd_step(fedd, event);
+}
+
+/* Said at any moment, it must only be said; at rest the auditor judges it. */
+static void explain(struct sim_fedd *fedd, const struct tf_job_record *record)
+{
+    struct fed_explanation why = {0};
+    if (fed_explain(fedd->core, record->tenant, record->name, process_now(&fedd->process), &why, NULL))
+        world_breach(fedd->process.world, "I13: job %s/%s cannot be explained", record->tenant, record->name);
+    fed_explanation_release(&why);
 }
 
 void fedd_look_at(struct sim_fedd *fedd, uint64_t call, const char *tenant, const char *name)
@@ -294,6 +304,12 @@ void fedd_look_at(struct sim_fedd *fedd, uint64_t call, const char *tenant, cons
         return;
     }
     const struct tf_job_record *record = fed_job_find(fedd->core, tenant, name);
-    event.request = note_request(fedd, call, true, record ? record->version : 0);
+    struct sim_request request = {.call = call, .looks = true};
+    if (record) {
+        request.uid = record->uid;
+        request.version = record->version;
+        explain(fedd, record);
+    }
+    event.request = note_request(fedd, request);
     fedd_step(fedd, event);
 }

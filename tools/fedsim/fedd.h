@@ -11,8 +11,9 @@
 /* A client's request that the core has not answered yet. */
 struct sim_request {
     uint64_t number;
-    uint64_t call;    /* of the client */
-    bool looks;       /* a barrier: */
+    uint64_t call; /* of the client */
+    bool looks;    /* a barrier: */
+    struct tf_uid uid;
     uint64_t version; /* of the job that will be shown; 0 = there is none */
 };
 

@@ -49,13 +49,10 @@ static void arrive_down(void *arg, void *thing)
     struct sim_link *link = arg;
     struct sim_packet *packet = thing;
     link->world->busy_at = link->world->agenda.now;
-    if (subd_hears(link)) {
-        if (packet->bytes)
-            subd_hears_down(link->subd, packet);
-        else
-            subd_hears_close(link->subd);
-    } else if (packet->bytes)
-        subd_hears_late(link->subd, packet);
+    if (subd_hears(link) && packet->bytes)
+        subd_hears_down(link->subd, packet);
+    else if (subd_hears(link))
+        subd_hears_close(link->subd);
     packet_free(packet);
 }
 

@@ -135,8 +135,10 @@ static void on_guard(void *ctx, const struct tf_guard_event *event)
         drop_core(process);
         tf_guard_acquire(process->guard);
         break;
-    case TF_GUARD_STANDBY:
     case TF_GUARD_RELEASED:
+        tf_guard_acquire(process->guard);
+        break;
+    case TF_GUARD_STANDBY:
         break;
     }
 }
@@ -210,6 +212,15 @@ void process_crash(struct sim_process *process, const char *why)
     process->guard_wakes++;
     drop_core(process);
     sim_agenda_in(&process->world->agenda, 0, bury, process, 0);
+}
+
+void process_hand_over(struct sim_process *process)
+{
+    if (!process->up || process_is_paused(process) || !tf_guard_held(process->guard))
+        return;
+    world_say(process->world, process->name, "hands over");
+    drop_core(process);
+    tf_guard_release(process->guard);
 }
 
 static void resumes(void *arg, uint64_t tag)

@@ -70,6 +70,8 @@ void process_release(struct sim_process *process);
 void process_start(struct sim_process *process);
 /* It dies at once: what it has not persisted is lost. Safe anywhere, also inside callbacks. */
 void process_crash(struct sim_process *process, const char *why);
+/* It gives the prefix up, if it holds it, and stands by again. */
+void process_hand_over(struct sim_process *process);
 /* It does nothing for so long and hears nothing from its store. */
 void process_pause(struct sim_process *process, int64_t ms);
 bool process_is_paused(const struct sim_process *process);

@@ -35,9 +35,8 @@ static void random_settings(struct sim_world *world)
     s->decision_budget = one_in(world, 3) ? 10 : 1000000;
     s->history_max = one_in(world, 8) ? between(world, 1, 4) : 1000;
     world->profile_interval = between(world, 0, 2) * 500 + 100;
-    world->engine_delay_max = between(world, 0, 3) * 40;
+    world->engine_delay_max = one_in(world, 6) ? 2500 : between(world, 0, 3) * 40;
     world->delay_max = between(world, 1, 4) * 25;
-    world->late_messages = one_in(world, 2);
     audit_start_timeout(world->audit, s->policy.start_timeout);
 }
 
@@ -198,6 +197,9 @@ static struct sim_job random_job(struct sim_world *world, size_t number)
     tf_job_spec_fill(&job.manifest.spec);
     job.delete_after = one_in(world, 3) ? between(world, 1, 60) * TF_SECOND : 0;
     job.holds = one_in(world, 8);
+    job.scales = one_in(world, 8);
+    if (one_in(world, 6))
+        job.again = random_uid(world);
     struct tf_complaints complaints = {0};
     if (!tf_job_manifest_check(&job.manifest, &complaints))
         world_breach(world, "a random job is not valid: %s: %s", complaints.items[0].path,

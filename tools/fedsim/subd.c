@@ -5,6 +5,7 @@
 
 #include "common/base/cleanup.h"
 #include "common/wire/attach.h"
+#include "subcluster/core/check.h"
 #include "tools/fedsim/words.h"
 #include "tools/fedsim/world.h"
 
@@ -175,6 +176,7 @@ static void subd_step(struct sim_subd *subd, struct sub_event event)
     struct sub_actions actions = {0};
     uint64_t life = subd->process.life;
     sub_step(subd->core, process_now(&subd->process), &event, &actions);
+    sub_check(subd->core);
     size_t crash = process_crash_point(&subd->process, actions.count);
     for (size_t i = 0; i < actions.count && i < crash && subd->process.life == life; i++)
         perform(subd, &actions.items[i]);
@@ -341,6 +343,7 @@ static int unpack(struct sim_subd *subd, const struct sim_packet *packet, struct
 static void hear_stale(struct sim_subd *subd, struct tf_down *down)
 {
     uint64_t life = subd->process.life;
+    world_of(subd)->stale_messages++;
     subd_step(subd, (struct sub_event){.kind = SUB_EV_TIMER});
     if (subd->process.life != life || !subd->core) {
         tf_down_release(down);
@@ -371,17 +374,27 @@ static void hear(struct sim_subd *subd, struct tf_down *down)
     subd_step(subd, (struct sub_event){.kind = SUB_EV_DOWN, .down = *down});
 }
 
+static void keep_old(struct sim_site *site, const struct sim_packet *packet)
+{
+    struct sim_packet *old = &site->old[site->old_count++ % SIM_OLD_PACKETS];
+    free(old->bytes);
+    old->bytes = tf_memdup(packet->bytes, packet->len);
+    old->len = packet->len;
+}
+
 void subd_hears_down(struct sim_subd *subd, const struct sim_packet *packet)
 {
     struct tf_down down = {0};
+    keep_old(subd->site, packet);
     if (!unpack(subd, packet, &down))
         hear(subd, &down);
 }
 
-void subd_hears_late(struct sim_subd *subd, const struct sim_packet *packet)
+void subd_hears_late(struct sim_subd *subd)
 {
     struct tf_down down = {0};
-    if (!world_of(subd)->late_messages || !subd->core || !subd->link || process_is_paused(&subd->process) ||
+    const struct sim_packet *packet = &subd->site->old[tf_rng_below(&world_of(subd)->rng, SIM_OLD_PACKETS)];
+    if (!subd->core || !subd->link || process_is_paused(&subd->process) || !packet->bytes ||
         unpack(subd, packet, &down))
         return;
     if (tf_term_cmp(down.term, subd->term) < 0)

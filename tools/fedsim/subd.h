@@ -32,9 +32,9 @@ void subd_pause(struct sim_subd *subd, int64_t ms);
 void subd_break_link(struct sim_subd *subd);
 void subd_hears_down(struct sim_subd *subd, const struct sim_packet *packet);
 void subd_hears_close(struct sim_subd *subd);
-/* Of a link that is closed at this end: a message of a leader that another has followed by now is shown to
- * the core all the same. */
-void subd_hears_late(struct sim_subd *subd, const struct sim_packet *packet);
+/* An old message is shown to the core, if it is of a leader that another has followed by now: none of them
+ * may have an effect. */
+void subd_hears_late(struct sim_subd *subd);
 /* The engine says so; event is taken. */
 void subd_told(struct sim_subd *subd, struct sub_event event);
 

@@ -125,8 +125,8 @@ bool world_run(struct sim_world *world, struct tf_mono until, int64_t quiet)
 {
     while (!world->breached) {
         struct tf_mono next = next_moment(world);
-        bool rests = quiet > 0 && next.ms > world->busy_at.ms + quiet;
-        if (next.ms > until.ms || rests)
+        world->rests = quiet > 0 && next.ms > world->busy_at.ms + quiet;
+        if (next.ms > until.ms || world->rests)
             break;
         advance(world, next.ms > world->agenda.now.ms ? next : world->agenda.now);
     }
@@ -178,7 +178,7 @@ const struct sim_nature *world_nature(const struct sim_world *world, struct tf_u
 {
     static const struct sim_nature quiet = {.start_max = TF_SECOND};
     tf_vec_each (job, &world->clients.jobs)
-        if (tf_uid_eq(job->uid, uid))
+        if (tf_uid_eq(job->uid, uid) || tf_uid_eq(job->again, uid))
             return &job->nature;
     return &quiet;
 }
@@ -201,6 +201,8 @@ static void site_destroy(struct sim_site *site)
         free(*subd);
     }
     tf_vec_release(&site->subds);
+    for (size_t i = 0; i < SIM_OLD_PACKETS; i++)
+        free(site->old[i].bytes);
     fleet_release(&site->fleet);
     store_release(&site->store);
     tf_planes_release(&site->planes);

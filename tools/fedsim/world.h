@@ -18,6 +18,8 @@
 
 enum { SIM_ID_TEXT = 64 };
 
+enum { SIM_OLD_PACKETS = 32 };
+
 /* A subcluster: its fleet, its store, its daemons of one name. */
 struct sim_site {
     struct sim_world *world;
@@ -28,6 +30,8 @@ struct sim_site {
     struct sim_store store;
     char *prefix;
     TF_VEC(struct sim_subd *) subds;
+    struct sim_packet old[SIM_OLD_PACKETS]; /* the last messages from any leader, a ring */
+    uint64_t old_count;
 };
 
 /* The way between a site and a federation daemon. */
@@ -43,7 +47,6 @@ struct sim_world {
     struct audit *audit;
     struct tf_settings settings;
     int64_t profile_interval, engine_delay_max, delay_min, delay_max; /* ms */
-    bool late_messages;
 
     struct sim_store store; /* the federation's */
     TF_VEC(struct sim_fedd *) fedds;
@@ -55,7 +58,8 @@ struct sim_world {
     struct sim_clients clients;
 
     struct tf_mono busy_at; /* last durable write, message or engine call */
-    uint64_t alarms;
+    uint64_t alarms, stale_messages;
+    bool rests; /* the last run ended because nothing happened any more */
     bool breached;
 };
 

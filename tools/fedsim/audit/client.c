@@ -40,6 +40,13 @@ void audit_hold_asked(struct audit *audit, struct tf_uid uid)
     audit_job(audit, uid)->hold_asked = true;
 }
 
+void audit_restart_asked(struct audit *audit, struct tf_uid uid, struct tf_uid again,
+                         const struct tf_job_manifest *manifest)
+{
+    audit_job(audit, uid)->hold_asked = true;
+    audit_submit_asked(audit, again, manifest);
+}
+
 void audit_shown(struct audit *audit, struct tf_uid uid, uint64_t version)
 {
     const struct audit_job *job = audit_job(audit, uid);
