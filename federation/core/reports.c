@@ -58,6 +58,18 @@ static void note_restarts(struct job *job, const struct tf_report *report)
         job->epoch_restarts = report->restarts;
 }
 
+/* An attempt failed and the next one is on its way: people look for it in the job's events. What the first
+ * report to a new leader says was told to the one before. */
+static bool tell_restarts(struct fed *fed, struct job *job, const struct tf_placement *p,
+                          const struct tf_report *report)
+{
+    if (!job->report || report->restarts <= job->epoch_restarts)
+        return false;
+    tf_job_record_event(&job->record, fed->now.wall, p->epoch, "Retried", "%d of %d retries used",
+                        report->retries_used, job->record.spec.retry_limit);
+    return true;
+}
+
 static bool is_live_phase(enum tf_phase phase)
 {
     return phase == TF_PHASE_STARTING || phase == TF_PHASE_RUNNING || phase == TF_PHASE_STOPPING;
@@ -68,6 +80,7 @@ static void goes_on(struct fed *fed, struct job *job, struct tf_placement *p, st
     if (!is_live_phase(report->phase))
         return;
     bool changed = update_placement(fed, job, p, report);
+    changed |= tell_restarts(fed, job, p, report);
     note_restarts(job, report);
     if (fed_job_last_placement(job) == p) {
         fed_job_set_phase(fed, job, p->phase);

@@ -33,6 +33,13 @@ static void drop(struct fedd *fedd, struct ask *ask)
     free(ask);
 }
 
+static int by_cluster_and_name(const void *a, const void *b)
+{
+    const struct tf_node_info *x = a, *y = b;
+    int order = strcmp(x->cluster, y->cluster);
+    return order ? order : strcmp(x->node.name, y->node.name);
+}
+
 static void finish(struct gather *gather)
 {
     struct fedd *fedd = gather->fedd;
@@ -44,6 +51,10 @@ static void finish(struct gather *gather)
         drop(fedd, ask);
     }
     tf_timer_cancel(fedd->loop, &gather->timer);
+    /* Answers come in any order; people want the same one each time. */
+    struct tf_node_info *nodes = gather->reply.nodes.nodes.items;
+    if (nodes)
+        qsort(nodes, gather->reply.nodes.nodes.count, sizeof *nodes, by_cluster_and_name);
     call_reply(gather->call, &gather->reply);
     free(gather);
 }

@@ -94,9 +94,10 @@ void subd_logs_push(struct subd *subd, const struct tf_ask *ask);
 void subd_logs_stop(struct subd *subd);    /* all; those that read end soon after */
 void subd_logs_destroy(struct subd *subd); /* waits for them */
 
-/* trace.c */
-struct trace_log *subd_trace_open(const char *path); /* NULL, with a line in the log, if it cannot be */
-void subd_trace_line(struct trace_log *trace, const char *line); /* NULL is fine, here and below */
+/* trace.c: a log that cannot be written says so in the daemon's log, and is no reason to stop. NULL is fine.
+ */
+struct trace_log *subd_trace_open(const char *path);
+void subd_trace_line(struct trace_log *trace, const char *line);
 void subd_trace_reopen(struct trace_log *trace);
 void subd_trace_close(struct trace_log *trace);
 

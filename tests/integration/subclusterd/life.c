@@ -103,7 +103,7 @@ static void test_inside(void)
 
 static void test_release(void)
 {
-    begin("0s");
+    begin("1s");
     uint64_t gentle = place(2, "exec sleep 1000");
     uint64_t deaf = place(1, "trap '' TERM; while :; do sleep 0.1; done");
     world_epoch(&w, deaf)->entry.spec.group.grace = 300;
@@ -318,6 +318,8 @@ static void test_terminate(void)
     begin("0s");
     uint64_t epoch = place(2, "exec sleep 1000");
     WORLD_UNTIL(&w, is_running(epoch));
+    kill(w.daemons[0], SIGHUP);
+    WORLD_UNTIL(&w, world_logged(&w, "nothing changed"));
     int status = world_terminate(&w, 0);
     CU_ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     CU_ASSERT_TRUE(world_count_processes(&w) >= 4);
@@ -411,6 +413,22 @@ static void test_new_memory(void)
     end_clean();
 }
 
+/* Without its shim the daemon cannot ever work: it says so and ends. */
+static void test_no_shim(void)
+{
+    begin("0s");
+    world_kill(&w, 0);
+    FILE *file = fopen(w.config, "ae");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    fputs("shim: /no/such/shim\n", file);
+    fclose(file);
+    int status = test_process_wait(world_start(&w, 0));
+    w.daemons[0] = 0;
+    CU_ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+    CU_ASSERT_TRUE(world_logged(&w, "/no/such/shim"));
+    world_end(&w);
+}
+
 /* A store that was restored from an old copy, here: from before anything: what runs is adopted, and ends when
  * the leader says so. */
 static void test_rollback(void)
@@ -492,6 +510,7 @@ int main(void)
         {"a record that cannot be read", test_quarantine},
         {"an engine without its memory", test_lost_memory},
         {"an engine with a new memory", test_new_memory},
+        {"no shim", test_no_shim},
         {"a store that was rolled back", test_rollback},
         {"as a command", test_command},
     };
