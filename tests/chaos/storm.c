@@ -24,7 +24,7 @@ enum {
 };
 
 static const struct test_subcluster subclusters[] = {
-    {"bj-a", 1, "prefix: n, count: 6, model: H800, gpus: 8, cpu: 128, memory: 1Ti"},
+    {"bj-a", 2, "prefix: n, count: 6, model: H800, gpus: 8, cpu: 128, memory: 1Ti"},
     {"gz-b", 1, "prefix: n, count: 4, model: H800, gpus: 8, cpu: 128, memory: 1Ti"},
     {"us-c", 1, "prefix: n, count: 4, model: L40, gpus: 8, cpu: 128, memory: 1Ti"},
 };
@@ -50,45 +50,89 @@ static void pass(struct storm *s, int64_t ms)
     CU_ASSERT_TRUE(test_federation_sound(s->federation));
 }
 
-/* A daemon, or (past their end) one of the etcd. */
+/* A daemon; past their end an etcd; past those everything at once. */
 static size_t random_victim(struct storm *s)
 {
-    return (size_t)tf_rng_below(&s->rng, test_federation_daemons(s->federation)->count + TEST_ETCD_ROLES);
+    return (size_t)tf_rng_below(&s->rng, test_federation_daemons(s->federation)->count + TEST_ETCD_ROLES + 1);
 }
 
-static void kill_one(struct storm *s, size_t victim)
+static void kill_etcd(struct storm *s, enum test_etcd_role role, int64_t down)
 {
-    const struct tf_strs *daemons = test_federation_daemons(s->federation);
-    int64_t down = tf_rng_range(&s->rng, 0, DOWN_MS_MAX);
-    if (victim < daemons->count) {
-        printf("    kill %s, down %" PRId64 " ms\n", daemons->items[victim], down);
-        test_daemon_kill(s->federation, daemons->items[victim]);
-        pass(s, down);
-        test_daemon_start(s->federation, daemons->items[victim]);
-        return;
-    }
-    enum test_etcd_role role = (enum test_etcd_role)(victim - daemons->count);
     printf("    kill etcd %d, down %" PRId64 " ms\n", (int)role, down);
     test_federation_etcd_kill(s->federation, role);
     pass(s, down);
     CU_ASSERT_TRUE_FATAL(test_federation_etcd_restart(s->federation, role));
 }
 
-static void freeze_one(struct storm *s, size_t victim)
+static void kill_daemon(struct storm *s, const char *name, int64_t down)
+{
+    printf("    kill %s, down %" PRId64 " ms\n", name, down);
+    test_daemon_kill(s->federation, name);
+    pass(s, down);
+    test_daemon_start(s->federation, name);
+}
+
+static void kill_all(struct storm *s, int64_t down)
+{
+    printf("    kill everything, down %" PRId64 " ms\n", down);
+    tf_vec_each (name, test_federation_daemons(s->federation))
+        test_daemon_kill(s->federation, *name);
+    for (int role = 0; role < TEST_ETCD_ROLES; role++)
+        test_federation_etcd_kill(s->federation, (enum test_etcd_role)role);
+    pass(s, down);
+    tf_vec_each (name, test_federation_daemons(s->federation))
+        test_daemon_start(s->federation, *name); /* before their stores */
+    for (int role = 0; role < TEST_ETCD_ROLES; role++)
+        CU_ASSERT_TRUE_FATAL(test_federation_etcd_restart(s->federation, (enum test_etcd_role)role));
+}
+
+static void kill_one(struct storm *s, size_t victim)
 {
     const struct tf_strs *daemons = test_federation_daemons(s->federation);
-    if (victim < daemons->count) {
-        printf("    freeze %s\n", daemons->items[victim]);
-        test_daemon_freeze(s->federation, daemons->items[victim]);
-        pass(s, FREEZE_MS);
-        test_daemon_thaw(s->federation, daemons->items[victim]);
-        return;
-    }
-    enum test_etcd_role role = (enum test_etcd_role)(victim - daemons->count);
+    int64_t down = tf_rng_range(&s->rng, 0, DOWN_MS_MAX);
+    if (victim < daemons->count)
+        kill_daemon(s, daemons->items[victim], down);
+    else if (victim < daemons->count + TEST_ETCD_ROLES)
+        kill_etcd(s, (enum test_etcd_role)(victim - daemons->count), down);
+    else
+        kill_all(s, down);
+}
+
+static void freeze_etcd(struct storm *s, enum test_etcd_role role)
+{
     printf("    freeze etcd %d\n", (int)role);
     test_federation_etcd_freeze(s->federation, role);
     pass(s, FREEZE_MS);
     test_federation_etcd_thaw(s->federation, role);
+}
+
+static void freeze_daemon(struct storm *s, const char *name)
+{
+    printf("    freeze %s\n", name);
+    test_daemon_freeze(s->federation, name);
+    pass(s, FREEZE_MS);
+    test_daemon_thaw(s->federation, name);
+}
+
+static void freeze_all(struct storm *s)
+{
+    printf("    freeze every daemon\n");
+    tf_vec_each (name, test_federation_daemons(s->federation))
+        test_daemon_freeze(s->federation, *name);
+    pass(s, FREEZE_MS);
+    tf_vec_each (name, test_federation_daemons(s->federation))
+        test_daemon_thaw(s->federation, *name);
+}
+
+static void freeze_one(struct storm *s, size_t victim)
+{
+    const struct tf_strs *daemons = test_federation_daemons(s->federation);
+    if (victim < daemons->count)
+        freeze_daemon(s, daemons->items[victim]);
+    else if (victim < daemons->count + TEST_ETCD_ROLES)
+        freeze_etcd(s, (enum test_etcd_role)(victim - daemons->count));
+    else
+        freeze_all(s);
 }
 
 static void rage(struct storm *s)

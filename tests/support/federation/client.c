@@ -65,9 +65,21 @@ static bool worth_repeating(enum tf_error_code code)
 
 static void send_change(struct change *change);
 
+static void wait_and_send(struct change *change, int64_t ms);
+
 static void on_retry(struct tf_timer *timer)
 {
-    send_change(TF_CONTAINER_OF(timer, struct change, retry));
+    struct change *change = TF_CONTAINER_OF(timer, struct change, retry);
+    if (change->method == TF_METHOD_DELETE && !change->job->acknowledged)
+        wait_and_send(change, RETRY_MS);
+    else
+        send_change(change);
+}
+
+static void wait_and_send(struct change *change, int64_t ms)
+{
+    struct tf_loop *loop = change->client->loop;
+    tf_timer_start(loop, &change->retry, (struct tf_mono){tf_clock_read().mono.ms + ms}, on_retry);
 }
 
 static void repeat(struct change *change)
@@ -146,13 +158,13 @@ static void send_change(struct change *change)
                                   on_changed, change);
 }
 
-static void begin_change(struct test_client *c, struct test_job *job, enum tf_method method)
+static void begin_change(struct test_client *c, struct test_job *job, enum tf_method method, int64_t after_ms)
 {
     struct change *change = tf_calloc(1, sizeof *change);
     *change = (struct change){.client = c, .job = job, .method = method};
     tf_vec_push(&c->changes, change);
     c->pending++;
-    send_change(change);
+    wait_and_send(change, after_ms);
 }
 
 struct test_job *test_client_submit(struct test_client *c, struct tf_job_manifest *manifest,
@@ -168,14 +180,19 @@ struct test_job *test_client_submit(struct test_client *c, struct tf_job_manifes
         memcpy(job->uid.bytes + i, &word, sizeof word);
     }
     tf_vec_push(&c->jobs, job);
-    begin_change(c, job, TF_METHOD_SUBMIT);
+    begin_change(c, job, TF_METHOD_SUBMIT, 0);
     return job;
+}
+
+void test_client_delete_after(struct test_client *c, struct test_job *job, int64_t ms)
+{
+    job->delete_asked = true;
+    begin_change(c, job, TF_METHOD_DELETE, ms);
 }
 
 void test_client_delete(struct test_client *c, struct test_job *job)
 {
-    job->delete_asked = true;
-    begin_change(c, job, TF_METHOD_DELETE);
+    test_client_delete_after(c, job, 0);
 }
 
 void test_client_turn(struct test_client *c, int64_t ms)

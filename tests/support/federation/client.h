@@ -34,6 +34,8 @@ void test_client_destroy(struct test_client *client); /* NULL is fine */
 struct test_job *test_client_submit(struct test_client *client, struct tf_job_manifest *manifest,
                                     enum tf_phase end);
 void test_client_delete(struct test_client *client, struct test_job *job);
+/* The same so many ms from now, and not before the submit is acknowledged. */
+void test_client_delete_after(struct test_client *client, struct test_job *job, int64_t ms);
 /* Lets what was begun go on for so long. */
 void test_client_turn(struct test_client *client, int64_t ms);
 /* Requests without an answer yet. */

@@ -48,6 +48,7 @@ static void take_row(struct test_rows *rows, const char *line, int64_t divisor)
     row->run_ms = (int64_t)(column(line, DURATION) * TF_SECOND) / divisor;
     row->instances = (int32_t)column(line, INSTANCES);
     row->gpus = (int32_t)column(line, GPUS);
+    row->end = TF_PHASE_SUCCEEDED;
     if (row->at_ms < 0 || row->run_ms < 0 || row->instances < 1 || row->gpus < 0) {
         fprintf(stderr, "%s: cannot read the row %s", TRACE, line);
         abort();
@@ -73,6 +74,18 @@ bool test_trace_read(struct test_rows *rows, size_t count, int64_t divisor)
     return rows->count == count;
 }
 
+static void choose_end(struct test_row *row, struct tf_rng *rng)
+{
+    uint64_t dice = tf_rng_below(rng, 10);
+    row->end = TF_PHASE_SUCCEEDED;
+    if (dice == 0 && row->instances == 1)
+        row->end = TF_PHASE_FAILED;
+    if (dice == 1) {
+        row->end = TF_PHASE_DELETED;
+        row->delete_ms = tf_rng_range(rng, 0, 2 * row->run_ms);
+    }
+}
+
 void test_rows_random(struct test_rows *rows, struct tf_rng *rng, size_t count, int64_t span_ms,
                       int64_t run_ms_max)
 {
@@ -87,6 +100,7 @@ void test_rows_random(struct test_rows *rows, struct tf_rng *rng, size_t count, 
         row->run_ms = tf_rng_range(rng, 100, run_ms_max);
         row->instances = shapes[shape].instances;
         row->gpus = shapes[shape].gpus;
+        choose_end(row, rng);
     }
 }
 
@@ -98,8 +112,14 @@ void test_rows_release(struct test_rows *rows)
 struct test_job *test_row_submit(struct test_client *client, const struct test_row *row)
 {
     struct tf_job_manifest manifest;
-    TF_AUTO_FREE char *script =
-        tf_asprintf("exec sleep %" PRId64 ".%03" PRId64, row->run_ms / TF_SECOND, row->run_ms % TF_SECOND);
+    const char *then = row->end == TF_PHASE_FAILED ? "exit 3" : "exit 0";
+    TF_AUTO_FREE char *script = tf_asprintf("sleep %" PRId64 ".%03" PRId64 "; %s", row->run_ms / TF_SECOND,
+                                            row->run_ms % TF_SECOND, then);
     test_job_make(&manifest, row->name, row->instances, row->gpus, script);
-    return test_client_submit(client, &manifest, TF_PHASE_SUCCEEDED);
+    manifest.spec.retry_limit = 1;
+    manifest.spec.retry_backoff = 100;
+    struct test_job *job = test_client_submit(client, &manifest, row->end);
+    if (row->end == TF_PHASE_DELETED)
+        test_client_delete_after(client, job, row->delete_ms);
+    return job;
 }
