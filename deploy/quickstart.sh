@@ -172,7 +172,7 @@ wait_for "three subclusters to attach" three_ready
 if [ $demo -eq 1 ]; then
     say "The federation"
     show fedctl get clusters
-    say "Five jobs: elastic hashing of /usr/share, a service with a port, a gang in one RDMA pod, one that fails once, one that cannot run"
+    say "Six jobs: elastic hashing of /usr/share, a service with a port, a gang in one RDMA pod, an evaluation on A100s, one that fails once, one that cannot run"
     show fedctl apply -f deploy/examples
     fedctl wait job web/hello --for=running --timeout 30s >/dev/null || true
     show fedctl get jobs -A
@@ -182,7 +182,7 @@ if [ $demo -eq 1 ]; then
     say "The service answers"
     port=$(fedctl get instances web/hello -o json | grep -o '"http=[0-9]*"' | head -1 | tr -dc 0-9)
     show curl -fsS "http://127.0.0.1:$port/"
-    for job in llm/pretrain rec/flaky data/refresh; do
+    for job in llm/pretrain rec/flaky rec/nightly-eval data/refresh; do
         fedctl wait job "$job" --for=succeeded --timeout 60s >/dev/null || true
     done
     show fedctl get jobs -A

@@ -34,8 +34,9 @@ struct tf_report {
     struct tf_uid uid;
     uint64_t epoch;
     char *tenant, *name;
-    enum tf_phase phase;   /* STARTING, RUNNING, STOPPING; or NONE with an end */
-    struct tf_ended ended; /* end != TF_END_NONE: the epoch is over */
+    enum tf_phase phase; /* STARTING, RUNNING, STOPPING; or NONE with an end */
+    struct tf_ended
+        ended; /* end != TF_END_NONE: the epoch is over; else the latest failure, if there was one */
     char *model;
     int32_t size, ready; /* members granted; members ready now */
     struct tf_wall accepted, started;

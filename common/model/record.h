@@ -150,7 +150,8 @@ struct tf_allocation {
     int32_t retries_used; /* of the job, as told with the placement, plus this epoch's */
     uint64_t peers_version;
     struct tf_wall last_shrink, last_grow;
-    struct tf_ended ending; /* with ENDING: what the end will be */
+    struct tf_ended
+        ending; /* with ENDING: what the end will be; before, the latest failure and the retries used */
     /* ends not yet stored by the leader */
     TF_VEC(struct tf_ended) ended;
 };

@@ -264,6 +264,13 @@ static void note_end(struct fed *fed, struct job *job, const struct tf_placement
     set_cut(&r->message, ended->message, MESSAGE_BYTES);
 }
 
+void fed_job_set_trouble(struct job *job, const struct tf_ended *latest)
+{
+    set_cut(&job->record.message, latest->message, MESSAGE_BYTES);
+    set_cut(&job->record.output, latest->output, OUTPUT_BYTES);
+    job->record.exit_code = latest->exit_code;
+}
+
 static void count_up(int32_t *counter, int32_t more)
 {
     *counter = more > COUNTER_MAX - *counter ? COUNTER_MAX : *counter + more;
@@ -278,7 +285,7 @@ static void count_end(struct job *job, const struct tf_ended *ended)
     count_up(&r->losses, ended->end == TF_END_LOST || ended->end == TF_END_UNKNOWN);
     count_up(&r->restarts, job->epoch_restarts);
     job->epoch_restarts = 0;
-    if (ended->end != TF_END_FAILED)
+    if (ended->end != TF_END_FAILED && ended->end != TF_END_FINISHED)
         return;
     r->exit_code = ended->exit_code;
     set_cut(&r->output, ended->output, OUTPUT_BYTES);

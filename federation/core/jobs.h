@@ -34,6 +34,8 @@ struct tf_placement *fed_job_place(struct fed *fed, struct job *job, struct clus
 void fed_job_adopt(struct fed *fed, struct job *job, struct cluster *cluster, const struct tf_report *report);
 /* The epoch is over, as `ended` says: counted, told, dropped; then the job goes where it belongs. */
 void fed_job_epoch_ended(struct fed *fed, struct job *job, uint64_t epoch, const struct tf_ended *ended);
+/* What its latest failure was, of an epoch that goes on. */
+void fed_job_set_trouble(struct job *job, const struct tf_ended *latest);
 /* Asks for the end of all that may be running of it. */
 void fed_job_release(struct fed *fed, struct job *job, enum tf_release why);
 /* Puts the job where its record says it belongs: queue, archive. Call after every change of what is asked,

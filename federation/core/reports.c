@@ -4,6 +4,7 @@
  * transaction has proved that this leader's view is the latest one (PITFALLS.md 3, 5). */
 #include "federation/core/reports.h"
 
+#include "common/base/text.h"
 #include "federation/core/desired.h"
 #include "federation/core/jobs.h"
 #include "federation/core/outbox.h"
@@ -70,6 +71,17 @@ static bool tell_restarts(struct fed *fed, struct job *job, const struct tf_plac
     return true;
 }
 
+/* The latest failure of an epoch that goes on. */
+static bool take_trouble(struct job *job, const struct tf_report *report)
+{
+    const struct tf_ended *latest = &report->ended;
+    const char *known = job->report ? job->report->ended.message : job->record.message;
+    if (!latest->message || tf_str_eq(known, latest->message))
+        return false;
+    fed_job_set_trouble(job, latest);
+    return true;
+}
+
 static bool is_live_phase(enum tf_phase phase)
 {
     return phase == TF_PHASE_STARTING || phase == TF_PHASE_RUNNING || phase == TF_PHASE_STOPPING;
@@ -81,6 +93,7 @@ static void goes_on(struct fed *fed, struct job *job, struct tf_placement *p, st
         return;
     bool changed = update_placement(fed, job, p, report);
     changed |= tell_restarts(fed, job, p, report);
+    changed |= take_trouble(job, report);
     note_restarts(job, report);
     if (fed_job_last_placement(job) == p) {
         fed_job_set_phase(fed, job, p->phase);

@@ -46,6 +46,8 @@ static void view_placement(const struct fedd *fedd, const struct tf_job_record *
         return;
     out->size = report->size;
     out->ready = report->ready;
+    if (report->ready < report->size && job->message)
+        out->reason_text = tf_strdup(job->message);
     if (whole)
         copy_members(report, out);
 }

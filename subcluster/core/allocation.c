@@ -39,8 +39,9 @@ void epoch_end(struct sub *sub, struct job *job, struct ending ending)
     decided->end = ending.end;
     decided->reason = ending.reason;
     decided->exit_code = ending.exit_code;
+    free(decided->message); /* of the latest failure that was retried */
     decided->message = ending.message;
-    decided->output = tf_strdup(ending.output);
+    tf_str_set(&decided->output, ending.output);
     record->phase = TF_ALLOCATION_ENDING;
     job->runtime_due = TF_NEVER;
     trace_epoch(sub, job, "is ended %s%s%s", tf_end_name(ending.end), ending.message ? ": " : "",

@@ -319,16 +319,30 @@ static void fail_for_good(struct sub *sub, struct job *job, size_t place, struct
                   .end = TF_END_FAILED, .exit_code = f.exit_code, .output = f.output, .message = message});
 }
 
+/* The latest failure is kept beside what will be the end, for people who ask why it does not get on. */
+static void remember_trouble(struct sub *sub, struct tf_allocation *record, const struct failure *f)
+{
+    struct tf_ended *latest = &record->ending;
+    free(latest->message);
+    latest->message =
+        tf_asprintf("%s; retry %d of %d", f->message, record->retries_used, record->spec.retry_limit);
+    tf_str_set(&latest->output, f->output);
+    latest->exit_code = f->exit_code;
+    latest->at = sub->now.wall;
+}
+
 /* A failure costs a retry; beyond the limit it is the epoch's end (DESIGN.md §4). */
 static void fail(struct sub *sub, struct job *job, size_t place, struct failure f)
 {
     struct tf_allocation *record = &job->record;
     struct tf_member *m = &record->members.items[place];
-    record->ending.failures++;
-    if (++record->retries_used > record->spec.retry_limit) {
+    if (record->retries_used >= record->spec.retry_limit) {
         fail_for_good(sub, job, place, f);
         return;
     }
+    record->retries_used++;
+    record->ending.failures++;
+    remember_trouble(sub, record, &f);
     int64_t wait = member_backoff(job, m);
     trace_epoch(sub, job, "%s: retry %d of %d in %lld ms", f.message, record->retries_used,
                 record->spec.retry_limit, (long long)wait);

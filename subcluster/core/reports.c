@@ -51,6 +51,8 @@ static void send_live(struct sub *sub, const struct tf_allocation *record)
         r->restarts += (int32_t)m->attempt - 1;
         tf_member_copy(tf_vec_add(&r->members), m);
     }
+    if (record->ending.end == TF_END_NONE)
+        tf_ended_copy(&r->ended, &record->ending); /* the latest trouble: it ends nothing */
     send(sub, up);
 }
 

@@ -30,13 +30,16 @@ trap finish EXIT
 fail() { echo "quickstart: $*"; exit 1; }
 
 bash "$source/deploy/quickstart.sh" >"$output" 2>&1 || fail "the quick start failed"
-for job in llm/pretrain rec/flaky data/refresh; do
+for job in llm/pretrain rec/flaky rec/nightly-eval data/refresh; do
     grep -Eq "^$job +.*Succeeded" "$output" || fail "$job did not succeed"
 done
 grep -Eq '^web/hello +.*Running +2/2' "$output" || fail "web/hello does not run"
 grep -q '^hello from web/hello rank 0' "$output" || fail "the service did not answer"
 grep -q '^digest of shard 0\|digest of shard 0' "$output" || fail "the output of data/refresh is missing"
 [ "$(grep -c 'NO_SUCH_MODEL' "$output")" -ge 4 ] || fail "explain does not list three subclusters"
+for cluster in bj-a gz-b us-c; do
+    grep -Eq "(Succeeded|Running) .* $cluster " "$output" || fail "nothing ran in $cluster"
+done
 grep '^Up after' "$output"
 [ -n "$(ours)" ] || fail "the check for processes finds none while everything runs: it cannot be trusted"
 

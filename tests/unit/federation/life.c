@@ -44,6 +44,44 @@ static void test_ready_counts_are_not_stored(void)
     drive_release(&d);
 }
 
+/* A job that fails again and again says why before its retries are used up, and the report that says so again
+ * is not stored again. */
+static void test_the_latest_failure_is_told(void)
+{
+    struct drive d;
+    start(&d);
+    drive_report(&d, "bj-a", 1, 1, TF_PHASE_STARTING, 0);
+    struct tf_report report = {.uid = drive_uid(1), .epoch = 1, .phase = TF_PHASE_STARTING, .size = 2};
+    report.accepted.ms = d.now.wall.ms;
+    report.retries_used = report.restarts = 1;
+    report.ended.exit_code = 127;
+    report.ended.message = tf_strdup("instance 0 on n0 exited with code 127; retry 1 of 3");
+    report.ended.output = tf_strdup("no such file");
+    struct tf_up up = {.kind = TF_UP_REPORT};
+    tf_report_copy(&up.report, &report);
+    drive_say(&d, "bj-a", up);
+    PHASE("rec/x", "Starting in bj-a e1 x2");
+    const struct tf_job_record *r = drive_record(&d, "rec/x");
+    CU_ASSERT_STRING_EQUAL(r->message, "instance 0 on n0 exited with code 127; retry 1 of 3");
+    CU_ASSERT_STRING_EQUAL(r->output, "no such file");
+    CU_ASSERT_EQUAL(r->exit_code, 127);
+    CU_ASSERT_STRING_EQUAL(r->events.items[r->events.count - 1].type, "Retried");
+    struct fed_explanation e = {0};
+    CU_ASSERT_EQUAL_FATAL(fed_explain(d.fed, "rec", "x", d.now, &e, NULL), 0);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(e.answer, "0 of 2 instances are ready; latest failure: instance 0 on n0 exited"));
+    fed_explanation_release(&e);
+    size_t commits = d.commits;
+    drive_say(&d, "bj-a", (struct tf_up){.kind = TF_UP_REPORT, .report = report});
+    CU_ASSERT_EQUAL(d.commits, commits);
+    drive_end(&d, "bj-a", 1, 1, TF_END_FINISHED);
+    r = drive_record(&d, "rec/x");
+    CU_ASSERT_EQUAL(r->exit_code, 0);
+    CU_ASSERT_PTR_NULL(r->message);
+    CU_ASSERT_PTR_NULL(r->output);
+    drive_release(&d);
+}
+
 static void test_fails_with_its_last_words(void)
 {
     struct drive d;
@@ -294,6 +332,7 @@ static void test_a_release_survives_the_leader(void)
 static const struct suite_test tests[] = {
     {"runs and succeeds", test_runs_and_succeeds},
     {"ready counts are not stored", test_ready_counts_are_not_stored},
+    {"the latest failure is told", test_the_latest_failure_is_told},
     {"fails with its last words", test_fails_with_its_last_words},
     {"goes back to its place", test_goes_back_to_its_place},
     {"delete of a waiting job", test_delete_of_a_waiting_job},
