@@ -10,12 +10,33 @@
 #include "tools/fedsim/chaos.h"
 
 #include <inttypes.h>
+#include <signal.h>
+#include <unistd.h>
 
 enum { SEEDS = 300, TAIL = 60 };
+
+/* ---- an assertion in a core ends the program: it must not take the seed with it ---- */
+
+static char last_words[80];
+
+static void on_abort(int signal_number)
+{
+    (void)signal_number;
+    if (write(STDERR_FILENO, last_words, strlen(last_words)) < 0)
+        _exit(1);
+}
+
+static void note_seed(uint64_t seed)
+{
+    snprintf(last_words, sizeof last_words,
+             "seed %" PRIu64 ": aborted, repeat it with: --seed %" PRIu64 " --trace\n", seed, seed);
+    signal(SIGABRT, on_abort);
+}
 
 static bool run(uint64_t seed, bool aloud, uint64_t tail, struct sim_chaos_result *result)
 {
     struct sim_chaos_options options = {.seed = seed, .aloud = aloud, .tail = tail};
+    note_seed(seed);
     sim_chaos_run(&options, result);
     if (result->breached)
         printf("seed %" PRIu64 ": %s\n    repeat it with: --seed %" PRIu64 " --trace\n", seed, result->breach,

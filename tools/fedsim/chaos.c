@@ -96,6 +96,8 @@ void sim_chaos_run(const struct sim_chaos_options *options, struct sim_chaos_res
     world_start(&world);
     random_jobs(&world);
     faults_start(&faults);
+    if (world.clients.last.ms > faults.ends.ms)
+        faults.ends = world.clients.last;
     if (world_run(&world, faults.ends, 0)) {
         faults_heal(&faults);
         if (reach_rest(&world))

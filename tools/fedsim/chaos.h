@@ -13,6 +13,7 @@ enum sim_fault {
     SIM_FAULT_CRASH_SUBD,
     SIM_FAULT_CRASH_BETWEEN, /* two actions of one list */
     SIM_FAULT_HAND_OVER,
+    SIM_FAULT_RELOAD, /* of the leader's settings */
     SIM_FAULT_PAUSE,
     SIM_FAULT_CUT,
     SIM_FAULT_BREAK_LINK,

@@ -256,6 +256,8 @@ static void wish_in(struct sim_clients *clients, size_t job, enum sim_verb verb,
 void clients_add(struct sim_clients *clients, struct sim_job job, struct tf_mono at)
 {
     tf_vec_push(&clients->jobs, job);
+    if (at.ms > clients->last.ms)
+        clients->last = at;
     wish_in(clients, clients->jobs.count - 1, SIM_SUBMIT, at);
 }
 

@@ -43,8 +43,9 @@ struct sim_clients {
     TF_VEC(struct sim_call_out) calls;
     TF_VEC(struct wish *) wishes;
     uint64_t calls_made;
-    uint32_t lose; /* permille of answers that get lost */
-    size_t open;   /* wishes that are not yet fulfilled */
+    uint32_t lose;       /* permille of answers that get lost */
+    size_t open;         /* wishes that are not yet fulfilled */
+    struct tf_mono last; /* submit */
 };
 
 void clients_release(struct sim_clients *clients);

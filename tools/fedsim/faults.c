@@ -14,28 +14,6 @@ static size_t below(struct sim_faults *faults, size_t n)
     return (size_t)tf_rng_below(&faults->world->rng, n);
 }
 
-static const char *const names[SIM_FAULTS] = {
-    "crash of fedd",
-    "crash of subclusterd",
-    "crash between two actions",
-    "pause",
-    "cut",
-    "link breaks",
-    "store trouble",
-    "store down",
-    "store cut off",
-    "node away",
-    "foreign use",
-    "bad GPU",
-    "repeated event",
-    "late message",
-};
-
-const char *sim_fault_name(enum sim_fault fault)
-{
-    return names[fault];
-}
-
 /* ---- who and where ---- */
 
 static struct sim_fedd *some_fedd(struct sim_faults *faults)
@@ -120,6 +98,13 @@ static void crash_between(struct sim_faults *faults)
 static void hand_over(struct sim_faults *faults)
 {
     process_hand_over(some_process(faults));
+}
+
+static void reload(struct sim_faults *faults)
+{
+    struct sim_fedd *fedd = some_fedd(faults);
+    if (!process_is_paused(&fedd->process))
+        fedd_reload(fedd);
 }
 
 static void pause_one(struct sim_faults *faults)
@@ -278,15 +263,37 @@ static void late(struct sim_faults *faults)
 
 /* ---- when ---- */
 
-static void (*const makers[SIM_FAULTS])(struct sim_faults *) = {
-    crash_fedd, crash_subd, crash_between, hand_over,    pause_one, cut_one, break_link, store_trouble,
-    store_down, store_cut,  node_away,     node_foreign, node_bad,  repeat,  late,
+static const struct {
+    const char *name;
+    void (*make)(struct sim_faults *faults);
+} kinds[SIM_FAULTS] = {
+    [SIM_FAULT_CRASH_FEDD] = {"crash of fedd", crash_fedd},
+    [SIM_FAULT_CRASH_SUBD] = {"crash of subclusterd", crash_subd},
+    [SIM_FAULT_CRASH_BETWEEN] = {"crash between two actions", crash_between},
+    [SIM_FAULT_HAND_OVER] = {"hand-over", hand_over},
+    [SIM_FAULT_RELOAD] = {"reload", reload},
+    [SIM_FAULT_PAUSE] = {"pause", pause_one},
+    [SIM_FAULT_CUT] = {"cut", cut_one},
+    [SIM_FAULT_BREAK_LINK] = {"broken link", break_link},
+    [SIM_FAULT_STORE] = {"store trouble", store_trouble},
+    [SIM_FAULT_STORE_DOWN] = {"store down", store_down},
+    [SIM_FAULT_STORE_CUT] = {"store cut off", store_cut},
+    [SIM_FAULT_NODE] = {"node away", node_away},
+    [SIM_FAULT_FOREIGN] = {"foreign use", node_foreign},
+    [SIM_FAULT_BAD_GPU] = {"bad GPU", node_bad},
+    [SIM_FAULT_REPEAT] = {"repeated event", repeat},
+    [SIM_FAULT_LATE] = {"late message", late},
 };
+
+const char *sim_fault_name(enum sim_fault fault)
+{
+    return kinds[fault].name;
+}
 
 void faults_init(struct sim_faults *faults, struct sim_world *world)
 {
     *faults = (struct sim_faults){.world = world};
-    faults->ends.ms = between(faults, 20, 150) * TF_SECOND;
+    faults->ends.ms = between(faults, 20, below(faults, 20) ? 150 : 600) * TF_SECOND;
     faults->every = INT64_C(300) << below(faults, 8);
     bool calm = below(faults, 6) == 0;
     for (size_t f = 0; f < SIM_FAULTS && !calm; f++)
@@ -309,7 +316,7 @@ static void next_one(void *arg, uint64_t tag)
     while (!(faults->kinds & 1U << kind))
         kind = (kind + 1) % SIM_FAULTS;
     faults->made[kind]++;
-    makers[kind](faults);
+    kinds[kind].make(faults);
     sim_agenda_in(&faults->world->agenda, between(faults, 1, 2 * faults->every), next_one, faults, 0);
 }
 

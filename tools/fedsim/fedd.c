@@ -223,6 +223,15 @@ void fedd_pause(struct sim_fedd *fedd, int64_t ms)
             sim_pipe_delay(&(*link)->up, fedd->process.paused_until);
 }
 
+void fedd_reload(struct sim_fedd *fedd)
+{
+    struct fed_event event = {.kind = FED_EV_SETTINGS};
+    if (!fedd_leads(fedd))
+        return;
+    tf_settings_copy(&event.settings, &fedd->process.world->settings);
+    fedd_step(fedd, event);
+}
+
 bool fedd_leads(const struct sim_fedd *fedd)
 {
     return fedd->core && fedd->process.loaded;

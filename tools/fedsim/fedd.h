@@ -29,6 +29,7 @@ void fedd_init(struct sim_fedd *fedd, struct sim_world *world, size_t number);
 void fedd_release(struct sim_fedd *fedd);
 void fedd_crash(struct sim_fedd *fedd, const char *why);
 void fedd_pause(struct sim_fedd *fedd, int64_t ms);
+void fedd_reload(struct sim_fedd *fedd);      /* its settings, in which nothing has changed */
 bool fedd_leads(const struct sim_fedd *fedd); /* it holds the prefix and has loaded */
 void fedd_hears_up(struct sim_fedd *fedd, struct sim_link *link, const struct sim_packet *packet);
 void fedd_hears_close(struct sim_fedd *fedd, struct sim_link *link);

@@ -210,8 +210,8 @@ static struct sim_job random_job(struct sim_world *world, size_t number)
 
 void random_jobs(struct sim_world *world)
 {
-    size_t count = (size_t)between(world, 1, one_in(world, 4) ? 25 : 10);
-    int64_t spread = between(world, 1, 60) * TF_SECOND;
+    size_t count = (size_t)between(world, 1, one_in(world, 20) ? 60 : one_in(world, 4) ? 25 : 10);
+    int64_t spread = between(world, 1, one_in(world, 4) ? 200 : 60) * TF_SECOND;
     for (size_t i = 0; i < count; i++) {
         struct sim_job job = random_job(world, i + 1);
         clients_add(&world->clients, job, (struct tf_mono){between(world, TF_SECOND, spread)});

@@ -201,5 +201,7 @@ void audit_node(struct audit *audit, const char *cluster, const struct tf_node *
         site->changed = true;
     else
         known = tf_vec_add(&site->nodes);
+    if (node->state == TF_NODE_LOST)
+        known->lost = audit->now;
     tf_node_copy(&known->node, node);
 }

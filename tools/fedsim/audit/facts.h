@@ -47,6 +47,7 @@ struct audit_instance {
 
 struct audit_node {
     struct tf_node node;
+    struct tf_mono lost;                /* last; 0 = never */
     struct tf_vector used, used_before; /* by recorded members, after and before the last transaction */
 };
 

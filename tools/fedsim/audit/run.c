@@ -150,6 +150,21 @@ static bool clock_may_stop(const struct audit *audit, const struct audit_job *jo
     return false;
 }
 
+/* The node of one of its members was lost, a moment ago as its daemon hears of it: a member that had not been
+ * started by then is nowhere else to be seen. */
+static bool lost_a_node(struct audit *audit, const char *cluster, const struct audit_epoch *epoch)
+{
+    enum { NEWS = 40 * TF_SECOND };
+    struct audit_site *site = audit_site(audit, cluster);
+    const struct tf_allocation *a = audit_allocation(site, epoch->uid);
+    for (size_t i = 0; a && a->epoch == epoch->epoch && i < a->members.count; i++) {
+        const struct audit_node *node = audit_find_node(site, a->members.items[i].node);
+        if (node && node->lost.ms && audit->now.ms - node->lost.ms < NEWS)
+            return true;
+    }
+    return false;
+}
+
 /* I12. A stop needs a cause that is not silence: a user's word, a release that the federation has stored, the
  * end of a fellow, or a clock of the job itself. */
 void audit_stop(struct audit *audit, const char *cluster, const struct tf_instance_id *id)
@@ -159,7 +174,7 @@ void audit_stop(struct audit *audit, const char *cluster, const struct tf_instan
     audit->counts.stops++;
     if (job->delete_asked || job->hold_asked || e->troubled || e->released || !e->placed || e->ended)
         return;
-    if (clock_may_stop(audit, job, e))
+    if (clock_may_stop(audit, job, e) || lost_a_node(audit, cluster, e))
         e->troubled = true; /* its fellows follow */
     else
         audit_fail(audit, "I12: instance %s in %s is stopped, and nobody and nothing has asked for that",
