@@ -193,8 +193,9 @@ static const char *nodes(int32_t count)
 static void say_now(struct tf_buf *out, const struct tf_demand *demand, tf_level level,
                     const struct survey *s)
 {
-    tf_buf_fmt(out, "; %d %s %s room for one %s", s->ready, nodes(s->ready), s->ready == 1 ? "has" : "have",
-               level == TF_LEVEL_FREE ? "free" : "that it may take");
+    tf_buf_fmt(out, "; %d %s %s %s", s->ready, nodes(s->ready), s->ready == 1 ? "has" : "have",
+               level == TF_LEVEL_FREE ? "free room for one instance"
+                                      : "room for one instance in what it may take");
     if (s->gpus_only == 0)
         return;
     tf_buf_fmt(out, ", %d more %s", s->gpus_only, s->gpus_only == 1 ? "has" : "have");

@@ -46,6 +46,8 @@ static void view_placement(const struct fedd *fedd, const struct tf_job_record *
         return;
     out->size = report->size;
     out->ready = report->ready;
+    out->restarts += report->restarts; /* the record counts those of ended epochs */
+    out->retries_used = report->retries_used;
     if (report->ready < report->size && job->message)
         out->reason_text = tf_strdup(job->message);
     if (whole)

@@ -113,7 +113,7 @@ static void job_place(const struct tf_job_view *job, struct tf_wall now, struct 
     time_field(buf, "Placed:", job->placed, now);
     time_field(buf, "Started:", job->started, now);
     time_field(buf, "Finished:", job->finished, now);
-    field(buf, "Counts:", "%d restarts, %d evictions, %d losses, %d of %d retries used", job->restarts,
+    field(buf, "Counts:", "restarts %d, evictions %d, losses %d, retries %d of %d", job->restarts,
           job->evictions, job->losses, job->retries_used, job->manifest.spec.retry_limit);
     if (job->lost_gpu_seconds)
         field(buf, "Lost work:", "%lld GPU seconds", (long long)job->lost_gpu_seconds);

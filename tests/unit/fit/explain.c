@@ -45,7 +45,8 @@ static void test_cpu(void)
     tf_strs_add(&spec.group.shape.gpu_models, "H800");
     struct tf_fit_why why = explain(&f, &spec, TF_LEVEL_FREE);
     says(&why, TF_REASON_CPU_MEMORY,
-         "needs 4 x 8 GPUs of H800; 3 nodes have room for one free, 12 more have the GPUs but at most 40 "
+         "needs 4 x 8 GPUs of H800; 3 nodes have free room for one instance, 12 more have the GPUs but at "
+         "most 40 "
          "cores and "
          "900Gi; 3 of 4 fit");
     why = explain(&f, &spec, tf_level_core(BATCH) - 1);
@@ -55,7 +56,8 @@ static void test_cpu(void)
     f = make_fleet(tf_level_core(ONLINE));
     why = explain(&f, &spec, TF_LEVEL_FREE);
     says(&why, TF_REASON_HIGHER_PRIORITY,
-         "needs 4 x 8 GPUs of H800; 3 nodes have room for one free, 12 more have the GPUs but at most 40 "
+         "needs 4 x 8 GPUs of H800; 3 nodes have free room for one instance, 12 more have the GPUs but at "
+         "most 40 "
          "cores and "
          "900Gi; 3 of 4 fit, the rest is held by work of equal or higher priority");
     tf_job_spec_release(&spec);
