@@ -150,6 +150,13 @@ int tf_memory_parse(const char *s, bool round_up, int64_t *mib, struct tf_error 
             "\"%.60s\" is not a size: write a number with Ki, Mi, Gi, Ti, Pi (or k, M, G, T, P), "
             "as in 80Gi",
             s);
+    bool bare = *suffix == '\0';
+    int64_t bytes;
+    if (bare && decimal_scale(value, 1, 1, true, &bytes) && bytes > 0 && bytes < INT64_C(1) << 20)
+        return tf_error_set(
+            err, TF_ERR_INVALID,
+            "%.60s without a unit would be so many bytes: write %.60sMi or %.60sGi, or what is meant", s, s,
+            s);
     if (!decimal_scale(value, sizes[i].size, INT64_C(1) << 20, round_up, mib))
         return tf_error_set(err, TF_ERR_INVALID, "%.60s is too large a size", s);
     return 0;

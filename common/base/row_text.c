@@ -156,6 +156,18 @@ static int parse_number(const struct tf_row *row, const char *text, int64_t *val
     }
 }
 
+/* In the struct 0 may stand for "not said": who writes it means the number, and must hear that it is none. */
+static int refuse_written_zero(const struct tf_row *row, int64_t value, struct tf_error *err)
+{
+    int64_t min, max;
+    tf_row_bounds(row, &min, &max);
+    bool unsaid = row->flags & TF_ROW_ZERO || row->type == TF_ROW_SIZES;
+    if (value != 0 || !unsaid || min <= 0)
+        return 0;
+    return tf_error_set(err, TF_ERR_INVALID,
+                        "0 is too small: it must be at least %" PRId64 ", or be left out", min);
+}
+
 static int store_int32(const struct tf_row *row, int64_t value, void *object, struct tf_error *err)
 {
     if (value < INT32_MIN || value > INT32_MAX)
@@ -204,7 +216,9 @@ int tf_row_parse(const struct tf_row *row, const char *text, void *object, struc
     case TF_ROW_INT32:
     case TF_ROW_SIZES:
     case TF_ROW_FRACTION:
-        return parse_number(row, text, &value, err) ? -1 : store_int32(row, value, object, err);
+        return parse_number(row, text, &value, err) || refuse_written_zero(row, value, err)
+                   ? -1
+                   : store_int32(row, value, object, err);
     default:
         assert(tf_row_is_scalar(row));
         return parse_number(row, text, field, err);

@@ -210,15 +210,15 @@ static char *answer_placed(const struct job *job, const struct tf_placement *p)
     switch (p->phase) {
     case TF_PHASE_PENDING:
         return tf_asprintf("%s was placed in %s at %s (epoch %" PRIu64
-                           ", %d instances) and waits for it to accept",
+                           ", size %d) and waits for it to accept",
                            job->key, p->cluster, moment(p->placed, text), p->epoch, p->size);
     case TF_PHASE_STARTING:
         return tf_asprintf(
             "%s is starting in %s since %s (epoch %" PRIu64 "): %d of %d instances are ready%s%s", job->key,
             p->cluster, moment(p->accepted, text), p->epoch, ready, p->size, because, trouble);
     case TF_PHASE_RUNNING:
-        return tf_asprintf("%s runs in %s since %s (epoch %" PRIu64 ", %d instances)%s%s", job->key,
-                           p->cluster, moment(p->started, text), p->epoch, p->size, because, trouble);
+        return tf_asprintf("%s runs in %s since %s (epoch %" PRIu64 ", size %d)%s%s", job->key, p->cluster,
+                           moment(p->started, text), p->epoch, p->size, because, trouble);
     default:
         return tf_asprintf("%s is stopping in %s (epoch %" PRIu64 "%s%s)", job->key, p->cluster, p->epoch,
                            p->release ? ", told so because of: " : "",

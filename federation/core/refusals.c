@@ -64,12 +64,20 @@ static void file_refused(struct fed *fed, struct job *job)
         tf_tree_insert(&fed->refused, &job->refused);
 }
 
-static void put_in_force(struct fed *fed, struct job *job, struct cluster *cluster, int64_t ms)
+/* What the engine will not start it will not start on other nodes either, and the attempt itself changes the
+ * profile. */
+static bool lasts(enum tf_reason reason)
+{
+    return reason == TF_REASON_ENGINE || reason == TF_REASON_FENCE_UNSUPPORTED;
+}
+
+static void put_in_force(struct fed *fed, struct job *job, struct cluster *cluster, int64_t ms,
+                         enum tf_reason why)
 {
     struct refusal_wait *wait = find_wait(job, cluster);
     if (!wait)
         wait = tf_vec_add(&job->refusals);
-    *wait = (struct refusal_wait){cluster, {fed->now.mono.ms + ms}, cluster->profiles};
+    *wait = (struct refusal_wait){cluster, {fed->now.mono.ms + ms}, cluster->profiles, lasts(why)};
     file_refused(fed, job);
 }
 
@@ -91,7 +99,7 @@ void fed_refusals_add(struct fed *fed, struct job *job, struct cluster *cluster,
     if (refusal->text)
         tf_utf8_trim(refusal->text);
     refusal->until.ms = fed->now.wall.ms + wait_ms(fed, refusal->times);
-    put_in_force(fed, job, cluster, wait_ms(fed, refusal->times));
+    put_in_force(fed, job, cluster, wait_ms(fed, refusal->times), reason);
 }
 
 bool fed_refusals_accepted(struct fed *fed, struct job *job)
@@ -111,7 +119,7 @@ void fed_refusals_load(struct fed *fed, struct job *job)
         int64_t longest = wait_ms(fed, refusal->times);
         struct cluster *cluster = fed_cluster_by_name(fed, refusal->cluster);
         if (left > 0 && cluster)
-            put_in_force(fed, job, cluster, left < longest ? left : longest);
+            put_in_force(fed, job, cluster, left < longest ? left : longest, refusal->reason);
     }
 }
 
@@ -128,7 +136,7 @@ bool fed_refusals_any(const struct job *job)
 
 static bool in_force(const struct fed *fed, const struct refusal_wait *wait)
 {
-    return fed->now.mono.ms < wait->until.ms && wait->cluster->profiles == wait->profiles;
+    return fed->now.mono.ms < wait->until.ms && (wait->lasts || wait->cluster->profiles == wait->profiles);
 }
 
 bool fed_refusals_hold(const struct fed *fed, const struct job *job, const struct cluster *cluster)

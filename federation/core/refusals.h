@@ -9,7 +9,7 @@
 /* The caller files the job again (fed_job_settle) and touches it. */
 void fed_refusals_add(struct fed *fed, struct job *job, struct cluster *cluster, enum tf_reason reason,
                       const char *text);
-/* A subcluster took the job: its refusals are forgotten. True if there were any. */
+/* The job has run: its refusals are forgotten. True if there were any. */
 bool fed_refusals_accepted(struct fed *fed, struct job *job);
 /* From a stored record: what is left of each wait, never more than the longest. */
 void fed_refusals_load(struct fed *fed, struct job *job);

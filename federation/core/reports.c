@@ -41,7 +41,8 @@ static bool update_placement(struct fed *fed, struct job *job, struct tf_placeme
         p->size = report->size;
         changed = true;
     }
-    return fed_refusals_accepted(fed, job) || changed;
+    /* An engine refuses after the ledger accepted: only what has run shows that the refusals are history. */
+    return (report->phase == TF_PHASE_RUNNING && fed_refusals_accepted(fed, job)) || changed;
 }
 
 static void keep_report(struct job *job, struct tf_report *report)

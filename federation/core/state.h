@@ -26,6 +26,7 @@ struct refusal_wait {
     struct cluster *cluster;
     struct tf_mono until;
     uint64_t profiles; /* the cluster's counter when it refused */
+    bool lasts;        /* more room would not help: only time ends it */
 };
 
 /* A submit that waits for the finished job of its name to be archived. */

@@ -91,6 +91,10 @@ void host_close_trace(struct fedd *fedd);
 uint64_t requests_add_change(struct fedd *fedd, struct tf_call *call, enum tf_method method);
 /* Answers with the reply (released) as soon as everything that it shows is durable. */
 void requests_answer_read(struct fedd *fedd, struct tf_call *call, struct tf_reply *reply);
+/* The same for a read that finds nothing: what is no longer there may be a removal that is not yet durable.
+ */
+void requests_fail_read(struct fedd *fedd, struct tf_call *call, enum tf_error_code code, const char *fmt,
+                        ...) __attribute__((format(printf, 4, 5)));
 /* Calls done once everything that has been seen so far is durable (code TF_OK), or with the reason why it
  * will not be known here. */
 typedef void (*barrier_f)(void *arg, const struct tf_error *error);

@@ -20,6 +20,8 @@ static enum tf_reason nearest_reason(const struct tf_job_record *job, const stru
     enum tf_reason nearest = TF_REASON_NONE;
     if (job->held)
         return TF_REASON_HELD;
+    if (job->placements.count)
+        return TF_REASON_IN_FLIGHT;
     if (why->rows.count == 0)
         return TF_REASON_NO_CLUSTERS;
     tf_vec_each (row, &why->rows) {
@@ -58,9 +60,9 @@ static const struct tf_job_record *find_job(struct fedd *fedd, struct tf_call *c
                        "goes on",
                        ref->tenant, ref->name, why);
     else if (!job && ref->tenant)
-        call_fail_code(call, TF_ERR_NOT_FOUND, "there is no job %s/%s", ref->tenant, ref->name);
+        requests_fail_read(fedd, call, TF_ERR_NOT_FOUND, "there is no job %s/%s", ref->tenant, ref->name);
     else if (!job)
-        call_fail_code(call, TF_ERR_NOT_FOUND, "there is no job of that uid");
+        requests_fail_read(fedd, call, TF_ERR_NOT_FOUND, "there is no job of that uid");
     return job;
 }
 

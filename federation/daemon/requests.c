@@ -20,6 +20,7 @@ struct request {
     struct tf_call *call; /* NULL: a barrier */
     struct tf_buf body;   /* of a read */
     bool is_read;
+    struct tf_error refusal; /* of a read that found nothing; code TF_OK: body is the answer */
     struct tf_timer late;
     barrier_f done;
     void *arg;
@@ -163,6 +164,19 @@ void requests_answer_read(struct fedd *fedd, struct tf_call *call, struct tf_rep
     host_step(fedd, &(struct fed_event){.kind = FED_EV_BARRIER, .request = request->number});
 }
 
+void requests_fail_read(struct fedd *fedd, struct tf_call *call, enum tf_error_code code, const char *fmt,
+                        ...)
+{
+    struct request *request = add(fedd, call);
+    va_list args;
+    request->is_read = true;
+    request->refusal.code = code;
+    va_start(args, fmt);
+    vsnprintf(request->refusal.text, sizeof request->refusal.text, fmt, args);
+    va_end(args);
+    host_step(fedd, &(struct fed_event){.kind = FED_EV_BARRIER, .request = request->number});
+}
+
 uint64_t requests_barrier(struct fedd *fedd, barrier_f done, void *arg)
 {
     struct request *request = add(fedd, NULL);
@@ -214,6 +228,8 @@ void requests_answer(struct fedd *fedd, const struct fed_reply *reply)
     }
     if (reply->error.code != TF_OK)
         fail(request->call, reply);
+    else if (request->refusal.code != TF_OK)
+        call_fail_code(request->call, request->refusal.code, "%s", request->refusal.text);
     else if (request->is_read)
         tf_call_reply(request->call, &request->body);
     else

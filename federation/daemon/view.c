@@ -25,6 +25,16 @@ static void copy_events(const struct tf_job_record *job, struct tf_job_view *out
     }
 }
 
+static bool is_attached(const struct fedd *fedd, const char *cluster)
+{
+    for (size_t i = 0; i < fed_cluster_count(fedd->fed); i++) {
+        const struct fed_cluster_view view = fed_cluster_at(fedd->fed, i);
+        if (strcmp(view.record->name, cluster) == 0)
+            return view.attached;
+    }
+    return false;
+}
+
 /* The present epoch, and how much of it is there. */
 static void view_placement(const struct fedd *fedd, const struct tf_job_record *job, bool whole,
                            struct tf_job_view *out)
@@ -42,6 +52,14 @@ static void view_placement(const struct fedd *fedd, const struct tf_job_record *
     out->placed = placement->placed;
     out->started = placement->started;
     const struct tf_report *report = fed_job_report(fedd->fed, job);
+    bool attached = is_attached(fedd, placement->cluster);
+    if (placement->phase != TF_PHASE_PENDING && (!report || !attached)) {
+        out->conditions |= TF_CONDITION_UNREACHABLE;
+        out->reason_text = tf_asprintf("%s %s", placement->cluster,
+                                       attached ? "has not reported yet: what runs there goes on"
+                                                : "is not attached: what runs there goes on unseen");
+        return;
+    }
     if (!report)
         return;
     out->size = report->size;

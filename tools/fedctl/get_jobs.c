@@ -83,12 +83,15 @@ static const struct column columns[] = {
     {"REASON", 0},
 };
 
-/* Ready members of those it has; of those it wants, while it has none. */
+/* Ready members of those it has; of those it wants, while it has none. Unknown while its subcluster is away.
+ */
 static void ready_cell(const struct tf_job_view *job, struct columns *out)
 {
     int32_t size = job->size ? job->size : job->manifest.spec.elastic.min;
     if (tf_phase_is_final(job->phase))
         columns_add(out, "-");
+    else if (job->conditions & TF_CONDITION_UNREACHABLE)
+        columns_add_fmt(out, "?/%d", size);
     else
         columns_add_fmt(out, "%d/%d", job->ready, size);
 }

@@ -45,6 +45,15 @@ static void complain_twice(const struct manifests *manifests, const struct tf_co
                          first_line);
 }
 
+/* Legal for a simulator, of no use to anybody else. */
+static void complain_no_command(const struct tf_conf_doc *doc, struct tf_conf_problems *problems)
+{
+    int line, column;
+    tf_conf_locate(doc, "spec.instance", &line, &column);
+    tf_conf_problems_add(problems, line, column, "spec.instance.command",
+                         "is missing: an instance needs a command, or an image that has one");
+}
+
 static void read_doc(struct manifests *manifests, size_t file, size_t doc, struct tf_conf_problems *problems)
 {
     const struct tf_conf_doc *from = tf_conf_doc(manifests->files.items[file].conf, doc);
@@ -52,9 +61,12 @@ static void read_doc(struct manifests *manifests, size_t file, size_t doc, struc
     if (tf_conf_read(from, &tf_job_manifest_table, &job, problems))
         return;
     const struct manifest *first = find_same(manifests, &job);
+    bool runs_nothing = job.spec.group.command.count == 0 && !job.spec.group.image;
     if (first)
         complain_twice(manifests, from, &job, first, problems);
-    if (first || manifests->items.count >= MANIFESTS_MAX)
+    if (runs_nothing)
+        complain_no_command(from, problems);
+    if (first || runs_nothing || manifests->items.count >= MANIFESTS_MAX)
         tf_job_manifest_release(&job);
     else
         tf_vec_push(&manifests->items, (struct manifest){job, file, doc});

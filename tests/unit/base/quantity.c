@@ -61,8 +61,9 @@ static void test_memory(void)
     CU_ASSERT_EQUAL(memory("1024Ki", true), 1);
     CU_ASSERT_EQUAL(memory("1G", true), 954);
     CU_ASSERT_EQUAL(memory("1G", false), 953);
-    CU_ASSERT_EQUAL(memory("1", true), 1);
-    CU_ASSERT_EQUAL(memory("1", false), 0);
+    CU_ASSERT_EQUAL(memory("1048576", false), 1);
+    CU_ASSERT_EQUAL(memory("64", true), -1); /* 64 bytes: a unit was forgotten */
+    CU_ASSERT_EQUAL(memory("1048575", true), -1);
     CU_ASSERT_EQUAL(memory("0", true), 0);
     CU_ASSERT_EQUAL(memory("1048577", true), 2);
     CU_ASSERT_EQUAL(memory("2k", true), 1);

@@ -166,6 +166,11 @@ static void test_wrong_types(void)
 {
     expect(HEAD "  instance: {gpus: eight}\n",
            "job.yaml:6:20: spec.instance.gpus: \"eight\" is not a whole number\n");
+    expect(HEAD "  instance: {}\n  instances: 0\n",
+           "job.yaml:7:14: spec.instances: 0 is too small: it must be at least 1, or be left out\n");
+    expect(HEAD "  instance: {memory: 64}\n", "job.yaml:6:22: spec.instance.memory: 64 without a unit would "
+                                              "be so many bytes: write 64Mi or 64Gi, or "
+                                              "what is meant\n");
     expect(HEAD "  instance: {gpus: 1.5}\n",
            "job.yaml:6:20: spec.instance.gpus: \"1.5\" is not a whole number\n");
     expect(HEAD "  instance: {gpus: \"8\"}\n",

@@ -95,14 +95,13 @@ static void test_answers_through_a_life(void)
     answers(&d, "x", "rec/x is held: `fedctl resume rec/x` lets it wait in its old place");
     drive_job(&d, FED_EV_RESUME, "rec/x");
     drive_cluster_up(&d, "a", "4x8");
-    answers(
-        &d, "x",
-        "rec/x was placed in a at 2023-11-14 22:13:20 UTC (epoch 1, 2 instances) and waits for it to accept");
+    answers(&d, "x",
+            "rec/x was placed in a at 2023-11-14 22:13:20 UTC (epoch 1, size 2) and waits for it to accept");
     drive_report(&d, "a", 1, 1, TF_PHASE_STARTING, 1);
     answers(&d, "x",
             "rec/x is starting in a since 2023-11-14 22:13:20 UTC (epoch 1): 1 of 2 instances are ready");
     drive_report(&d, "a", 1, 1, TF_PHASE_RUNNING, 2);
-    answers(&d, "x", "rec/x runs in a since 2023-11-14 22:13:20 UTC (epoch 1, 2 instances)");
+    answers(&d, "x", "rec/x runs in a since 2023-11-14 22:13:20 UTC (epoch 1, size 2)");
     drive_job(&d, FED_EV_HOLD, "rec/x");
     answers(&d, "x", "rec/x is stopping in a (epoch 1, told so because of: hold)");
     drive_ended(&d, "a", 1, 1, (struct tf_ended){.end = TF_END_FAILED, .message = "exit code 3"});

@@ -230,7 +230,33 @@ static void test_a_refusal_is_not_repeated_at_once(void)
     PHASE("rec/x", "Pending in bj-a e3 x1");
     CU_ASSERT_EQUAL(drive_record(&d, "rec/x")->refusals.items[0].times, 2);
     drive_report(&d, "bj-a", 1, 3, TF_PHASE_STARTING, 0);
+    CU_ASSERT_EQUAL(drive_record(&d, "rec/x")->refusals.count, 1);
+    drive_report(&d, "bj-a", 1, 3, TF_PHASE_RUNNING, 1);
     CU_ASSERT_EQUAL(drive_record(&d, "rec/x")->refusals.count, 0);
+    drive_release(&d);
+}
+
+/* What no engine will start goes round ever more slowly: neither that a ledger accepted it nor the profiles
+ * that the attempt itself changes end the wait. */
+static void test_an_engines_refusal_lasts(void)
+{
+    struct drive d;
+    drive_init(&d);
+    drive_cluster_up(&d, "bj-a", "4x8");
+    drive_submit(&d, "rec/x", "n=1 gpus=8");
+    for (uint64_t epoch = 1; epoch <= 4; epoch++) {
+        int64_t wait = 1000 << (epoch - 1);
+        drive_report(&d, "bj-a", 1, epoch, TF_PHASE_STARTING, 0);
+        drive_ended(&d, "bj-a", 1, epoch,
+                    (struct tf_ended){
+                        .end = TF_END_REFUSED, .reason = TF_REASON_ENGINE, .message = "a command is needed"});
+        drive_profile(&d, "bj-a", "3x8");
+        drive_profile(&d, "bj-a", "4x8");
+        drive_elapse(&d, wait - 1);
+        PHASE("rec/x", "Pending");
+        drive_elapse(&d, 1);
+        CU_ASSERT_EQUAL(drive_record(&d, "rec/x")->placements.count, 1);
+    }
     drive_release(&d);
 }
 
@@ -378,6 +404,7 @@ static const struct suite_test tests[] = {
     {"another term's profile reflects nothing", test_another_terms_profile_reflects_nothing},
     {"an end gives the flight back", test_an_end_gives_the_flight_back},
     {"a refusal is not repeated at once", test_a_refusal_is_not_repeated_at_once},
+    {"an engine's refusal lasts", test_an_engines_refusal_lasts},
     {"a refusal leads to another subcluster", test_a_refusal_leads_to_another_subcluster},
     {"a changed profile ends the wait", test_a_changed_profile_ends_the_wait},
     {"a refusal outlives the leader", test_a_refusal_outlives_the_leader},
