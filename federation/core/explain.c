@@ -48,11 +48,9 @@ static int64_t away_seconds(const struct question *q, const struct cluster *c)
 
 static void explain_lost(const struct question *q, const struct cluster *c, struct fed_explain_row *row)
 {
-    row->text =
-        c->record.forgotten
-            ? tf_strdup(
-                  "it was declared dead with `fedctl cluster forget`; it is asked again when it attaches")
-            : tf_asprintf("its stream has been away for %" PRId64 " s", away_seconds(q, c));
+    row->text = c->record.forgotten
+                    ? tf_strdup("it was declared dead; it is asked again when it attaches")
+                    : tf_asprintf("its stream has been away for %" PRId64 " s", away_seconds(q, c));
 }
 
 static void explain_not_yet(const struct question *q, const struct cluster *c, struct fed_explain_row *row)

@@ -254,8 +254,8 @@ void fed_links_judge(struct fed *fed)
         (*c)->lost = true;
         fed_alarm_now(fed,
                       "subcluster %s is lost: its stream has been away for %" PRId64
-                      " s. What runs there goes on; `fedctl cluster forget %s` if it is known to be dead",
-                      (*c)->record.name, fed_cluster_away_seconds(fed, *c), (*c)->record.name);
+                      " s. What runs there goes on, and its jobs wait for it",
+                      (*c)->record.name, fed_cluster_away_seconds(fed, *c));
     }
 }
 

@@ -27,6 +27,19 @@ static void complain_class(const struct fed *fed, const char *priority, struct t
                       priority ? priority : "(none said)", tf_buf_text(&names));
 }
 
+/* Profiles carry the labels that are scheduled by, and no others: a job that asks for another would wait for
+ * ever. */
+static void check_labels(const struct fed *fed, const struct tf_job_spec *spec, struct tf_complaints *out)
+{
+    tf_vec_each (label, &spec->node_labels)
+        if (!tf_strs_has(&fed->settings.policy.schedule_labels, label->key))
+            tf_complaints_add(
+                out, "spec.nodes.labels",
+                "jobs cannot ask for the node label \"%s\" here: the federation schedules by those in "
+                "settings.scheduleLabels of fedd.yaml only",
+                label->key);
+}
+
 /* All that can be wrong with the manifest. The code says of which kind it is; TF_OK: nothing. */
 static enum tf_error_code check(const struct fed *fed, const struct tf_job_manifest *m, const struct job *old,
                                 struct tf_complaints *out)
@@ -41,6 +54,7 @@ static enum tf_error_code check(const struct fed *fed, const struct tf_job_manif
             out, "spec.placement.onClusterLost",
             "FENCE_UNSUPPORTED: no engine can fence a lost subcluster yet; use `wait`, which is the "
             "default");
+    check_labels(fed, &m->spec, out);
     fed_tenant_check(fed, m, old, out);
     return out->count ? TF_ERR_REFUSED : TF_OK;
 }

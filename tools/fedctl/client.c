@@ -91,7 +91,25 @@ struct attempt {
     struct tf_reply *reply;
     struct tf_error_detail detail;
     struct tf_error error;
+    bool may_be_done; /* a try of a change left, and nobody knows what became of it */
 };
+
+static bool changes(enum tf_method method)
+{
+    switch (method) {
+    case TF_METHOD_SUBMIT:
+    case TF_METHOD_DELETE:
+    case TF_METHOD_SCALE:
+    case TF_METHOD_HOLD:
+    case TF_METHOD_RESUME:
+    case TF_METHOD_CORDON_CLUSTER:
+    case TF_METHOD_UNCORDON_CLUSTER:
+    case TF_METHOD_FORGET_CLUSTER:
+        return true;
+    default:
+        return false;
+    }
+}
 
 static bool on_reply(void *arg, struct tf_bytes body)
 {
@@ -239,7 +257,15 @@ static size_t failures(const struct client *client, struct tf_buf *text, bool *t
     return failed;
 }
 
-static int give_up(const struct client *client, int64_t timeout_ms, struct tf_error *err)
+static void append(struct tf_error *err, const char *text)
+{
+    size_t used = err ? strlen(err->text) : 0;
+    if (err && used + strlen(text) < sizeof err->text)
+        memcpy(err->text + used, text, strlen(text) + 1);
+}
+
+static int give_up(const struct client *client, const struct attempt *a, int64_t timeout_ms,
+                   struct tf_error *err)
 {
     bool timed_out = false;
     char span[TF_QUANTITY_TEXT];
@@ -247,12 +273,18 @@ static int give_up(const struct client *client, int64_t timeout_ms, struct tf_er
     size_t failed = failures(client, &text, &timed_out);
     const char *which = failed == 1 ? "This endpoint came" : "These endpoints came";
     tf_error_set(err, timed_out ? TF_ERR_TIMEOUT : TF_ERR_UNAVAILABLE,
-                 "%.750s\n%s from %s; say others with --endpoints HOST:PORT, TIDEFED_ENDPOINTS or "
+                 "%.600s\n%s from %s; say others with --endpoints HOST:PORT, TIDEFED_ENDPOINTS or "
                  "~/.config/tidefed/fedctl.yaml.",
                  tf_buf_text(&text), which, client->source);
-    if (timed_out && err && strlen(err->text) + 80 < sizeof err->text)
-        snprintf(err->text + strlen(err->text), sizeof err->text - strlen(err->text),
-                 " It took longer than %s; --timeout gives more.", tf_duration_format(timeout_ms, span));
+    if (timed_out) {
+        TF_AUTO_FREE char *more = tf_asprintf(" It took longer than %s; --timeout gives more.",
+                                              tf_duration_format(timeout_ms, span));
+        append(err, more);
+    }
+    if (a->may_be_done)
+        append(
+            err,
+            "\nThe change may have been made, or be made yet: look with `fedctl get` before you repeat it.");
     return -1;
 }
 
@@ -292,6 +324,8 @@ static int run_round(struct client *client, struct attempt *a, int64_t deadline,
             return failed;
         }
         enum verdict verdict = judge(a);
+        bool unknown = a->error.code == TF_ERR_UNKNOWN || a->error.code == TF_ERR_TIMEOUT;
+        a->may_be_done |= unknown && changes(a->request->method);
         if (verdict == FINAL) {
             client->answered = client->current;
             return -1;
@@ -329,7 +363,7 @@ static int pursue(struct client *client, struct attempt *a, int64_t timeout_ms, 
             return result;
         int64_t left = deadline - tf_clock_read().mono.ms;
         if (left <= 0 || !later)
-            return give_up(client, limit, err);
+            return give_up(client, a, limit, err);
         pause_for(a->detail.retry_after_ms, left);
     }
 }

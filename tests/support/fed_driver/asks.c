@@ -118,6 +118,8 @@ static bool take_other(struct fed_submit *submit, const char *key, const char *v
         s->grow = tf_str_eq(value, "never") ? TF_GROW_NEVER : TF_GROW_CONTINUOUS;
     else if (tf_str_eq(key, "lost"))
         s->on_cluster_lost = tf_str_eq(value, "restart") ? TF_CLUSTER_LOST_RESTART : TF_CLUSTER_LOST_WAIT;
+    else if (tf_str_eq(key, "node"))
+        tf_pairs_set(&submit->manifest.spec.node_labels, value, "x");
     else if (tf_str_eq(key, "label"))
         tf_pairs_set(&submit->manifest.labels, "label", value);
     else if (tf_str_eq(key, "cmd"))

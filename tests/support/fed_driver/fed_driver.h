@@ -80,6 +80,7 @@ uint64_t drive_number(struct tf_uid uid);
 
 /* "rec/x" and words: uid=1 prio=batch n=4 | min= max= step=, gpus= model=A|B cpu= mem= keep=MS minrun=MS
  * maxrun=MS retries= clusters=a|b regions=a|b within=LEVEL prefer=LEVEL grow=never lost=restart label=k:v
+ * node=LABEL
  * cmd=TEXT; apply restart dry. Returns the request's number. */
 uint64_t drive_submit(struct drive *d, const char *job, const char *words);
 uint64_t drive_job(struct drive *d, enum fed_event_kind kind, const char *job); /* DELETE, HOLD, RESUME */

@@ -153,6 +153,17 @@ static void test_fences_are_not_there_yet(void)
     drive_release(&d);
 }
 
+/* Profiles do not carry it: the job would wait for ever, and be told that no node has the label. */
+static void test_a_label_that_is_not_scheduled_by(void)
+{
+    struct drive d;
+    drive_init(&d);
+    drive_submit(&d, "rec/x", "n=1 node=zone");
+    drive_expect(&d, "reply 1: REFUSED\n");
+    COMPLAINED("spec.nodes.labels: jobs cannot ask for the node label \"zone\" here");
+    drive_release(&d);
+}
+
 static void test_an_unknown_subcluster_is_a_warning(void)
 {
     struct drive d;
@@ -268,6 +279,7 @@ static const struct suite_test tests[] = {
     {"an unknown class names the known ones", test_an_unknown_class_names_the_known_ones},
     {"bad sizes are complained about", test_bad_sizes_are_complained_about},
     {"fences are not there yet", test_fences_are_not_there_yet},
+    {"a label that is not scheduled by", test_a_label_that_is_not_scheduled_by},
     {"an unknown subcluster is a warning", test_an_unknown_subcluster_is_a_warning},
     {"limits of a tenant", test_limits_of_a_tenant},
     {"a full store takes no new work", test_a_full_store_takes_no_new_work},
