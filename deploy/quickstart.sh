@@ -53,8 +53,25 @@ stop_some() { # PATTERN
     done <"$home/processes" || true
 }
 
+# Daemons over this folder that somebody started by hand, with the same command lines, are ours to stop, too.
+remember_strays() {
+    local entry pid name
+    for entry in /proc/[0-9]*; do
+        pid=${entry#/proc/}
+        grep -qs "^$pid$" < <(awk '{ print $2 }' "$home/processes") && continue
+        { tr '\0' '\n' <"$entry/cmdline"; } 2>/dev/null | grep -q "^$home/\(conf\|data\)/" || continue
+        name=$(basename "$(readlink "$entry/exe" 2>/dev/null)")
+        case $name in
+        subclusterd | etcd) remember "$name-by-hand" "$pid" ;;
+        fedd) remember fedd "$pid" ;;
+        esac
+    done
+}
+
 stop_all() {
-    [ -f "$home/processes" ] || return 0
+    [ -d "$home" ] || return 0
+    touch "$home/processes"
+    remember_strays
     stop_some 'subclusterd-*'
     # Instances outlive their daemon on purpose.
     for state in "$home"/state/*/; do

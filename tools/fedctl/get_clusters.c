@@ -63,6 +63,20 @@ static void node_cell(const struct tf_health_counts *health, struct columns *out
         columns_add_fmt(out, "%d/%d", health->ready, health->nodes);
 }
 
+/* What a subcluster has is not known before its first profile under this leader. */
+static void capacity_cells(const struct tf_cluster_info *info, struct columns *out)
+{
+    if (info->generation.owner == 0) {
+        for (int i = 0; i < 4; i++)
+            columns_add(out, "-");
+        return;
+    }
+    node_cell(&info->health, out);
+    columns_add_fmt(out, "%d", info->health.gpus);
+    columns_add_fmt(out, "%d", info->health.free_gpus);
+    columns_add_fmt(out, "%d", info->health.held_gpus);
+}
+
 static void contact_cell(const struct tf_cluster_info *info, struct tf_wall now, struct columns *out)
 {
     char text[WHEN_TEXT];
@@ -76,10 +90,7 @@ static void cells(const void *object, struct tf_wall now, struct columns *out)
     columns_add(out, info->name);
     columns_add(out, info->region);
     columns_add_styled(out, cluster_style(info), cluster_state(info, state));
-    node_cell(&info->health, out);
-    columns_add_fmt(out, "%d", info->health.gpus);
-    columns_add_fmt(out, "%d", info->health.free_gpus);
-    columns_add_fmt(out, "%d", info->health.held_gpus);
+    capacity_cells(info, out);
     columns_add_fmt(out, "%d", info->placements);
     contact_cell(info, now, out);
     columns_add_fmt(out, "%d", info->health.foreign_gpus);
