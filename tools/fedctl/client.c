@@ -23,6 +23,7 @@ struct endpoint {
     struct tf_channel *channel; /* NULL until it is tried */
     bool tried;                 /* in this round */
     bool failed;                /* in this call; why is in last */
+    bool ours;                  /* it was a fedd that said so: the address is right */
     struct tf_error last;
 };
 
@@ -244,7 +245,7 @@ static size_t failures(const struct client *client, struct tf_buf *text, bool *t
     tf_vec_each (endpoint, &client->endpoints)
         failed += endpoint->failed;
     if (failed > 1)
-        tf_buf_str(text, "no endpoint of the federation answered:");
+        tf_buf_str(text, "no endpoint of the federation could do it:");
     tf_vec_each (endpoint, &client->endpoints) {
         if (!endpoint->failed)
             continue;
@@ -264,6 +265,19 @@ static void append(struct tf_error *err, const char *text)
         memcpy(err->text + used, text, strlen(text) + 1);
 }
 
+/* Advice for whom no fedd answered at all. */
+static void advise_on_endpoints(const struct client *client, size_t failed, struct tf_error *err)
+{
+    tf_vec_each (endpoint, &client->endpoints)
+        if (endpoint->failed && endpoint->ours)
+            return;
+    TF_AUTO_FREE char *text =
+        tf_asprintf("\n%s from %s; say others with --endpoints HOST:PORT, TIDEFED_ENDPOINTS or "
+                    "~/.config/tidefed/fedctl.yaml.",
+                    failed == 1 ? "This endpoint came" : "These endpoints came", client->source);
+    append(err, text);
+}
+
 static int give_up(const struct client *client, const struct attempt *a, int64_t timeout_ms,
                    struct tf_error *err)
 {
@@ -271,11 +285,8 @@ static int give_up(const struct client *client, const struct attempt *a, int64_t
     char span[TF_QUANTITY_TEXT];
     TF_AUTO_BUF text = TF_BUF_INIT;
     size_t failed = failures(client, &text, &timed_out);
-    const char *which = failed == 1 ? "This endpoint came" : "These endpoints came";
-    tf_error_set(err, timed_out ? TF_ERR_TIMEOUT : TF_ERR_UNAVAILABLE,
-                 "%.600s\n%s from %s; say others with --endpoints HOST:PORT, TIDEFED_ENDPOINTS or "
-                 "~/.config/tidefed/fedctl.yaml.",
-                 tf_buf_text(&text), which, client->source);
+    tf_error_set(err, timed_out ? TF_ERR_TIMEOUT : TF_ERR_UNAVAILABLE, "%.600s", tf_buf_text(&text));
+    advise_on_endpoints(client, failed, err);
     if (timed_out) {
         TF_AUTO_FREE char *more = tf_asprintf(" It took longer than %s; --timeout gives more.",
                                               tf_duration_format(timeout_ms, span));
@@ -331,6 +342,7 @@ static int run_round(struct client *client, struct attempt *a, int64_t deadline,
             return -1;
         }
         e->failed = true;
+        e->ours = a->detail.code != TF_OK;
         e->last = a->error;
         *later |= verdict == LATER || verdict == FOLLOW;
         if (verdict == FOLLOW) {
