@@ -265,12 +265,14 @@ static void append(struct tf_error *err, const char *text)
         memcpy(err->text + used, text, strlen(text) + 1);
 }
 
-/* Advice for whom no fedd answered at all. */
+/* Advice for whom some address gave no answer of a fedd. */
 static void advise_on_endpoints(const struct client *client, size_t failed, struct tf_error *err)
 {
+    size_t strangers = 0;
     tf_vec_each (endpoint, &client->endpoints)
-        if (endpoint->failed && endpoint->ours)
-            return;
+        strangers += endpoint->failed && !endpoint->ours;
+    if (strangers == 0)
+        return;
     TF_AUTO_FREE char *text =
         tf_asprintf("\n%s from %s; say others with --endpoints HOST:PORT, TIDEFED_ENDPOINTS or "
                     "~/.config/tidefed/fedctl.yaml.",
