@@ -53,7 +53,6 @@ static void run_all(struct replay *r)
            (test_now_ms() - begin) / 1000);
 }
 
-#ifdef TF_FEDCTL
 static const char *word(const cJSON *object, const char *group, const char *key)
 {
     const cJSON *inner = cJSON_GetObjectItemCaseSensitive(object, group);
@@ -100,13 +99,6 @@ static void check_fedctl(struct replay *r)
     printf("    fedctl get jobs -o json agrees about %zu of %d\n", agree, JOBS);
     cJSON_Delete(list);
 }
-#else
-static void check_fedctl(struct replay *r)
-{
-    (void)r;
-    printf("    (without fedctl)\n");
-}
-#endif
 
 /* Nobody writes any more, but the summaries of subclusters, each at most every 30 s. */
 static void check_stillness(struct replay *r)

@@ -38,7 +38,9 @@ static void write_fedd(const struct test_federation *f, size_t daemon, struct tf
                "  classes: {online: 900, train: 500, batch: 300, offline: 100}\n"
                "  leaseTtl: %s\n"
                "  refusalBackoff: 20ms\n"
-               "  refusalBackoffMax: 1s\n",
+               "  refusalBackoffMax: 1s\n"
+               "  hubAwayAfter: 1s\n"
+               "  clusterLostAfter: 2s\n",
                lease_of(f));
     if (f->options.budget)
         tf_buf_fmt(out, "  decisionBudget: %s\n", f->options.budget);

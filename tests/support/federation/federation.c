@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LEAK_TIMEOUT_MS = 5 * 1000 };
+enum { LEAK_TIMEOUT_MS = 5 * 1000, STOP_TIMEOUT_MS = 20 * 1000 };
 
 bool test_federation_available(void)
 {
@@ -240,6 +240,20 @@ struct test_federation *test_federation_create(const struct test_federation_opti
     return NULL;
 }
 
+void test_federation_keep(struct test_federation *f)
+{
+    f->round_failed = f->failed = true;
+    fflush(stdout);
+    fprintf(stderr, "\nlogs are in %s/log (kept); the last lines of each:\n", f->place);
+    tf_vec_each (d, &f->daemons) {
+        TF_AUTO_FREE char *log = log_path(f, d);
+        TF_AUTO_FREE char *tail = tf_asprintf("tail -n 12 '%s' >&2", log);
+        fprintf(stderr, "---- %s%s\n", d->name, d->pid > 0 ? "" : " (not running)");
+        if (system(tail) != 0)
+            fprintf(stderr, "(no log)\n");
+    }
+}
+
 static bool no_instance(void *ctx)
 {
     const struct test_federation *f = ctx;
@@ -259,13 +273,54 @@ static bool end_instances(struct test_federation *f)
     return f->round_failed; /* else it is known already that something is wrong */
 }
 
-static bool end_round(struct test_federation *f)
+static bool has_gone(void *ctx)
+{
+    struct test_daemon *d = ctx;
+    return waitpid(d->pid, &d->status, WNOHANG) == d->pid;
+}
+
+/* As an operator does it; false if one does not end well (a sanitizer's word is an end with an error, too).
+ */
+static bool stop_daemons(struct test_federation *f)
 {
     bool clean = true;
     tf_vec_each (d, &f->daemons)
+        if (d->pid > 0)
+            kill(d->pid, SIGTERM);
+    tf_vec_each (d, &f->daemons) {
+        if (d->pid <= 0)
+            continue;
+        bool gone = test_wait_for(has_gone, d, STOP_TIMEOUT_MS);
+        if (!gone || !WIFEXITED(d->status) || WEXITSTATUS(d->status) != 0) {
+            fprintf(stderr, "%s did not end well at SIGTERM: %s %d\n", d->name,
+                    gone ? "status" : "still there", d->status);
+            clean = false;
+        }
+        d->pid = gone ? 0 : d->pid;
+    }
+    return clean;
+}
+
+static bool end_daemons(struct test_federation *f)
+{
+    bool clean = true;
+    tf_vec_each (d, &f->daemons)
+        if (d->frozen)
+            test_daemon_kill(f, d->name);
+    if (!f->round_failed)
+        clean = stop_daemons(f);
+    tf_vec_each (d, &f->daemons)
         test_daemon_kill(f, d->name);
+    if (!clean)
+        test_federation_keep(f);
+    return clean;
+}
+
+static bool end_round(struct test_federation *f)
+{
+    bool clean = end_daemons(f);
     if (f->state) {
-        clean = end_instances(f);
+        clean = end_instances(f) && clean;
         if (!f->round_failed && clean) {
             test_remove_tree(f->state);
             test_remove_tree(f->place);
@@ -308,20 +363,6 @@ bool test_federation_round(struct test_federation *f)
     tf_vec_each (d, &f->daemons)
         test_daemon_start(f, d->name);
     return clean;
-}
-
-void test_federation_keep(struct test_federation *f)
-{
-    f->round_failed = f->failed = true;
-    fflush(stdout);
-    fprintf(stderr, "\nlogs are in %s/log (kept); the last lines of each:\n", f->place);
-    tf_vec_each (d, &f->daemons) {
-        TF_AUTO_FREE char *log = log_path(f, d);
-        TF_AUTO_FREE char *tail = tf_asprintf("tail -n 12 '%s' >&2", log);
-        fprintf(stderr, "---- %s%s\n", d->name, d->pid > 0 ? "" : " (not running)");
-        if (system(tail) != 0)
-            fprintf(stderr, "(no log)\n");
-    }
 }
 
 bool test_federation_destroy(struct test_federation *f)

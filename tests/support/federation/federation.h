@@ -38,8 +38,8 @@ enum test_etcd_role { TEST_ETCD_FEDERATION, TEST_ETCD_LOCAL, TEST_ETCD_ROLES };
 bool test_federation_available(void);
 /* The etcd and proxies run, no daemon yet. NULL after saying why on stderr. */
 struct test_federation *test_federation_create(const struct test_federation_options *options);
-/* Ends everything. What instances are left then is killed, and is a leak: false. The folder goes, unless
- * test_federation_keep was called. */
+/* Ends everything, the daemons by SIGTERM: one that does not end well makes it false. What instances are left
+ * then is killed, and is a leak: false, too. The folder goes, unless test_federation_keep was called. */
 bool test_federation_destroy(struct test_federation *federation);
 
 /* Ends the daemons and instances of the round before, and starts those of a new one on an empty store. */

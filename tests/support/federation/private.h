@@ -11,7 +11,8 @@ struct test_daemon {
     char *name;
     int subcluster; /* -1 = fedd */
     struct test_proxy *proxy;
-    pid_t pid; /* 0 = does not run */
+    pid_t pid;  /* 0 = does not run */
+    int status; /* of its end at SIGTERM */
     bool frozen;
 };
 
