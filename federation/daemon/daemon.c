@@ -17,6 +17,13 @@ static int make_folder(const char *path, struct tf_error *err)
                           errno == ENOENT ? " (make the folder that it is in)" : "");
 }
 
+static int open_decisions(struct fedd *fedd, struct tf_error *err)
+{
+    TF_AUTO_FREE char *path = tf_asprintf("%s/decisions.log", fedd->config.data_dir);
+    fedd->decisions = tf_decisions_open(path);
+    return tf_decisions_check(fedd->decisions, err);
+}
+
 static int open_store(struct fedd *fedd, struct tf_error *err)
 {
     const struct tf_etcd_options options = {
@@ -65,7 +72,7 @@ struct fedd *fedd_create(struct tf_loop *loop, struct tf_rpc *rpc, struct fedd_o
     fedd->config = options->config;
     fedd->accept_rollback = options->accept_rollback;
     options->config = (struct fedd_config){0};
-    if (make_folder(fedd->config.data_dir, err) || archive_open(fedd, err) || host_open_trace(fedd, err) ||
+    if (make_folder(fedd->config.data_dir, err) || archive_open(fedd, err) || open_decisions(fedd, err) ||
         open_store(fedd, err) || open_server(fedd, err) || lead_start(fedd, err)) {
         fedd_destroy(fedd);
         return NULL;
@@ -105,7 +112,7 @@ void fedd_destroy(struct fedd *fedd)
     tf_store_destroy(fedd->store);
     archive_close(fedd);
     host_release(fedd);
-    host_close_trace(fedd);
+    tf_decisions_close(fedd->decisions);
     fedd_config_release(&fedd->config);
     free(fedd->address);
     free(fedd->leader);

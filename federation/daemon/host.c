@@ -5,10 +5,6 @@
 #include "common/base/cleanup.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <unistd.h>
-
-enum { TRACE_BYTES_MAX = 16 * 1024 * 1024 };
 
 static void on_wake(struct tf_timer *timer)
 {
@@ -31,55 +27,6 @@ static void ask_again(struct fedd *fedd)
     fedd->again_posted = true;
     fedd->again.run = on_again;
     tf_loop_post(fedd->loop, &fedd->again);
-}
-
-/* ---- the log of decisions: two files of bounded size, the older one with ".1" ---- */
-
-static char *trace_path(const struct fedd *fedd, const char *suffix)
-{
-    return tf_asprintf("%s/decisions.log%s", fedd->config.data_dir, suffix);
-}
-
-int host_open_trace(struct fedd *fedd, struct tf_error *err)
-{
-    TF_AUTO_FREE char *path = trace_path(fedd, "");
-    fedd->trace = fopen(path, "ae");
-    if (!fedd->trace)
-        return tf_error_errno(err, TF_ERR_IO, errno, "%s: the log of decisions cannot be opened", path);
-    fedd->trace_bytes = ftell(fedd->trace);
-    return 0;
-}
-
-void host_close_trace(struct fedd *fedd)
-{
-    if (fedd->trace)
-        fclose(fedd->trace);
-    fedd->trace = NULL;
-}
-
-static void rotate_trace(struct fedd *fedd)
-{
-    TF_AUTO_FREE char *path = trace_path(fedd, "");
-    TF_AUTO_FREE char *old = trace_path(fedd, ".1");
-    struct tf_error err = TF_ERROR_INIT;
-    host_close_trace(fedd);
-    if (rename(path, old))
-        tf_log_warn("the log of decisions cannot be rotated file=%s error=%s", path, strerror(errno));
-    if (host_open_trace(fedd, &err))
-        tf_log_error("decisions are no longer logged error=%s", err.text);
-    fedd->trace_bytes = 0; /* also when the file could not be moved: not again with each line */
-}
-
-static void trace(struct fedd *fedd, const char *line)
-{
-    tf_log_debug("%s", line);
-    if (!fedd->trace)
-        return;
-    int n = fprintf(fedd->trace, "%s\n", line);
-    fflush(fedd->trace);
-    fedd->trace_bytes += n > 0 ? n : 0;
-    if (fedd->trace_bytes > TRACE_BYTES_MAX)
-        rotate_trace(fedd);
 }
 
 /* ---- actions ---- */
@@ -137,7 +84,7 @@ static void perform(struct fedd *fedd, struct fed_action *action)
         ask_again(fedd);
         break;
     case FED_ACT_TRACE:
-        trace(fedd, action->text);
+        tf_decisions_line(fedd->decisions, action->text);
         break;
     case FED_ACT_ALARM:
         tf_log_error("%s", action->text);

@@ -4,10 +4,9 @@
 
 #include "common/base/buf.h"
 #include "common/base/hash.h"
+#include "common/log/decisions.h"
 #include "common/wire/api.h"
 #include "federation/daemon/daemon.h"
-
-#include <stdio.h>
 
 /* Shared by the files of this folder only. */
 
@@ -44,8 +43,7 @@ struct fedd {
     struct tf_inbox_item again; /* FED_EV_CONTINUE, after other events */
     bool again_posted;
     TF_VEC(struct tf_job_record) published; /* jobs of the transaction that is out, for watchers */
-    FILE *trace;
-    long trace_bytes;
+    struct tf_decisions *decisions;
 
     /* requests.c, links.c, watch.c, asks.c: by number, in order of arrival */
     uint64_t next_number;
@@ -82,8 +80,6 @@ void host_step(struct fedd *fedd, struct fed_event *event);
 void host_committed(struct fedd *fedd);
 void host_reset(struct fedd *fedd);   /* the core is being dropped */
 void host_release(struct fedd *fedd); /* after the last turn of the loop that may concern it */
-int host_open_trace(struct fedd *fedd, struct tf_error *err);
-void host_close_trace(struct fedd *fedd);
 
 /* requests.c */
 /* A call that waits for FED_ACT_REPLY: a change, whose answer is made of the core's reply. Returns its

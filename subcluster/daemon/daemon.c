@@ -88,7 +88,7 @@ void subd_reload(struct subd *subd, const char *path)
     struct tf_error err = TF_ERROR_INIT;
     if (tf_log_reopen(&err))
         tf_log_error("the log cannot be opened again error=%s", err.text);
-    subd_trace_reopen(subd->trace);
+    tf_decisions_reopen(subd->decisions);
     if (subd_config_load(path, &config, &err)) {
         tf_log_error("the configuration is not taken over error=%s", err.text);
         return;

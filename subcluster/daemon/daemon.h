@@ -13,7 +13,6 @@
  *   running.c  the engine: calls to it, what it tells
  *   uplink.c   the stream to the federation's leader
  *   asks.c     its questions          logs.c  output of instances, on streams of its own
- *   trace.c    the log of decisions
  *   upkeep.c   room in the store */
 struct subd;
 

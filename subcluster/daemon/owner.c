@@ -39,8 +39,8 @@ void subd_owner_drop(struct subd *subd)
     sub_destroy(subd->sub);
     subd->sub = NULL;
     subd->proving = subd->promised = false;
-    subd_trace_close(subd->trace);
-    subd->trace = NULL;
+    tf_decisions_close(subd->decisions);
+    subd->decisions = NULL;
 }
 
 static void on_standby(void *arg, struct tf_bytes holder)
@@ -83,7 +83,7 @@ static void on_held(void *arg, struct tf_term term)
         subd_fail(subd);
         return;
     }
-    subd->trace = subd_trace_open(subd->config.decision_log);
+    subd->decisions = tf_decisions_open(subd->config.decision_log);
     subd->sub = sub_create(term.revision);
     boot(subd);
 }

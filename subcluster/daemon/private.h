@@ -3,13 +3,12 @@
 #define TF_SUBCLUSTER_DAEMON_PRIVATE_H
 
 #include "common/keep/keep.h"
+#include "common/log/decisions.h"
 #include "common/loop/loop.h"
 #include "common/rpc/client.h"
 #include "subcluster/core/sub.h"
 #include "subcluster/daemon/daemon.h"
 #include "subcluster/engine/engine.h"
-
-#include <stdio.h>
 
 /* Shared by the files of this folder only. */
 
@@ -17,7 +16,6 @@ struct running;
 struct uplink;
 struct push;
 struct upkeep;
-struct trace_log;
 
 struct subd {
     struct tf_loop *loop;
@@ -47,7 +45,7 @@ struct subd {
     struct uplink *uplink;
     struct push *pushes;
     struct upkeep *upkeep;
-    struct trace_log *trace;
+    struct tf_decisions *decisions;
 
     void (*failed)(void *arg);
     void *failed_arg;
@@ -93,13 +91,6 @@ void subd_ask(struct subd *subd, const struct tf_ask *ask);
 void subd_logs_push(struct subd *subd, const struct tf_ask *ask);
 void subd_logs_stop(struct subd *subd);    /* all; those that read end soon after */
 void subd_logs_destroy(struct subd *subd); /* waits for them */
-
-/* trace.c: a log that cannot be written says so in the daemon's log, and is no reason to stop. NULL is fine.
- */
-struct trace_log *subd_trace_open(const char *path);
-void subd_trace_line(struct trace_log *trace, const char *line);
-void subd_trace_reopen(struct trace_log *trace);
-void subd_trace_close(struct trace_log *trace);
 
 /* upkeep.c */
 void subd_upkeep_start(struct subd *subd);

@@ -56,7 +56,7 @@ static void perform(struct subd *subd, struct sub_action *action)
         ask_again(subd);
         break;
     case SUB_ACT_TRACE:
-        subd_trace_line(subd->trace, action->text);
+        tf_decisions_line(subd->decisions, action->text);
         break;
     case SUB_ACT_ALARM:
         tf_log_error("%s", action->text);
