@@ -24,6 +24,7 @@ federation/daemon      common federation
 subcluster/daemon      common subcluster
 tools/fedctl           common tools/fedctl
 tools/fedsim/audit     common/base common/model tools/fedsim/audit
+tools/fedsim/trace     common/base common/model tools/fedsim/trace
 tools/fedsim           common federation/core subcluster/core tools/fedsim
 tools/fedbench         common federation/core subcluster/core tools/fedbench tests/support
 tests                  common proto federation subcluster tools tests
@@ -37,6 +38,7 @@ cjson/           common/store common/wire tests
 uthash.h         common/base
 xxhash.h         common/base
 protobuf-c       common/wire
+zlib.h           tools/fedsim/trace tests
 CUnit            tests
 microhttpd.h     federation/daemon subcluster/daemon
 '
