@@ -19,6 +19,7 @@ static const struct tf_row rows[] = {
      .count = ENDPOINTS_MAX,
      .help = "of the federation, HOST:PORT or unix:PATH"},
     {.key = "tenant", TF_NAME(struct config, tenant), .help = "of jobs named without one"},
+    {.key = "priority", TF_NAME(struct config, priority), .help = "of jobs submitted without one"},
     {.key = "timeout",
      TF_DURATION(struct config, timeout),
      .min = 1,

@@ -13,7 +13,7 @@
 struct config {
     struct tf_strs endpoints;
     const char *source; /* of the endpoints, for messages */
-    char *tenant;
+    char *tenant, *priority;
     int64_t timeout; /* ms */
 };
 

@@ -126,8 +126,12 @@ static int run(struct fedctl *ctl, int argc, char *const *argv)
         return unknown_verb(ctl, argv[0]);
     struct option_list after[2] = {ctl->verb->options, global_options};
     options_init(&ctl->options, ctl->verb->options);
-    if (options_parse(argc - 1, argv + 1, after, false, &ctl->options, &ctl->words, &err) < 0)
+    used =
+        options_parse(argc - 1, argv + 1, after, ctl->verb->takes_command, &ctl->options, &ctl->words, &err);
+    if (used < 0)
         return fedctl_usage(ctl, "%s", err.text);
+    for (int i = 1 + used; i < argc; i++)
+        tf_strs_add(&ctl->words, argv[i]);
     out_init(&ctl->out, ctl->options.no_color);
     return ctl->options.help ? show_help(ctl) : run_verb(ctl);
 }

@@ -16,12 +16,19 @@ void options_release(struct options *options)
     free(options->selector);
     free(options->phase);
     free(options->cluster);
+    free(options->reason);
     tf_strs_release(&options->files);
+    tf_strs_release(&options->env);
+    tf_strs_release(&options->labels);
+    tf_strs_release(&options->models);
+    tf_strs_release(&options->clusters);
+    tf_job_manifest_release(&options->job);
     *options = (struct options){0};
 }
 
 void options_init(struct options *options, struct option_list list)
 {
+    tf_job_manifest_init(&options->job);
     for (size_t i = 0; i < list.count; i++) {
         const struct tf_row *row = &list.items[i].row;
         if (!row->def)

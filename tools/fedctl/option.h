@@ -3,6 +3,7 @@
 #define TF_FEDCTL_OPTION_H
 
 #include "common/base/row.h"
+#include "common/model/job.h"
 
 #include <stdbool.h>
 
@@ -27,6 +28,11 @@ struct options {
     int64_t tail, epoch;
     enum wait_for until;
     bool client_only;
+    char *reason;
+    /* of submit and, its sizes, of scale */
+    struct tf_job_manifest job;
+    int32_t instances;
+    struct tf_strs env, labels, models, clusters;
 };
 
 struct option {

@@ -14,11 +14,14 @@ struct verb {
     const char *more;     /* paragraphs; may be NULL */
     const char *examples; /* "# what\nfedctl ...\n" */
     struct option_list options;
+    bool
+        takes_command; /* options end with the first word: from there on it is somebody else's command line */
     int (*run)(struct fedctl *ctl); /* gives the exit code */
 };
 
-extern const struct verb verb_apply, verb_delete, verb_describe, verb_explain, verb_get, verb_help, verb_hold,
-    verb_logs, verb_resume, verb_version, verb_wait;
+extern const struct verb verb_apply, verb_cordon, verb_delete, verb_describe, verb_explain, verb_get,
+    verb_help, verb_hold, verb_logs, verb_resume, verb_scale, verb_submit, verb_uncordon, verb_version,
+    verb_wait;
 
 /* In the order of the help; ends with NULL. */
 extern const struct verb *const verbs[];

@@ -4,9 +4,7 @@
 #include "common/base/cleanup.h"
 #include "tools/fedctl/change.h"
 #include "tools/fedctl/manifests.h"
-
-#include <errno.h>
-#include <sys/random.h>
+#include "tools/fedctl/submission.h"
 
 static const struct option options[] = {
     OPTION_FILES("manifests: a file, a folder (*.yaml, *.yml, *.json) or - for stdin; may be repeated"),
@@ -17,33 +15,6 @@ static const struct option options[] = {
       .help = "also changes that need a new start; runs a finished job again"}},
     {0, NULL, {.key = "dry-run", TF_BOOL(struct options, dry_run), .help = "only say what would happen"}},
 };
-
-/* Made once for each submit, so that repeats of it get the first answer. */
-static int make_uid(struct tf_uid *uid, struct tf_error *err)
-{
-    if (getrandom(uid->bytes, sizeof uid->bytes, 0) == (ssize_t)sizeof uid->bytes)
-        return 0;
-    return tf_error_errno(err, TF_ERR_IO, errno, "no random bytes for the id of the submit");
-}
-
-static const char *outcome_word(enum tf_outcome outcome)
-{
-    switch (outcome) {
-    case TF_OUTCOME_CREATED:
-        return "created";
-    case TF_OUTCOME_UNCHANGED:
-        return "unchanged";
-    case TF_OUTCOME_UPDATED:
-        return "updated";
-    case TF_OUTCOME_RESTARTED:
-        return "restarted";
-    case TF_OUTCOME_NONE:
-    case TF_OUTCOME_DELETED:
-    case TF_OUTCOME_DONE:
-        break;
-    }
-    return "done";
-}
 
 static int refused(struct fedctl *ctl, const struct manifests *manifests, const struct manifest *manifest,
                    const struct tf_error_detail *detail, const struct tf_error *err)
@@ -58,28 +29,22 @@ static int refused(struct fedctl *ctl, const struct manifests *manifests, const 
 
 static int apply_one(struct fedctl *ctl, const struct manifests *manifests, const struct manifest *manifest)
 {
-    struct tf_request request = {
-        .method = TF_METHOD_SUBMIT,
-        .submit = {.manifest = manifest->job, /* lent */
-                   .mode = TF_SUBMIT_APPLY,
-                   .restart = ctl->options.restart,
-                   .dry_run = ctl->options.dry_run},
-    };
-    struct tf_reply reply = {0};
-    struct tf_error_detail detail = {0};
+    const struct submission submission = {.manifest = &manifest->job,
+                                          .mode = TF_SUBMIT_APPLY,
+                                          .restart = ctl->options.restart,
+                                          .dry_run = ctl->options.dry_run};
+    struct tf_change_reply answer;
+    struct tf_error_detail detail;
     struct tf_error err = TF_ERROR_INIT;
-    if (make_uid(&request.submit.uid, &err))
-        return fedctl_fail(ctl, &err);
     int code = FEDCTL_DONE;
-    if (client_call(ctl->client, &request, ctl->config.timeout, &reply, &detail, &err))
+    if (submission_send(ctl, &submission, &answer, &detail, &err))
         code = refused(ctl, manifests, manifest, &detail, &err);
     else {
-        change_warnings(&reply.change);
+        change_warnings(&answer);
         out_fmt(&ctl->out, "job %s/%s %s%s\n", manifest->job.tenant, manifest->job.name,
-                outcome_word(reply.change.outcome), ctl->options.dry_run ? " (dry run)" : "");
+                submission_word(answer.outcome), ctl->options.dry_run ? " (dry run)" : "");
     }
-    tf_reply_release(&reply);
-    tf_error_detail_release(&detail);
+    submission_release(&answer, &detail);
     return code;
 }
 

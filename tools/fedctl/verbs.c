@@ -6,8 +6,9 @@
 #include "common/base/text.h"
 
 const struct verb *const verbs[] = {
-    &verb_apply, &verb_get,    &verb_describe, &verb_explain, &verb_logs, &verb_wait,
-    &verb_hold,  &verb_resume, &verb_delete,   &verb_version, &verb_help, NULL,
+    &verb_apply,    &verb_submit,  &verb_get,  &verb_describe, &verb_explain, &verb_logs,
+    &verb_wait,     &verb_scale,   &verb_hold, &verb_resume,   &verb_delete,  &verb_cordon,
+    &verb_uncordon, &verb_version, &verb_help, NULL,
 };
 
 static const struct option rows[] = {
@@ -40,11 +41,15 @@ const struct verb *verb_find(const char *name)
 static const struct {
     const char *word, *verb;
 } habits[] = {
-    {"create", "apply"},  {"submit", "apply"},   {"run", "apply"},      {"list", "get"},
-    {"ls", "get"},        {"ps", "get"},         {"show", "describe"},  {"status", "describe"},
-    {"why", "explain"},   {"log", "logs"},       {"rm", "delete"},      {"stop", "delete"},
-    {"cancel", "delete"}, {"kill", "delete"},    {"release", "resume"}, {"squeue", "get"},
-    {"sinfo", "get"},     {"scancel", "delete"}, {"sbatch", "apply"},
+    {"create", "apply"},     {"run", "submit"},      {"srun", "submit"},      {"sbatch", "submit"},
+    {"salloc", "submit"},    {"batch", "submit"},    {"list", "get"},         {"ls", "get"},
+    {"ps", "get"},           {"squeue", "get"},      {"sinfo", "get"},        {"sacct", "get"},
+    {"show", "describe"},    {"status", "describe"}, {"inspect", "describe"}, {"why", "explain"},
+    {"log", "logs"},         {"tail", "logs"},       {"rm", "delete"},        {"stop", "delete"},
+    {"cancel", "delete"},    {"kill", "delete"},     {"scancel", "delete"},   {"purge", "delete"},
+    {"pause", "hold"},       {"suspend", "hold"},    {"release", "resume"},   {"unhold", "resume"},
+    {"start", "resume"},     {"resize", "scale"},    {"update", "apply"},     {"drain", "cordon"},
+    {"undrain", "uncordon"},
 };
 
 const char *verb_nearest(const char *name)

@@ -122,6 +122,28 @@ static void submit(struct fake *fake, const struct tf_submit_request *request, s
         fail(failure, TF_ERR_CONFLICT, "the repeat of a submit came with another uid");
 }
 
+static void scale(const struct tf_scale_request *request, struct tf_reply *reply, struct failure *failure)
+{
+    const struct tf_elastic *e = &request->elastic;
+    int at = world_find(request->job.tenant, request->job.name);
+    if (at < 0)
+        no_such_job(&request->job, failure);
+    else if (tf_uid_is_none(request->job.uid))
+        fail(failure, TF_ERR_BUG, "the scale does not say of which job the sizes were");
+    else if (e->max % e->step || e->min % e->step)
+        fail(failure, TF_ERR_INVALID, "spec.elastic.max: is not a multiple of step");
+    reply->change.outcome = TF_OUTCOME_DONE;
+}
+
+static void cordon(const struct tf_cluster_request *request, struct tf_reply *reply, struct failure *failure)
+{
+    if (strcmp(request->cluster, "nowhere") == 0)
+        fail(failure, TF_ERR_NOT_FOUND, "there is no subcluster nowhere; see fedctl get clusters");
+    reply->change.outcome = TF_OUTCOME_DONE;
+    printf("%s: %s\n", request->cluster, request->reason ? request->reason : "no reason");
+    fflush(stdout);
+}
+
 static void change(const struct tf_request *request, struct tf_reply *reply, struct failure *failure)
 {
     int at = world_find(request->job.tenant, request->job.name);
@@ -225,6 +247,13 @@ static void answer(struct fake *fake, const struct tf_request *request, struct t
     case TF_METHOD_HOLD:
     case TF_METHOD_RESUME:
         change(request, reply, failure);
+        break;
+    case TF_METHOD_SCALE:
+        scale(&request->scale, reply, failure);
+        break;
+    case TF_METHOD_CORDON_CLUSTER:
+    case TF_METHOD_UNCORDON_CLUSTER:
+        cordon(&request->cluster, reply, failure);
         break;
     case TF_METHOD_LIST:
     case TF_METHOD_LIST_INSTANCES:

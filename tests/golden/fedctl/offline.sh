@@ -5,7 +5,7 @@
 . tests/golden/fedctl/golden.sh
 
 run --help
-for verb in apply get describe explain logs wait hold resume delete version help; do
+for verb in apply submit get describe explain logs wait scale hold resume delete cordon uncordon version help; do
     run "$verb" --help
 done
 run help wait
@@ -42,6 +42,23 @@ run delete hello
 run apply
 run apply job.yaml
 run apply -f
+run submit
+run submit --gpus 1 ls
+run submit -t a --gpus 1 ls
+run submit -t a -p batch --gpus 99 --name Bad ls
+run submit -t a -p batch --gpus 99 ls
+run submit -t a -p batch -n 2 --max 4 ls
+run submit -t a -p batch --max 4 ls
+run submit -t a -p batch --min 2 --max 5 --step 2 ls
+run submit -t a -p batch -e NOPE ls
+run scale web/hello
+run scale web/hello --instances 4 --max 8
+run scale web/hello 0
+run scale
+run cordon
+run cordon bj-a
+run cordon cluster
+run cordon cluster ../etc
 run explain
 run explain -f job.yaml web/hello
 run help frobnicate

@@ -87,6 +87,36 @@ stdin=$m/two.yaml run apply -f -
 run apply -f "$m/lost.yaml"
 golden apply
 
+run submit -t golden -p batch --name one -- python x.py --lr 1
+run submit -t golden -p batch --name one -o name python x.py --lr 1
+run submit -t golden -p batch --name every --gpus 8 -n 4 --gpu-model H800,H100 --gpu-model A100 --gpu-memory 80Gi \
+    --cpu 96 --memory 900Gi --image img:1 -e A=1 -e B=x=y --port http --label team=a -c bj-a,gz-b --max-runtime 12h \
+    --retries 1 --workload training --dry-run -o yaml -- bash -c 'echo -n "a b"'
+run submit -t golden -p batch --name sizes --min 2 --max 6 --step 2 --dry-run -o json ./run.sh
+run submit -t golden -p urgent --name rules ls
+run submit -t golden -p batch --name taken ls
+run submit -t golden -p batch --name warned --dry-run ls
+run submit -t llm -p batch --name pretrain --wait ls
+run submit -t golden -p batch "./Train LLM.py"
+mkdir -p "$tmp/home/.config/tidefed"
+echo '{tenant: golden, priority: batch}' >"$tmp/home/.config/tidefed/fedctl.yaml"
+run submit --name configured -o name ls
+rm "$tmp/home/.config/tidefed/fedctl.yaml"
+golden submit
+
+run scale web/hello --instances 4
+run scale web/hello 4
+run scale web/hello --max 4
+run scale data/refresh --instances 4
+run scale data/refresh --max 4
+run scale data/refresh --min 6
+run scale data/refresh --max 5
+run scale data/refresh web/none --min 4
+run cordon cluster bj-a --reason "switch firmware"
+run cordon cluster bj-a nowhere us-c
+run uncordon cluster bj-a
+golden scale
+
 run hold job data/refresh
 run hold ops/parked web/none
 run resume ops/parked
