@@ -118,9 +118,10 @@ static void start_over(struct tf_guard *guard);
 
 static void lease_lost(struct tf_guard *guard)
 {
-    if (guard->state == TF_GUARD_STATE_HELD)
+    if (guard->state == TF_GUARD_STATE_HELD) {
+        tf_reached(guard, LEASE_ENDED);
         tf_guard_depose(guard, "the store has ended its lease");
-    else
+    } else
         start_over(guard);
 }
 
@@ -266,9 +267,11 @@ static void created(struct tf_guard *guard, int64_t revision)
 static void create_refused(struct tf_guard *guard, const struct tf_store_row *owner)
 {
     if (tf_bytes_eq(owner->value, tf_guard_buf_bytes(&guard->owner_value))) {
+        tf_reached(guard, OWNER_FOUND_MADE);
         created(guard, owner->created_at);
         return;
     }
+    tf_reached(guard, OWNER_LOST_RACE);
     drop_lease(guard);
     stand_by(guard, owner->value);
 }
@@ -492,6 +495,11 @@ uint64_t tf_guard_head(const struct tf_guard *guard)
 struct tf_mono tf_guard_valid_until(const struct tf_guard *guard)
 {
     return guard->valid_until;
+}
+
+const struct tf_situations *tf_guard_reached(const struct tf_guard *guard)
+{
+    return &guard->reached;
 }
 
 const struct tf_error *tf_guard_trouble(const struct tf_guard *guard)

@@ -118,10 +118,12 @@ static void commit_refused(struct tf_guard *guard, const struct tf_store_row *he
 {
     bool ours = owner->created_at == guard->owner_revision;
     if (tf_bytes_eq(head->value, tf_guard_buf_bytes(&guard->commit.value))) {
+        tf_reached(guard, COMMIT_FOUND_DONE);
         committed(guard);
         if (!ours && guard->state == TF_GUARD_STATE_HELD)
             tf_guard_depose(guard, "its key is gone or another's");
     } else if (!ours) {
+        tf_reached(guard, COMMIT_DEPOSED);
         tf_guard_depose(guard, "its key is gone or another's");
     } else {
         tf_guard_depose(guard, "head was changed by someone who does not hold the prefix: does anything else "
@@ -143,6 +145,7 @@ static void commit_done(void *cookie, const struct tf_store_reply *reply)
         break;
     case TF_ERR_UNKNOWN:
         commit->unknown = true;
+        tf_reached(guard, COMMIT_UNKNOWN);
         tf_guard_back_off(guard, &commit->task);
         break;
     case TF_ERR_UNAVAILABLE:

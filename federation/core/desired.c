@@ -128,10 +128,12 @@ void fed_desired_flush(struct fed *fed)
 
 /* ---- the full set ---- */
 
-static struct tf_entry wanted_entry(const struct job *job, const struct tf_placement *placement)
+static struct tf_entry wanted_entry(struct fed *fed, const struct job *job,
+                                    const struct tf_placement *placement)
 {
     if (placement->release == TF_RELEASE_NONE)
         return place_entry(job, placement);
+    tf_reached_if(placement->release == TF_RELEASE_DELETE, fed, FED_DELETE_TOLD_AGAIN);
     return release_entry(job->record.uid, placement->epoch, placement->release);
 }
 
@@ -144,7 +146,7 @@ void fed_desired_all(struct fed *fed, struct cluster *cluster)
     struct parts parts = {
         .fed = fed, .cluster = cluster, .message = {.kind = TF_DOWN_PART, .n = cluster->set_n}};
     tf_vec_each (placed, &cluster->placed) {
-        struct tf_entry entry = wanted_entry(placed->job, fed_job_placement(placed->job, placed->epoch));
+        struct tf_entry entry = wanted_entry(fed, placed->job, fed_job_placement(placed->job, placed->epoch));
         add_entry(&parts, &entry);
     }
     send_part(&parts);

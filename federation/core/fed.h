@@ -2,6 +2,7 @@
 #ifndef TF_FEDERATION_CORE_FED_H
 #define TF_FEDERATION_CORE_FED_H
 
+#include "common/base/situation.h"
 #include "common/model/message.h"
 #include "common/model/settings.h"
 
@@ -147,6 +148,8 @@ void fed_step(struct fed *fed, struct tf_now now, struct fed_event *event, struc
 bool fed_is_open(const struct fed *fed); /* loaded, and not waiting for --accept-rollback */
 struct tf_term fed_term(const struct fed *fed);
 size_t fed_job_count(const struct fed *fed);
+/* The rare paths taken since it was made. */
+const struct tf_situations *fed_reached(const struct fed *fed);
 /* NULL if there is none. */
 const struct tf_job_record *fed_job_find(const struct fed *fed, const char *tenant, const char *name);
 const struct tf_job_record *fed_job_find_uid(const struct fed *fed, struct tf_uid uid);

@@ -171,6 +171,8 @@ void fed_job_set_phase(struct fed *fed, struct job *job, enum tf_phase phase)
 struct tf_placement *fed_job_place(struct fed *fed, struct job *job, struct cluster *cluster, int32_t size)
 {
     assert(fed_job_is_waiting(job));
+    tf_vec_each (refusal, &job->record.refusals)
+        tf_reached_if(strcmp(refusal->cluster, cluster->record.name) != 0, fed, FED_REFUSED_ELSEWHERE);
     fed_queue_remove(fed, job);
     struct tf_placement *placement = tf_vec_add(&job->record.placements);
     placement->epoch = ++fed->epoch;
@@ -224,9 +226,15 @@ static bool is_news(enum tf_release before, enum tf_release why)
 void fed_job_release(struct fed *fed, struct job *job, enum tf_release why)
 {
     assert(why != TF_RELEASE_NONE);
-    tf_vec_each (placement, &job->record.placements)
-        if (is_news(placement->release, why))
-            release_placement(fed, job, placement, why);
+    tf_vec_each (placement, &job->record.placements) {
+        if (!is_news(placement->release, why))
+            continue;
+        tf_reached_if(why == TF_RELEASE_DELETE && placement->phase == TF_PHASE_PENDING, fed,
+                      FED_DELETE_UNSEEN);
+        tf_reached_if(why == TF_RELEASE_RESTART && placement->release == TF_RELEASE_HOLD, fed,
+                      FED_RESTART_OVER_HOLD);
+        release_placement(fed, job, placement, why);
+    }
     if (job->record.placements.count)
         fed_job_set_phase(fed, job, TF_PHASE_STOPPING);
 }
@@ -306,6 +314,7 @@ void fed_job_epoch_ended(struct fed *fed, struct job *job, uint64_t epoch, const
     assert(p && ended->end > TF_END_NONE && ended->end <= TF_END_UNKNOWN);
     struct cluster *cluster = fed_cluster_by_name(fed, p->cluster);
     bool again = p->release == TF_RELEASE_RESTART; /* it goes on with another spec, however this one ended */
+    tf_reached_if(p->release != TF_RELEASE_NONE && ended->end != TF_END_RELEASED, fed, FED_ENDED_RELEASED);
     note_end(fed, job, p, ended);
     count_end(job, ended);
     if (ended->end == TF_END_REFUSED)

@@ -83,6 +83,7 @@ static void redo(struct fed *fed, struct cluster *cluster, struct flight *flight
     keep_model(fed, cluster, flight->model);
     if (debit(fed, cluster, flight, flight->size))
         return;
+    tf_reached(fed, FED_FLIGHT_SHRUNK);
     struct tf_fit_view view = tf_fit_rows_view(cluster->room);
     fed->demand.core = fed->demand.step;
     tf_fit_count(&view, &fed->demand, TF_LEVEL_FREE, fed->scratch, &fit);

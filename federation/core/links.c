@@ -30,6 +30,7 @@ static void close_link(struct fed *fed, uint64_t link, const char *fmt, ...)
 
 static void detach(struct fed *fed, struct cluster *cluster)
 {
+    tf_reached_if(cluster->flights.count, fed, FED_FLIGHT_CUT);
     cluster->link = 0;
     cluster->away_since = fed->now.mono;
     cluster->listed = false;
@@ -114,6 +115,7 @@ static bool refuse_hello(struct fed *fed, uint64_t link, const struct tf_hello *
     }
     const struct cluster *known = fed_cluster_by_name(fed, hello->name);
     if (known && known->link && known->hello->owner_revision > hello->owner_revision) {
+        tf_reached(fed, FED_OLD_OWNER);
         close_link(fed, link,
                    "another subclusterd is attached as %s and is its newer owner (revision %" PRIu64
                    ", yours is %" PRIu64 "): give each subcluster a name of its own",
@@ -160,6 +162,7 @@ void fed_link_up(struct fed *fed, uint64_t link, struct tf_hello *hello)
         return;
     struct cluster *cluster = fed_cluster_add(fed, hello->name);
     if (cluster->link) {
+        tf_reached(fed, FED_LINK_REPLACED);
         close_link(fed, cluster->link, "a newer stream of subcluster %s has taken over", hello->name);
         detach(fed, cluster);
     }
@@ -167,6 +170,7 @@ void fed_link_up(struct fed *fed, uint64_t link, struct tf_hello *hello)
         fed->epoch = hello->highest_epoch;
         fed_touch_epoch(fed);
     }
+    tf_reached_if(cluster->lost, fed, FED_CLUSTER_BACK);
     if (cluster->lost)
         fed_trace_line(fed, "subcluster %s is back after %" PRId64 " s", hello->name,
                        fed_cluster_away_seconds(fed, cluster));
@@ -200,6 +204,7 @@ static void take_profile(struct fed *fed, struct cluster *cluster, struct tf_pro
             detach(fed, cluster);
         } else if (!cluster->wants_profile) {
             cluster->wants_profile = true;
+            tf_reached(fed, FED_DELTA_GAP);
             fed_desired_send(fed, cluster, TF_DOWN_WANT_PROFILE);
         }
         return;
@@ -252,6 +257,7 @@ void fed_links_judge(struct fed *fed)
         if (lost_at(fed, *c).ms > fed->now.mono.ms)
             continue;
         (*c)->lost = true;
+        tf_reached(fed, FED_CLUSTER_LOST);
         fed_alarm_now(fed,
                       "subcluster %s is lost: its stream has been away for %" PRId64
                       " s. What runs there goes on, and its jobs wait for it",

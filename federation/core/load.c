@@ -67,6 +67,9 @@ static void load_job(struct fed *fed, struct tf_job_record *record)
     tf_vec_each (placement, &record->placements)
         if (placement->epoch > fed->epoch)
             fed->epoch = placement->epoch;
+    tf_reached_if(record->placements.count, fed, FED_LOADED_PLACED);
+    tf_vec_each (placement, &record->placements)
+        tf_reached_if(placement->release != TF_RELEASE_NONE, fed, FED_LOADED_RELEASING);
     fed_job_add(fed, record);
 }
 

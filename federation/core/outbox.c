@@ -48,9 +48,10 @@ static void let_go(struct fed *fed)
         struct fed_action action = box->items[box->first].action;
         box->first = (box->first + 1) % box->cap;
         box->count--;
-        if (is_stale(fed, &action))
+        if (is_stale(fed, &action)) {
+            tf_reached(fed, FED_SEND_DROPPED);
             fed_action_release(&action);
-        else
+        } else
             fed_outbox_now(fed, action);
     }
 }

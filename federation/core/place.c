@@ -193,6 +193,7 @@ static void close_round(struct fed *fed)
         struct job *job = raise->job;
         struct tf_placement *p = fed_job_placement(job, raise->epoch);
         p->size = fed_ledger_size(raise->cluster, raise->epoch);
+        tf_reached_if(p->size > job->record.spec.elastic.min, fed, FED_RAISED);
         tf_job_record_event(&job->record, fed->now.wall, p->epoch, "Placed", "in %s, %d instance%s%s%s",
                             p->cluster, p->size, p->size == 1 ? "" : "s", p->model ? " on " : "",
                             p->model ? p->model : "");
@@ -219,6 +220,7 @@ void fed_place_round(struct fed *fed)
     while ((shape = fed_queue_next(fed)) && work < fed->settings.decision_budget)
         consider(fed, shape, &work);
     fed->unfinished = shape != NULL;
+    tf_reached_if(fed->unfinished, fed, FED_BUDGET);
     if (!fed->unfinished)
         raise_round(fed, &work);
     close_round(fed);

@@ -93,6 +93,8 @@ void fed_refusals_add(struct fed *fed, struct job *job, struct cluster *cluster,
         refusal->cluster = tf_strdup(cluster->record.name);
     }
     refusal->times++;
+    tf_reached(fed, FED_REFUSED);
+    tf_reached_if(refusal->times > 1, fed, FED_REFUSED_AGAIN);
     refusal->reason = reason;
     free(refusal->text);
     refusal->text = text ? tf_strndup(text, TEXT_BYTES) : NULL;
@@ -118,8 +120,10 @@ void fed_refusals_load(struct fed *fed, struct job *job)
         int64_t left = refusal->until.ms - fed->now.wall.ms;
         int64_t longest = wait_ms(fed, refusal->times);
         struct cluster *cluster = fed_cluster_by_name(fed, refusal->cluster);
-        if (left > 0 && cluster)
-            put_in_force(fed, job, cluster, left < longest ? left : longest, refusal->reason);
+        if (left <= 0 || !cluster)
+            continue;
+        tf_reached(fed, FED_LOADED_REFUSALS);
+        put_in_force(fed, job, cluster, left < longest ? left : longest, refusal->reason);
     }
 }
 
@@ -149,8 +153,10 @@ static void expire_job(struct fed *fed, struct job *job)
 {
     size_t before = job->refusals.count;
     for (size_t i = before; i-- > 0;)
-        if (!in_force(fed, &job->refusals.items[i]))
+        if (!in_force(fed, &job->refusals.items[i])) {
+            tf_reached_if(fed->now.mono.ms < job->refusals.items[i].until.ms, fed, FED_REFUSAL_LIFTED);
             tf_vec_remove(&job->refusals, i);
+        }
     if (job->refusals.count == before)
         return;
     bool waits = job->shape != NULL;

@@ -106,22 +106,30 @@ static void goes_on(struct fed *fed, struct job *job, struct tf_placement *p, st
 
 /* ---- a placement that is over ---- */
 
+/* By the wall clock of now. */
+static int64_t elected_ms(const struct fed *fed)
+{
+    return fed->now.wall.ms - (fed->now.mono.ms - fed->boot.ms);
+}
+
 static void is_over(struct fed *fed, struct cluster *cluster, struct job *job, const struct tf_report *report)
 {
     const struct tf_ended *ended = &report->ended;
     struct tf_uid uid = job->record.uid;
     fed_trace_job(fed, job, "epoch %" PRIu64 " in %s is over: %s%s%s", report->epoch, cluster->record.name,
                   tf_end_name(ended->end), ended->message ? ": " : "", ended->message ? ended->message : "");
+    tf_reached_if(job->record.deleted && job->record.changed.ms < elected_ms(fed), fed, FED_TOMBSTONE_LATE);
     note_restarts(job, report);
     fed_job_epoch_ended(fed, job, report->epoch, ended);
     fed_desired_stored(cluster, uid, report->epoch);
 }
 
-static void wait_for_listing(struct cluster *cluster, struct tf_uid uid, uint64_t epoch)
+static void wait_for_listing(struct fed *fed, struct cluster *cluster, struct tf_uid uid, uint64_t epoch)
 {
     tf_vec_each (unknown, &cluster->unknown)
         if (unknown->epoch == epoch)
             return;
+    tf_reached(fed, FED_UNKNOWN_WAITS);
     tf_vec_push(&cluster->unknown, (struct unknown_end){uid, epoch});
 }
 
@@ -152,12 +160,14 @@ static void is_orphan(struct fed *fed, struct cluster *cluster, const struct tf_
         fed, "subcluster %s reports %s/%s epoch %" PRIu64 ", which is no placement: released as an orphan",
         cluster->record.name, report->tenant ? report->tenant : "?", report->name ? report->name : "?",
         report->epoch);
+    tf_reached(fed, FED_ORPHAN);
     fed_touch_proof(fed);
     fed_desired_release(cluster, report->uid, report->epoch, TF_RELEASE_ORPHAN);
 }
 
 static void is_not_ours(struct fed *fed, struct cluster *cluster, struct job *job, struct tf_report *report)
 {
+    tf_reached_if(report->ended.end != TF_END_NONE, fed, FED_END_REPEATED);
     if (report->ended.end != TF_END_NONE)
         fed_desired_stored(cluster, report->uid, report->epoch);
     else if (!adopt(fed, cluster, job, report))
@@ -186,7 +196,7 @@ void fed_report_take(struct fed *fed, struct cluster *cluster, struct tf_report 
     else if (report->ended.end == TF_END_NONE)
         goes_on(fed, job, p, report);
     else if (report->ended.end == TF_END_UNKNOWN && !cluster->listed)
-        wait_for_listing(cluster, report->uid, report->epoch);
+        wait_for_listing(fed, cluster, report->uid, report->epoch);
     else
         is_over(fed, cluster, job, report);
 }
@@ -200,8 +210,10 @@ void fed_report_listed(struct fed *fed, struct cluster *cluster)
         lost.ended = (struct tf_ended){.end = TF_END_LOST,
                                        .at = fed->now.wall,
                                        .message = "the subcluster has no record of it and never started it"};
-        if (job && fed_job_placement(job, unknown->epoch))
-            is_over(fed, cluster, job, &lost);
+        if (!job || !fed_job_placement(job, unknown->epoch))
+            continue;
+        tf_reached(fed, FED_UNKNOWN_LOST);
+        is_over(fed, cluster, job, &lost);
     }
     cluster->unknown.count = 0;
 }

@@ -203,6 +203,7 @@ struct fed {
     struct tf_fit_placement pack;
 
     struct fed_actions *out; /* of the step under way */
+    struct tf_situations reached;
 };
 
 #endif

@@ -132,6 +132,7 @@ void fed_submit_replace(struct fed *fed, struct job *finished)
 {
     struct replacement *replacement = TF_STEAL(finished->replacement);
     replacement->record.version = finished->record.version;
+    tf_reached(fed, FED_NAME_REUSED);
     fed_job_remove(fed, finished);
     struct job *job = create(fed, &replacement->record);
     tf_vec_each (request, &replacement->requests)
@@ -280,6 +281,7 @@ static bool is_repeat(struct fed *fed, uint64_t request, const struct fed_submit
 {
     struct job *job = fed_job_by_uid(fed, submit->uid);
     if (job && job == same_name) {
+        tf_reached(fed, FED_SUBMIT_REPEATED);
         answer(fed, request, FED_OUTCOME_CREATED, job);
         return true;
     }
@@ -289,11 +291,13 @@ static bool is_repeat(struct fed *fed, uint64_t request, const struct fed_submit
         return true;
     }
     if (same_name && tf_uid_eq(same_name->record.change, submit->uid)) {
+        tf_reached(fed, FED_CHANGE_REPEATED);
         answer(fed, request, change_outcome(submit), same_name);
         return true;
     }
     if (!same_name || !same_name->replacement)
         return false;
+    tf_reached(fed, FED_NAME_BUSY);
     if (tf_uid_eq(same_name->replacement->record.uid, submit->uid))
         tf_vec_push(&same_name->replacement->requests, request);
     else

@@ -15,6 +15,11 @@ struct tf_term fed_term(const struct fed *fed)
     return fed->term;
 }
 
+const struct tf_situations *fed_reached(const struct fed *fed)
+{
+    return &fed->reached;
+}
+
 size_t fed_job_count(const struct fed *fed)
 {
     return fed->jobs.count;

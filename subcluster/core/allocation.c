@@ -88,6 +88,7 @@ void epoch_set_runtime(struct sub *sub, struct job *job)
 void epoch_runtime_over(struct sub *sub, struct job *job)
 {
     job->runtime_due = TF_NEVER;
+    tf_reached(sub, SUB_RUNTIME_OVER);
     char *message = tf_asprintf("maxRuntime: it ran for %lld s, which is all it may",
                                 (long long)job->record.spec.max_runtime / TF_SECOND);
     epoch_end(sub, job, (struct ending){.end = TF_END_FAILED, .message = message});

@@ -62,6 +62,7 @@ void uplink_down(struct sub *sub)
 /* Something was missed. */
 static void broken(struct sub *sub, char *text)
 {
+    tf_reached(sub, SUB_LINK_GAP);
     trace(sub, "link to the leader: %s: closed, to be dialled again", text);
     out_drop_sends(sub);
     reset(sub, LINK_BROKEN);
@@ -166,6 +167,7 @@ static bool take_term(struct sub *sub, struct tf_term term)
         trace(sub, "leader %llu.%llu follows %llu.%llu", (unsigned long long)term.era,
               (unsigned long long)term.revision, (unsigned long long)sub->term.era,
               (unsigned long long)sub->term.revision);
+        tf_reached_if(sub->term.revision, sub, SUB_NEXT_LEADER);
         sub->term = term;
         out_touch(sub, TF_RECORD_TERM);
         drop_orders(&sub->link);
@@ -178,6 +180,7 @@ static bool take_term(struct sub *sub, struct tf_term term)
               (unsigned long long)term.era, (unsigned long long)term.revision,
               (unsigned long long)sub->term.era, (unsigned long long)sub->term.revision);
     }
+    tf_reached_if(order < 0, sub, SUB_STALE_LEADER);
     return order >= 0;
 }
 
@@ -251,5 +254,6 @@ void link_orders(struct sub *sub)
         return;
     }
     link->continue_asked = true;
+    tf_reached(sub, SUB_BUDGET);
     out_now(sub, (struct sub_action){.kind = SUB_ACT_CONTINUE});
 }

@@ -143,6 +143,7 @@ static void resume_waits(struct sub *sub, struct job *job)
         run->retry.ms = sub->now.mono.ms + (left < all ? left : all);
         if (waits)
             run->due = run->retry;
+        tf_reached_if(waits, sub, SUB_RETRY_RESUMED);
     }
     epoch_set_runtime(sub, job);
     job_due_again(sub, job);

@@ -116,9 +116,13 @@ void members_resume(struct sub *sub, struct job *job)
     peers_repeat(sub, job);
     for (size_t i = 0; i < job->record.members.count; i++) {
         struct tf_member *m = &job->record.members.items[i];
-        if (m->state == TF_MEMBER_STOPPING)
+        bool stops = m->state == TF_MEMBER_STOPPING;
+        bool starts = !stops && member_lives(m->state) && !job->runs.items[i].seen;
+        tf_reached_if(stops, sub, SUB_STOP_AGAIN);
+        tf_reached_if(starts, sub, SUB_START_AGAIN);
+        if (stops)
             ask_stop(sub, job, m, delay, group->grace);
-        else if (member_lives(m->state) && !job->runs.items[i].seen)
+        else if (starts)
             ask_start(sub, job, m);
     }
     retry(sub, job);
@@ -140,8 +144,10 @@ static bool start_leaves(struct sub *sub, const struct tf_instance_id *id)
     if (place == SIZE_MAX)
         return false;
     enum tf_member_state state = job->record.members.items[place].state;
-    if (!member_lives(state) || state == TF_MEMBER_STOPPING)
+    if (!member_lives(state) || state == TF_MEMBER_STOPPING) {
+        tf_reached(sub, SUB_START_WITHHELD);
         return false;
+    }
     set_due(sub, job, place, in(sub, sub->policy.start_timeout));
     return true;
 }
@@ -238,6 +244,8 @@ static void retry(struct sub *sub, struct job *job)
     }
     if (!again)
         return;
+    tf_reached(sub, SUB_RETRY);
+    tf_reached_if(together && again > 1, sub, SUB_RETRY_TOGETHER);
     trace_epoch(sub, job, "starts %zu instance%s again", again, again == 1 ? "" : "s");
     job_changed(sub, job);
     peers_write(sub, job);
@@ -310,6 +318,7 @@ struct failure {
 static void fail_for_good(struct sub *sub, struct job *job, size_t place, struct failure f)
 {
     struct tf_member *m = &job->record.members.items[place];
+    tf_reached(sub, SUB_RETRIES_USED);
     char *message = tf_asprintf("%s; no retry is left (limit %d)", f.message, job->record.spec.retry_limit);
     free(f.message);
     if (!f.runs)
@@ -381,10 +390,13 @@ static void member_lost(struct sub *sub, struct job *job, size_t place, const ch
 void member_node_lost(struct sub *sub, struct job *job, size_t place, const char *why)
 {
     const struct tf_member *m = &job->record.members.items[place];
+    tf_reached_if(m->state == TF_MEMBER_STARTING, sub, SUB_NODE_LOST_STARTING);
+    tf_reached_if(m->state == TF_MEMBER_STOPPING, sub, SUB_NODE_LOST_STOPPING);
     if (!member_lives(m->state) || job->runs.items[place].seen) {
         member_lost(sub, job, place, why);
         return;
     }
+    tf_reached(sub, SUB_NODE_LOST_UNSEEN);
     char *message = tf_asprintf("instance %u was lost: %s", m->index, why);
     epoch_end(sub, job, (struct ending){.end = TF_END_LOST, .message = message});
 }
@@ -470,6 +482,8 @@ static void told_exit(struct sub *sub, struct job *job, size_t place, const stru
 {
     struct tf_member *m = &job->record.members.items[place];
     bool done = e->exit_code == 0 && !e->stopped;
+    tf_reached_if(done && m->state == TF_MEMBER_STOPPING, sub, SUB_EXIT_STOPPING);
+    tf_reached_if(!sub->listed, sub, SUB_EXIT_UNSEEN);
     m->exit_code = e->exit_code;
     if (done || job->record.phase == TF_ALLOCATION_ENDING) {
         let_go(sub, job, m, done ? TF_MEMBER_DONE : TF_MEMBER_GONE);
@@ -493,8 +507,11 @@ static void told_refused(struct sub *sub, struct job *job, size_t place, const s
 {
     struct tf_member *m = &job->record.members.items[place];
     const char *text = e->text && *e->text ? e->text : "it gave no reason";
-    if (m->state == TF_MEMBER_STARTING || m->state == TF_MEMBER_READY)
+    if (m->state == TF_MEMBER_STARTING || m->state == TF_MEMBER_READY) {
+        tf_reached(sub, SUB_START_TWICE);
         return; /* of a repeated start: it runs */
+    }
+    tf_reached(sub, SUB_START_REFUSED);
     if (m->state == TF_MEMBER_STOPPING && job->record.phase != TF_ALLOCATION_ENDING) {
         back_off(sub, job, place);
         return;
@@ -516,6 +533,7 @@ static void told_refused(struct sub *sub, struct job *job, size_t place, const s
 static void told_absent(struct sub *sub, struct job *job, size_t place)
 {
     struct tf_member *m = &job->record.members.items[place];
+    tf_reached_if(m->state == TF_MEMBER_STOPPING, sub, SUB_STOP_ABSENT);
     if (job->record.phase == TF_ALLOCATION_ENDING) {
         let_go(sub, job, m, TF_MEMBER_GONE);
         epoch_look(sub, job);
@@ -558,6 +576,7 @@ void member_told(struct sub *sub, struct job *job, size_t place, const struct su
 static void start_too_slow(struct sub *sub, struct job *job, size_t place)
 {
     const struct tf_member *m = &job->record.members.items[place];
+    tf_reached(sub, SUB_START_LATE);
     fail(sub, job, place,
          (struct failure){.runs = true,
                           .message =
@@ -571,6 +590,7 @@ static void stop_too_slow(struct sub *sub, struct job *job, size_t place)
     if (job->runs.items[place].stuck)
         return;
     job->runs.items[place].stuck = true;
+    tf_reached(sub, SUB_STOP_STUCK);
     alarm_raise(
         sub,
         "job %s/%s: instance %u on %s should have been killed by now and is not known to be gone; its "

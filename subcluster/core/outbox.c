@@ -39,9 +39,10 @@ void out_drop_sends(struct sub *sub)
     struct outbox *box = &sub->outbox;
     size_t kept = box->first;
     for (size_t i = box->first; i < box->held.count; i++) {
-        if (box->held.items[i].action.kind == SUB_ACT_SEND)
+        if (box->held.items[i].action.kind == SUB_ACT_SEND) {
+            tf_reached(sub, SUB_SENDS_DROPPED);
             sub_action_release(&box->held.items[i].action);
-        else
+        } else
             box->held.items[kept++] = box->held.items[i];
     }
     box->held.count = kept;

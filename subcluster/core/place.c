@@ -38,16 +38,18 @@ static void refuse(struct sub *sub, const struct tf_entry *entry, enum tf_reason
 }
 
 /* What no capacity could help: a reason, and in *text why. NONE: it may be packed. */
-static enum tf_reason unsupported(const struct sub *sub, const struct tf_entry *entry, char **text)
+static enum tf_reason unsupported(struct sub *sub, const struct tf_entry *entry, char **text)
 {
     const struct tf_elastic *e = &entry->spec.elastic;
     const struct job *job = job_find(sub, entry->uid);
     if (job && job_lives(job)) {
+        tf_reached(sub, SUB_REFUSED_EARLIER);
         *text = tf_asprintf("epoch %llu of the job has not ended here yet",
                             (unsigned long long)job->record.epoch);
         return TF_REASON_REFUSED;
     }
     if (strays_of(sub, entry->uid).count) {
+        tf_reached(sub, SUB_REFUSED_EARLIER);
         *text = tf_strdup("instances of an earlier epoch of the job still run here");
         return TF_REASON_REFUSED;
     }
@@ -154,6 +156,7 @@ static void trace_placed(struct sub *sub, const struct job *job)
 
 static void start(struct sub *sub, struct tf_entry *entry, const struct tf_fit_placement *packing)
 {
+    tf_reached_if(packing->instances < entry->size, sub, SUB_SMALLER);
     struct job *job = open_epoch(sub, entry, packing->instances);
     if (packing->model >= 0)
         job->record.model =
@@ -172,6 +175,7 @@ static int64_t pack_and_start(struct sub *sub, struct tf_entry *entry)
     struct tf_demand demand = {0};
     struct tf_fit_placement packing = {0};
     struct tf_error err = TF_ERROR_INIT;
+    tf_reached_if(sub->ledger.first_leaving < sub->ledger.leaving.count, sub, SUB_GPUS_WAIT);
     ledger_refresh(&sub->ledger);
     struct tf_fit_view view = ledger_view(&sub->ledger);
     if (tf_demand_resolve(&demand, &entry->spec, class_rank(sub, &entry->spec), view.catalog, &err)) {
@@ -184,6 +188,7 @@ static int64_t pack_and_start(struct sub *sub, struct tf_entry *entry)
         else {
             struct tf_fit_view kinds = tf_fit_rows_view(sub->ledger.rows);
             struct tf_fit_why why = {0};
+            tf_reached(sub, SUB_REFUSED_ROOM);
             tf_fit_explain(&kinds, &demand, TF_LEVEL_FREE, &entry->spec, sub->scratch, &why);
             refuse(sub, entry, why.reason, tf_strdup(why.text));
         }
@@ -286,6 +291,7 @@ int64_t place(struct sub *sub, struct tf_entry *entry)
     struct job *job = job_find(sub, entry->uid);
     assert(sub->listed);
     if (job && ((job_lives(job) && job->record.epoch == entry->epoch) || job_ended(job, entry->epoch))) {
+        tf_reached(sub, SUB_PLACE_REPEATED);
         job_tell(sub, job);
         return 0;
     }
@@ -295,6 +301,7 @@ int64_t place(struct sub *sub, struct tf_entry *entry)
         return 0;
     }
     if (entry->epoch <= sub->floor) {
+        tf_reached(sub, SUB_BELOW_FLOOR);
         trace(sub, "job %s/%s epoch %llu is unknown here and not above the floor: never started",
               entry->tenant, entry->name, (unsigned long long)entry->epoch);
         reports_unknown(sub, entry);
@@ -311,8 +318,10 @@ int64_t place(struct sub *sub, struct tf_entry *entry)
 void release_epoch(struct sub *sub, const struct tf_entry *entry)
 {
     struct job *job = job_find(sub, entry->uid);
-    if (job && job_lives(job) && job->record.epoch <= entry->epoch)
+    if (job && job_lives(job) && job->record.epoch <= entry->epoch) {
+        tf_reached_if(job->record.phase == TF_ALLOCATION_STARTING, sub, SUB_RELEASED_STARTING);
         epoch_end(sub, job, (struct ending){.end = TF_END_RELEASED});
+    }
     job = job_find(sub, entry->uid);
     bool known =
         job && ((job_lives(job) && job->record.epoch == entry->epoch) || job_ended(job, entry->epoch));
@@ -321,6 +330,7 @@ void release_epoch(struct sub *sub, const struct tf_entry *entry)
     else {
         struct stray_range range = strays_of(sub, entry->uid);
         const struct stray *stray = range.count ? &sub->strays.items[range.first] : NULL;
+        tf_reached_if(!stray, sub, SUB_RELEASED_UNHEARD);
         struct tf_ended ended = {.epoch = entry->epoch, .end = TF_END_RELEASED};
         epoch_record_end(sub, entry->uid, stray ? stray->tenant : entry->tenant,
                          stray ? stray->name : entry->name, ended);

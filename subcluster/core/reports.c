@@ -81,6 +81,8 @@ static void send_job(struct sub *sub, const struct tf_allocation *record)
     tf_vec_each (ended, &record->ended)
         if (may_tell(sub, record, ended))
             send_ended(sub, record, ended);
+        else
+            tf_reached(sub, SUB_END_WAITS);
     if (record->phase != TF_ALLOCATION_IDLE)
         send_live(sub, record);
 }

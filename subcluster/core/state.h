@@ -117,6 +117,7 @@ struct sub {
     struct tf_profile *view; /* for sub_profile */
     struct tf_fit_scratch *scratch;
     struct tf_mono wake; /* the last SUB_ACT_WAKE; TF_NEVER = none */
+    struct tf_situations reached;
 };
 
 #endif

@@ -107,6 +107,7 @@ static void stray_add(struct sub *sub, const struct sub_instance_event *e)
         sub->strays.items[i] = sub->strays.items[i - 1];
     sub->strays.items[at] = stray;
     ledger_block(&sub->ledger, stray.node, &stray.id, stray.gpus);
+    tf_reached(sub, SUB_STRAY);
     trace(sub, "job %s/%s epoch %llu: instance %u attempt %u runs on %s, but no record wants it",
           stray.tenant, stray.name, (unsigned long long)e->id.epoch, e->id.index, e->id.attempt,
           e->node ? e->node : "?");
@@ -136,6 +137,7 @@ static void judge(struct sub *sub, struct stray *stray)
     if (stray->stopping || !is_over(sub, &stray->id))
         return;
     stray->stopping = true;
+    tf_reached(sub, SUB_STRAY_STOPPED);
     trace(sub, "job %s/%s epoch %llu: instance %u attempt %u is over and is stopped", stray->tenant,
           stray->name, (unsigned long long)stray->id.epoch, stray->id.index, stray->id.attempt);
     struct sub_action action = {.kind = SUB_ACT_STOP};

@@ -223,6 +223,11 @@ void sub_step(struct sub *sub, struct tf_now now, struct sub_event *event, struc
 
 /* ---- for reading ---- */
 
+const struct tf_situations *sub_reached(const struct sub *sub)
+{
+    return &sub->reached;
+}
+
 size_t sub_node_count(const struct sub *sub)
 {
     return sub->ledger.by_name.count;

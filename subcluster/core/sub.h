@@ -2,6 +2,7 @@
 #ifndef TF_SUBCLUSTER_CORE_SUB_H
 #define TF_SUBCLUSTER_CORE_SUB_H
 
+#include "common/base/situation.h"
 #include "common/model/message.h"
 
 /* A subcluster's daemon as one pure step function (DESIGN.md §2): state, event -> actions, in order. Same
@@ -151,6 +152,8 @@ void sub_step(struct sub *sub, struct tf_now now, struct sub_event *event, struc
 
 /* ---- the state, for reading: borrowed until the next sub_step ---- */
 
+/* The rare paths taken since it was made. */
+const struct tf_situations *sub_reached(const struct sub *sub);
 const struct tf_allocation *sub_allocation_find(const struct sub *sub, struct tf_uid uid);
 size_t sub_allocation_count(const struct sub *sub);
 const struct tf_allocation *sub_allocation_next(const struct sub *sub,

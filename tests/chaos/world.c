@@ -8,6 +8,7 @@
 #include "common/base/text.h"
 #include "tests/support/suite.h"
 #include "tools/fedsim/chaos.h"
+#include "tools/fedsim/situations.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -50,11 +51,14 @@ static void many_seeds(void)
 {
     uint64_t first = suite_seed(1);
     size_t rounds = suite_rounds(SEEDS), breaches = 0;
+    struct tf_situations reached = {0};
     for (uint64_t seed = first; seed < first + rounds && breaches < 3; seed++) {
         struct sim_chaos_result result;
         breaches += !run(seed, false, breaches == 0 ? TAIL : 0, &result);
+        tf_situations_add(&reached, &result.reached);
     }
     CU_ASSERT_EQUAL(breaches, 0);
+    CU_ASSERT(sim_situations_print(stdout, &reached, rounds));
 }
 
 /* The same seed is the same run, bit for bit; another is another. */
@@ -82,6 +86,7 @@ struct totals {
     uint64_t runs, breaches, events, stale;
     struct audit_counts counts;
     uint64_t faults[SIM_FAULTS];
+    struct tf_situations reached;
 };
 
 static void add(struct totals *t, const struct sim_chaos_result *r)
@@ -101,6 +106,7 @@ static void add(struct totals *t, const struct sim_chaos_result *r)
     t->counts.running_at_rest += r->counts.running_at_rest;
     for (size_t f = 0; f < SIM_FAULTS; f++)
         t->faults[f] += r->faults_made[f];
+    tf_situations_add(&t->reached, &r->reached);
 }
 
 static void print(const struct totals *t)
@@ -137,7 +143,8 @@ static int run_range(const char *range)
         fflush(stdout);
     }
     print(&totals);
-    return totals.breaches > 0;
+    bool enough = sim_situations_print(stdout, &totals.reached, totals.runs);
+    return totals.breaches > 0 || !enough;
 }
 
 static int run_one(const char *word, bool aloud)

@@ -105,4 +105,5 @@ void sim_chaos_run(const struct sim_chaos_options *options, struct sim_chaos_res
     }
     report(&world, &faults, options, result);
     world_release(&world);
+    result->reached = world.reached; /* the last daemons end with the world */
 }

@@ -2,6 +2,7 @@
 #ifndef TF_FEDSIM_CHAOS_H
 #define TF_FEDSIM_CHAOS_H
 
+#include "common/base/situation.h"
 #include "tools/fedsim/audit/audit.h"
 
 /* One random run: a random federation, random jobs, random faults for a while; then everything is healed, and
@@ -44,6 +45,7 @@ struct sim_chaos_result {
     uint64_t faults_made[SIM_FAULTS];
     uint64_t stale_messages; /* of deposed leaders, shown to cores */
     struct audit_counts counts;
+    struct tf_situations reached;
 };
 
 void sim_chaos_run(const struct sim_chaos_options *options, struct sim_chaos_result *result);

@@ -174,6 +174,7 @@ static void committed(struct sim_process *process)
 static void dropped(struct sim_process *process)
 {
     struct sim_fedd *fedd = fedd_of(process);
+    tf_situations_add(&process->world->reached, fed_reached(fedd->core));
     fed_destroy(fedd->core);
     fedd->core = NULL;
     fedd->waiting.count = 0;

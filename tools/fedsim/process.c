@@ -28,6 +28,8 @@ static void out_clear(struct sim_process *process)
 
 static void destroy_guard(struct sim_process *process)
 {
+    if (process->guard)
+        tf_situations_add(&process->world->reached, tf_guard_reached(process->guard));
     tf_guard_destroy(process->guard);
     tf_store_destroy(process->client);
     process->guard = NULL;

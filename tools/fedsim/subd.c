@@ -234,6 +234,7 @@ static void committed(struct sim_process *process)
 static void dropped(struct sim_process *process)
 {
     struct sim_subd *subd = subd_of(process);
+    tf_situations_add(&process->world->reached, sub_reached(subd->core));
     sub_destroy(subd->core);
     subd->core = NULL;
     subd->adopted = false;

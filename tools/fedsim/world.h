@@ -2,6 +2,7 @@
 #ifndef TF_FEDSIM_WORLD_H
 #define TF_FEDSIM_WORLD_H
 
+#include "common/base/situation.h"
 #include "common/model/settings.h"
 #include "tools/fedsim/audit/audit.h"
 #include "tools/fedsim/client.h"
@@ -59,7 +60,8 @@ struct sim_world {
 
     struct tf_mono busy_at; /* last durable write, message or engine call */
     uint64_t alarms, stale_messages;
-    bool rests; /* the last run ended because nothing happened any more */
+    struct tf_situations reached; /* by all cores and guards that are gone */
+    bool rests;                   /* the last run ended because nothing happened any more */
     bool breached;
 };
 
