@@ -89,6 +89,12 @@ void tf_raw_half_close(struct tf_raw *raw, struct tf_tag *tag);
 /* After ask or await_status came back; borrowed until the release. */
 struct tf_raw_status tf_raw_status_of(struct tf_raw *raw);
 
+enum {
+    /* To gRPC a broken call is one without more messages, then one that ended: only when no end came for so
+     * long after the last message has the other side closed its half. */
+    TF_RAW_HALF_CLOSE_MS = 50,
+};
+
 /* Both. One send and one receive under way at most. */
 void tf_raw_send(struct tf_raw *raw, struct tf_tag *tag);    /* outgoing */
 void tf_raw_receive(struct tf_raw *raw, struct tf_tag *tag); /* fills incoming; NULL at the end */

@@ -211,6 +211,12 @@ void tf_server_thread(struct tf_server *server, const char *name, tf_thread_hand
     method_add(server, name, &tf_kind_thread, arg)->handler.thread = handler;
 }
 
+void tf_server_thread_stream(struct tf_server *server, const char *name, tf_thread_handler_f handler,
+                             void *arg)
+{
+    method_add(server, name, &tf_kind_thread_stream, arg)->handler.thread = handler;
+}
+
 void tf_server_start(struct tf_server *server)
 {
     assert(!server->started);

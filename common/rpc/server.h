@@ -13,7 +13,7 @@ struct tf_server_limits {     /* 0 = the default */
     size_t message_max;       /* bytes of one message, both ways; TF_RPC_MESSAGE_MAX */
     size_t calls_max;         /* at the same time, streams too; 1024 */
     size_t request_bytes_max; /* sum over the calls being handled; 64 MiB */
-    size_t threads_max;       /* calls of methods with threads at the same time; 32 */
+    size_t threads_max;       /* calls of each method with threads at the same time; 32 */
     size_t stream_queue_max;  /* bytes waiting in one stream, see stream.h; 2 * message_max */
 };
 
@@ -63,6 +63,15 @@ typedef int (*tf_thread_handler_f)(void *arg, struct tf_thread_call *call, struc
 /* Sends one message (taken) and waits until the client's flow control let it go. -1: nobody reads any more.
  */
 int tf_thread_call_write(struct tf_thread_call *call, struct tf_buf *body);
+/* Waits for the client's next message, until due. 1: *body is borrowed until the next read or the handler's
+ * return; 0: it will send no more; -1 with *err: TF_ERR_TIMEOUT, and a later read waits on, or
+ * TF_ERR_UNAVAILABLE, the client is gone. The handler's request is invalid after the first read. */
+int tf_thread_call_read(struct tf_thread_call *call, struct tf_mono due, struct tf_bytes *body,
+                        struct tf_error *err);
+/* As if the client had gone away. From any thread, while the handler has not returned. */
+void tf_thread_call_cancel(struct tf_thread_call *call);
+/* Where it comes from, as of tf_call_peer; for the handler. */
+const char *tf_thread_call_peer(struct tf_thread_call *call);
 /* The typed detail of the error that the handler is about to return; copied. */
 void tf_thread_call_detail(struct tf_thread_call *call, struct tf_bytes detail);
 /* A descriptor that is readable from the moment when writes fail, to wait for it together with others. Not to
@@ -79,6 +88,9 @@ struct tf_server *tf_server_create(struct tf_rpc *rpc, const struct tf_server_op
 void tf_server_unary(struct tf_server *server, const char *name, tf_unary_handler_f handler, void *arg);
 void tf_server_stream(struct tf_server *server, const char *name, tf_stream_handler_f handler, void *arg);
 void tf_server_thread(struct tf_server *server, const char *name, tf_thread_handler_f handler, void *arg);
+/* The client sends any number of messages, or none: the handler gets an empty request, and reads them. */
+void tf_server_thread_stream(struct tf_server *server, const char *name, tf_thread_handler_f handler,
+                             void *arg);
 void tf_server_start(struct tf_server *server);
 
 /* The port bound; 0 for a Unix socket. */

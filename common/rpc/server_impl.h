@@ -10,7 +10,7 @@
 
 struct tf_slot;
 
-/* Unary, stream, thread, and the one for unknown methods. */
+/* Unary, stream, the two with threads, and the one for unknown methods. */
 struct tf_kind {
     size_t size; /* of the object that begins with a tf_slot */
     bool with_request;
@@ -19,7 +19,7 @@ struct tf_kind {
     void (*arrived)(struct tf_slot *slot);
 };
 
-extern const struct tf_kind tf_kind_unary, tf_kind_stream, tf_kind_thread;
+extern const struct tf_kind tf_kind_unary, tf_kind_stream, tf_kind_thread, tf_kind_thread_stream;
 
 struct tf_method {
     struct tf_server *server;
@@ -31,6 +31,7 @@ struct tf_method {
         tf_thread_handler_f thread;
     } handler;
     void *arg;
+    atomic_size_t threads; /* that run its handler */
 };
 
 /* A call from the moment it is waited for until its last tag. */
@@ -57,7 +58,7 @@ struct tf_server {
     /* held = slots armed or in use, plus one for the server until the shutdown's tag. Whoever brings it to
      * zero posts idle and touches the server no more. */
     atomic_size_t held;
-    atomic_size_t calls, request_bytes, threads;
+    atomic_size_t calls, request_bytes;
     struct tf_inbox_item idle;
     struct tf_tag shutdown;
     struct tf_timer grace;

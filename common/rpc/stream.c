@@ -14,7 +14,6 @@
 
 enum {
     LINGER_MS = 30 * TF_SECOND, /* a finished stream that takes nothing for so long is cut off */
-    HALF_CLOSE_MS = 50, /* to gRPC a broken stream is one without more messages, then one that ended */
 };
 
 /* ---- sending ---- */
@@ -219,7 +218,7 @@ static void on_received(struct tf_tag *tag, bool ok)
         stream->reading = false;
         stream->input_ended = true;
         if (ok && stream->open && !stream->client && stream->events->half_closed) {
-            struct tf_mono due = {tf_loop_now(stream->loop).mono.ms + HALF_CLOSE_MS};
+            struct tf_mono due = {tf_loop_now(stream->loop).mono.ms + TF_RAW_HALF_CLOSE_MS};
             tf_timer_start(stream->loop, &stream->linger, due, on_half_closed);
         }
     }

@@ -107,6 +107,7 @@ void fedd_destroy(struct fedd *fedd)
     lead_drop(fedd);
     watch_stop(fedd);
     tf_server_destroy(fedd->server);
+    logs_release(fedd);
     upkeep_stop(fedd);
     tf_keep_destroy(fedd->keep);
     tf_store_destroy(fedd->store);

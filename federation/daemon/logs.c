@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Output of instances. A client's call has a thread of its own; the loop only asks the subcluster, which
- * opens a stream for the answer (subclusters dial, so they cannot be called). Its chunks pass through a
- * relay: a queue of bounded size between that stream and the client's thread. */
+/* Output of instances. The loop only asks the subcluster, which opens a stream for the answer (subclusters
+ * dial, so they cannot be called). A client's call and a subcluster's stream each have a thread of their own,
+ * and meet in a relay: a queue of bounded size. What flows through it never touches the loop. */
 #include "federation/daemon/private.h"
 
 #include "common/base/cleanup.h"
@@ -14,8 +14,9 @@
 #include <unistd.h>
 
 enum {
-    RELAY_BYTES = 1 << 20,           /* waiting for a client: then the subcluster has to wait, too */
-    PUSH_WITHIN_MS = 10 * TF_SECOND, /* the subcluster opens its stream, and says for whom it is */
+    RELAY_BYTES = 1 << 20, /* waiting for a client: then the subcluster has to wait, too */
+    /* The subcluster opens its stream and says for whom it is, and goes on if it does not follow. */
+    PUSH_WITHIN_MS = 10 * TF_SECOND,
 };
 
 struct chunk {
@@ -23,58 +24,54 @@ struct chunk {
     struct tf_buf data;
 };
 
-/* Made by the client's thread, which owns it; the loop knows it by number from start to stop. */
+/* Made by the client's thread, which owns it; in the table from when the loop asked until the client leaves,
+ * which waits for whoever found it there. Locks: that of the table before that of a relay. */
 struct relay {
-    struct fedd *fedd;
-    uint64_t number;
+    struct logs *logs;
+    uint64_t number; /* given by the loop */
     struct tf_logs_request request;
-    struct tf_inbox_item start, room, stop;
-    struct push *push;    /* loop only; NULL: no stream is tied to it */
-    struct tf_timer late; /* loop only */
-    UT_hash_handle hh;    /* loop only */
-    int wake;             /* eventfd: something happened */
-    pthread_mutex_t lock; /* what follows */
+    struct tf_inbox_item start;
+    UT_hash_handle hh;
+    int wake; /* eventfd, for the client: something happened */
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* for everybody else */
+    /* What follows is under the lock. */
     struct chunk *first, *last;
     size_t bytes;
-    bool full; /* the stream is paused until there is room again */
-    bool ended, stopped;
+    bool asked;                    /* the loop has done its part */
+    bool begun;                    /* a stream was tied to it */
+    struct tf_thread_call *pusher; /* that stream, until its thread lets go */
+    bool left;                     /* the client has */
+    bool ended;
     struct tf_error error;
     char *leader; /* with error: the endpoint to ask instead */
 };
 
-/* A subcluster's stream. Which relay it is for is in its chunks; the first one ties them. */
-struct push {
+struct logs {
     struct fedd *fedd;
-    struct tf_stream *stream;
-    struct relay *relay; /* NULL: not tied yet */
-    struct tf_timer late;
+    pthread_mutex_t lock;
+    struct relay *relays; /* by number */
 };
 
+/* With the lock. */
 static void wake(struct relay *relay)
 {
     uint64_t one = 1;
     while (write(relay->wake, &one, sizeof one) < 0 && errno == EINTR)
         ;
+    pthread_cond_broadcast(&relay->changed);
 }
 
+/* With the lock. The first end counts. */
 static void end(struct relay *relay, enum tf_error_code code, const char *text)
 {
-    pthread_mutex_lock(&relay->lock);
     if (!relay->ended && code != TF_OK)
         tf_error_set(&relay->error, code, "%s", text);
     relay->ended = true;
-    pthread_mutex_unlock(&relay->lock);
     wake(relay);
 }
 
 /* ---- in the loop: asking ---- */
-
-static void on_late(struct tf_timer *timer)
-{
-    end(TF_CONTAINER_OF(timer, struct relay, late), TF_ERR_TIMEOUT,
-        "the subcluster did not begin to send the output in time: ask again, or see the log of its "
-        "subclusterd");
-}
 
 /* Where the job runs or ran last; NULL if it never did. */
 static const char *cluster_of(const struct tf_job_record *job)
@@ -95,7 +92,7 @@ static uint64_t link_of(const struct fedd *fedd, const char *name)
 
 static int ask(struct relay *relay, struct tf_error *err)
 {
-    struct fedd *fedd = relay->fedd;
+    struct fedd *fedd = relay->logs->fedd;
     const struct tf_job_ref *ref = &relay->request.job;
     if (!lead_is_certain(fedd) || fedd->stopping) {
         struct tf_error_detail detail = {0};
@@ -136,172 +133,167 @@ static int ask(struct relay *relay, struct tf_error *err)
 static void on_start(struct tf_inbox_item *item)
 {
     struct relay *relay = TF_CONTAINER_OF(item, struct relay, start);
-    struct fedd *fedd = relay->fedd;
+    struct logs *logs = relay->logs;
     struct tf_error err = TF_ERROR_INIT;
-    relay->number = ++fedd->next_number;
-    HASH_ADD(hh, fedd->relays, number, sizeof relay->number, relay);
-    struct tf_mono due = {tf_loop_now(fedd->loop).mono.ms + PUSH_WITHIN_MS};
-    tf_timer_start(fedd->loop, &relay->late, due, on_late);
-    if (ask(relay, &err))
-        end(relay, err.code, err.text);
-}
-
-static void push_cancel(struct push *push);
-
-static void on_stop(struct tf_inbox_item *item)
-{
-    struct relay *relay = TF_CONTAINER_OF(item, struct relay, stop);
-    struct fedd *fedd = relay->fedd;
-    HASH_DEL(fedd->relays, relay);
-    tf_timer_cancel(fedd->loop, &relay->late);
-    if (relay->push)
-        push_cancel(relay->push);
+    relay->number = ++logs->fedd->next_number;
+    pthread_mutex_lock(&logs->lock);
+    HASH_ADD(hh, logs->relays, number, sizeof relay->number, relay);
+    pthread_mutex_unlock(&logs->lock);
+    int failed = ask(relay, &err);
     pthread_mutex_lock(&relay->lock);
-    relay->stopped = true;
+    relay->asked = true;
+    if (failed)
+        end(relay, err.code, err.text);
+    else
+        wake(relay);
     pthread_mutex_unlock(&relay->lock);
-    wake(relay);
 }
 
-/* ---- in the loop: the subcluster's stream ---- */
+void logs_end_all(struct fedd *fedd, const char *why)
+{
+    struct logs *logs = fedd->logs;
+    pthread_mutex_lock(&logs->lock);
+    for (struct relay *relay = logs->relays; relay; relay = relay->hh.next) {
+        pthread_mutex_lock(&relay->lock);
+        end(relay, TF_ERR_UNAVAILABLE, why);
+        pthread_mutex_unlock(&relay->lock);
+    }
+    pthread_mutex_unlock(&logs->lock);
+}
 
-/* True if the stream should wait until there is room again. */
+/* ---- in the thread of a subcluster's stream ---- */
+
+/* The relay is there until untie. NULL: the client has left, or is served. */
+static struct relay *tie(struct logs *logs, uint64_t number, struct tf_thread_call *call)
+{
+    struct relay *relay = NULL;
+    pthread_mutex_lock(&logs->lock);
+    HASH_FIND(hh, logs->relays, &number, sizeof number, relay);
+    if (relay) {
+        pthread_mutex_lock(&relay->lock);
+        bool free = !relay->begun && !relay->ended;
+        if (free) {
+            relay->begun = true;
+            relay->pusher = call;
+            wake(relay);
+        }
+        pthread_mutex_unlock(&relay->lock);
+        relay = free ? relay : NULL;
+    }
+    pthread_mutex_unlock(&logs->lock);
+    return relay;
+}
+
+static void untie(struct relay *relay, enum tf_error_code code, const char *text)
+{
+    pthread_mutex_lock(&relay->lock);
+    relay->pusher = NULL;
+    end(relay, code, text);
+    pthread_mutex_unlock(&relay->lock);
+}
+
+/* Waits for room; false if the client has left. */
 static bool queue(struct relay *relay, const struct tf_log_chunk *data)
 {
     struct chunk *chunk = tf_calloc(1, sizeof *chunk);
     tf_buf_add(&chunk->data, data->data, data->len);
     pthread_mutex_lock(&relay->lock);
+    while (relay->bytes >= RELAY_BYTES && !relay->left)
+        pthread_cond_wait(&relay->changed, &relay->lock);
+    bool left = relay->left;
     relay->bytes += data->len;
-    relay->full = relay->bytes >= RELAY_BYTES;
-    bool full = relay->full;
     if (relay->last)
         relay->last->next = chunk;
     else
         relay->first = chunk;
     relay->last = chunk;
-    pthread_mutex_unlock(&relay->lock);
     wake(relay);
-    return full;
+    pthread_mutex_unlock(&relay->lock);
+    return !left;
 }
 
-/* The stream goes on without its client, or the client without it. */
-static void untie(struct push *push)
+static struct tf_mono soon(void)
 {
-    tf_timer_cancel(push->fedd->loop, &push->late);
-    if (push->relay)
-        push->relay->push = NULL;
-    push->relay = NULL;
+    return (struct tf_mono){tf_clock_read().mono.ms + PUSH_WITHIN_MS};
 }
 
-/* The client has left. */
-static void push_cancel(struct push *push)
+/* As of tf_thread_call_read; TF_ERR_INVALID: it cannot be read. */
+static int next_chunk(struct tf_thread_call *call, struct tf_mono due, struct tf_log_chunk *chunk,
+                      struct tf_error *err)
 {
-    untie(push);
-    tf_stream_cancel(push->stream);
-    free(push);
+    struct tf_bytes body;
+    int got = tf_thread_call_read(call, due, &body, err);
+    if (got <= 0 || tf_wire_log_chunk_unpack(body.data, body.len, chunk, err) == 0)
+        return got;
+    tf_log_warn("a chunk of output cannot be read peer=%s error=%s", tf_thread_call_peer(call), err->text);
+    return -1;
 }
 
-/* Ends the stream, and with it the client's call. */
-static void push_over(struct push *push, enum tf_error_code code, const char *text)
+static const char *why_no_chunk(enum tf_error_code code)
 {
-    struct relay *relay = push->relay;
-    untie(push);
-    if (relay)
-        end(relay, code, text);
-    tf_stream_finish(push->stream, NULL, (struct tf_bytes){0});
-    free(push);
-}
-
-static void tie(struct push *push, uint64_t number)
-{
-    struct relay *relay = NULL;
-    HASH_FIND(hh, push->fedd->relays, &number, sizeof number, relay);
-    if (!relay || relay->push)
-        return; /* the client has left, or is served */
-    push->relay = relay;
-    relay->push = push;
-    tf_timer_cancel(push->fedd->loop, &push->late);
-    tf_timer_cancel(push->fedd->loop, &relay->late);
-}
-
-static void pass_on(struct push *push, const struct tf_log_chunk *chunk)
-{
-    bool full = push->relay && chunk->len && queue(push->relay, chunk);
-    if (!push->relay || chunk->error)
-        push_over(push, TF_ERR_REFUSED, chunk->error ? chunk->error : "");
-    else if (full)
-        tf_stream_pause(push->stream);
-}
-
-static void take_chunk(struct push *push, const struct tf_log_chunk *chunk)
-{
-    if (!push->relay)
-        tie(push, chunk->ask);
-    if (push->relay && push->relay->number != chunk->ask)
-        push_over(push, TF_ERR_UNAVAILABLE, "the subcluster mixed up the output of several instances");
-    else
-        pass_on(push, chunk);
-}
-
-static void on_push(void *arg, struct tf_stream *stream, struct tf_bytes body)
-{
-    struct push *push = arg;
-    struct tf_log_chunk chunk = {0};
-    struct tf_error err = TF_ERROR_INIT;
-    if (tf_wire_log_chunk_unpack(body.data, body.len, &chunk, &err)) {
-        tf_log_warn("a chunk of output cannot be read peer=%s error=%s", tf_stream_peer(stream), err.text);
-        push_over(push, TF_ERR_UNAVAILABLE, "the subcluster sent output that cannot be read");
-        return;
+    switch (code) {
+    case TF_ERR_TIMEOUT:
+        return "the subcluster stopped in the middle of the output: ask again, or see the log of its "
+               "subclusterd";
+    case TF_ERR_UNAVAILABLE:
+        return "the subcluster went away while it sent the output: ask again";
+    default:
+        return "the subcluster sent output that cannot be read";
     }
-    take_chunk(push, &chunk);
+}
+
+/* One chunk for the client; false if it is the last word, which *code and *text then tell. */
+static bool pass_on(struct relay *relay, const struct tf_log_chunk *chunk, enum tf_error_code *code,
+                    struct tf_buf *text)
+{
+    *code = TF_OK;
+    if (chunk->ask != relay->number) {
+        *code = TF_ERR_UNAVAILABLE;
+        tf_buf_str(text, "the subcluster mixed up the output of several instances");
+        return false;
+    }
+    if (chunk->len && !queue(relay, chunk))
+        return false;
+    if (!chunk->error)
+        return true;
+    *code = TF_ERR_REFUSED;
+    tf_buf_str(text, chunk->error);
+    return false;
+}
+
+/* From its first chunk to the end. chunk is released. */
+static void push_all(struct relay *relay, struct tf_thread_call *call, struct tf_log_chunk *chunk)
+{
+    TF_AUTO_BUF text = TF_BUF_INIT;
+    enum tf_error_code code = TF_OK;
+    int got = 1;
+    while (got > 0 && pass_on(relay, chunk, &code, &text)) {
+        struct tf_error err = TF_ERROR_INIT;
+        tf_log_chunk_release(chunk);
+        got = next_chunk(call, relay->request.follow ? TF_NEVER : soon(), chunk, &err);
+        if (got < 0) {
+            code = err.code == TF_ERR_TIMEOUT ? TF_ERR_TIMEOUT : TF_ERR_UNAVAILABLE;
+            tf_buf_str(&text, why_no_chunk(err.code));
+        }
+    }
+    tf_log_chunk_release(chunk);
+    untie(relay, code, tf_buf_text(&text));
+}
+
+static int on_push(void *arg, struct tf_thread_call *call, struct tf_bytes request, struct tf_error *err)
+{
+    struct tf_log_chunk chunk = {0};
+    (void)request;
+    int got = next_chunk(call, soon(), &chunk, err);
+    if (got <= 0)
+        return got;
+    struct relay *relay = tie(arg, chunk.ask, call);
+    if (relay) {
+        push_all(relay, call, &chunk);
+        return 0;
+    }
     tf_log_chunk_release(&chunk);
-}
-
-static void on_push_closed(void *arg, struct tf_stream *stream)
-{
-    (void)stream;
-    push_over(arg, TF_OK, "");
-}
-
-static void on_push_ended(void *arg, struct tf_stream *stream, const struct tf_error *error,
-                          struct tf_bytes details)
-{
-    struct push *push = arg;
-    struct relay *relay = push->relay;
-    (void)stream;
-    (void)error;
-    (void)details;
-    untie(push);
-    if (relay)
-        end(relay, TF_ERR_UNAVAILABLE, "the subcluster went away while it sent the output: ask again");
-    free(push);
-}
-
-static const struct tf_stream_events push_events = {
-    .message = on_push,
-    .half_closed = on_push_closed,
-    .ended = on_push_ended,
-};
-
-static void on_push_late(struct tf_timer *timer)
-{
-    push_over(TF_CONTAINER_OF(timer, struct push, late), TF_OK, "");
-}
-
-static void on_push_open(void *arg, struct tf_stream *stream)
-{
-    struct push *push = tf_calloc(1, sizeof *push);
-    push->fedd = arg;
-    push->stream = stream;
-    struct tf_mono due = {tf_loop_now(push->fedd->loop).mono.ms + PUSH_WITHIN_MS};
-    tf_timer_start(push->fedd->loop, &push->late, due, on_push_late);
-    tf_stream_accept(stream, &push_events, push);
-}
-
-static void on_room(struct tf_inbox_item *item)
-{
-    struct relay *relay = TF_CONTAINER_OF(item, struct relay, room);
-    if (relay->push)
-        tf_stream_resume(relay->push->stream);
+    return tf_error_set(err, TF_ERR_NOT_FOUND, "nobody waits for this output any more");
 }
 
 /* ---- in the client's thread ---- */
@@ -313,38 +305,55 @@ static struct chunk *take(struct relay *relay, bool *ended)
     relay->first = relay->last = NULL;
     relay->bytes = 0;
     *ended = relay->ended;
-    bool was_full = relay->full;
-    relay->full = false;
+    pthread_cond_broadcast(&relay->changed);
     pthread_mutex_unlock(&relay->lock);
-    if (was_full)
-        tf_loop_post(relay->fedd->loop, &relay->room);
     return chunks;
 }
 
-static int write_chunks(struct tf_thread_call *call, struct chunk *chunks)
+static void drop_chunks(struct chunk *chunks)
 {
-    int failed = 0;
     while (chunks) {
         struct chunk *next = chunks->next;
-        struct tf_reply reply = {.method = TF_METHOD_LOGS,
-                                 .logs = {.data = chunks->data.data, .len = chunks->data.len}};
-        TF_AUTO_BUF bytes = TF_BUF_INIT;
-        struct tf_error err = TF_ERROR_INIT;
-        if (!failed)
-            failed = tf_wire_reply_pack(&reply, &bytes, &err) || tf_thread_call_write(call, &bytes);
         tf_buf_release(&chunks->data);
         free(chunks);
         chunks = next;
     }
-    return failed;
+}
+
+static int write_chunks(struct tf_thread_call *call, const struct chunk *chunks)
+{
+    for (; chunks; chunks = chunks->next) {
+        const struct tf_reply reply = {.method = TF_METHOD_LOGS,
+                                       .logs = {.data = chunks->data.data, .len = chunks->data.len}};
+        TF_AUTO_BUF bytes = TF_BUF_INIT;
+        struct tf_error err = TF_ERROR_INIT;
+        if (tf_wire_reply_pack(&reply, &bytes, &err) || tf_thread_call_write(call, &bytes))
+            return -1;
+    }
+    return 0;
+}
+
+/* It has begun, or ended, or it ends here because it is late. Returns how long to wait for that, -1 = for as
+ * long as it takes. */
+static int begin_by(struct relay *relay, struct tf_mono due)
+{
+    int64_t left = due.ms - tf_clock_read().mono.ms;
+    pthread_mutex_lock(&relay->lock);
+    bool waits = !relay->begun && !relay->ended;
+    if (waits && left <= 0)
+        end(relay, TF_ERR_TIMEOUT,
+            "the subcluster did not begin to send the output in time: ask again, or see the log of its "
+            "subclusterd");
+    pthread_mutex_unlock(&relay->lock);
+    return !waits ? -1 : left <= 0 ? 0 : (int)left;
 }
 
 /* Waits until something happened; false if the client is gone. */
-static bool wait_for_news(struct relay *relay, const struct tf_thread_call *call)
+static bool wait_for_news(struct relay *relay, const struct tf_thread_call *call, struct tf_mono due)
 {
     struct pollfd fds[] = {{.fd = relay->wake, .events = POLLIN},
                            {.fd = tf_thread_call_gone_fd(call), .events = POLLIN}};
-    while (poll(fds, 2, -1) < 0 && errno == EINTR)
+    while (poll(fds, 2, begin_by(relay, due)) < 0 && errno == EINTR)
         ;
     uint64_t count;
     if (fds[0].revents && read(relay->wake, &count, sizeof count) < 0 && errno != EAGAIN)
@@ -354,24 +363,34 @@ static bool wait_for_news(struct relay *relay, const struct tf_thread_call *call
 
 static void pump(struct relay *relay, struct tf_thread_call *call)
 {
-    bool ended = false;
-    while (!ended && wait_for_news(relay, call))
-        if (write_chunks(call, take(relay, &ended)))
-            return;
+    const struct tf_mono due = soon();
+    bool ended = false, failed = false;
+    while (!ended && !failed && wait_for_news(relay, call, due)) {
+        struct chunk *chunks = take(relay, &ended);
+        failed = write_chunks(call, chunks) != 0;
+        drop_chunks(chunks);
+    }
 }
 
-static void wait_stopped(struct relay *relay)
+/* Nobody knows the relay any more when it returns. */
+static void leave(struct relay *relay)
 {
-    tf_loop_post(relay->fedd->loop, &relay->stop);
-    for (bool stopped = false; !stopped;) {
-        struct pollfd fd = {.fd = relay->wake, .events = POLLIN};
-        uint64_t count;
-        if (poll(&fd, 1, -1) > 0 && read(relay->wake, &count, sizeof count) < 0)
-            continue;
-        pthread_mutex_lock(&relay->lock);
-        stopped = relay->stopped;
-        pthread_mutex_unlock(&relay->lock);
-    }
+    struct logs *logs = relay->logs;
+    pthread_mutex_lock(&relay->lock);
+    while (!relay->asked)
+        pthread_cond_wait(&relay->changed, &relay->lock);
+    pthread_mutex_unlock(&relay->lock);
+    pthread_mutex_lock(&logs->lock);
+    HASH_DEL(logs->relays, relay);
+    pthread_mutex_unlock(&logs->lock);
+    pthread_mutex_lock(&relay->lock);
+    relay->left = true;
+    wake(relay);
+    if (relay->pusher)
+        tf_thread_call_cancel(relay->pusher);
+    while (relay->pusher)
+        pthread_cond_wait(&relay->changed, &relay->lock);
+    pthread_mutex_unlock(&relay->lock);
 }
 
 static void tell_detail(const struct relay *relay, struct tf_thread_call *call)
@@ -383,45 +402,56 @@ static void tell_detail(const struct relay *relay, struct tf_thread_call *call)
     tf_thread_call_detail(call, (struct tf_bytes){bytes.data, bytes.len});
 }
 
+static void relay_release(struct relay *relay)
+{
+    drop_chunks(relay->first);
+    pthread_cond_destroy(&relay->changed);
+    pthread_mutex_destroy(&relay->lock);
+    close(relay->wake);
+    free(relay->leader);
+}
+
+static int serve(struct logs *logs, const struct tf_logs_request *request, struct tf_thread_call *call,
+                 struct tf_error *err)
+{
+    struct relay relay = {.logs = logs, .request = *request, .start.run = on_start};
+    relay.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (relay.wake < 0)
+        return tf_error_errno(err, TF_ERR_IO, errno, "no descriptor is left to follow output");
+    pthread_mutex_init(&relay.lock, NULL);
+    pthread_cond_init(&relay.changed, NULL);
+    tf_loop_post(logs->fedd->loop, &relay.start);
+    pump(&relay, call);
+    leave(&relay);
+    tell_detail(&relay, call);
+    *err = relay.error;
+    relay_release(&relay);
+    return err->code == TF_OK ? 0 : -1;
+}
+
 static int on_logs(void *arg, struct tf_thread_call *call, struct tf_bytes bytes, struct tf_error *err)
 {
     struct tf_request request = {0};
     if (tf_wire_request_unpack(TF_METHOD_LOGS, bytes.data, bytes.len, &request, err))
         return -1;
-    struct relay relay = {.fedd = arg,
-                          .request = request.logs,
-                          .start.run = on_start,
-                          .room.run = on_room,
-                          .stop.run = on_stop};
-    relay.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (relay.wake < 0) {
-        tf_request_release(&request);
-        return tf_error_errno(err, TF_ERR_IO, errno, "no descriptor is left to follow output");
-    }
-    pthread_mutex_init(&relay.lock, NULL);
-    tf_loop_post(relay.fedd->loop, &relay.start);
-    pump(&relay, call);
-    wait_stopped(&relay);
-    write_chunks(call, relay.first);
-    pthread_mutex_destroy(&relay.lock);
-    close(relay.wake);
+    int failed = serve(arg, &request.logs, call, err);
     tf_request_release(&request);
-    tell_detail(&relay, call);
-    free(relay.leader);
-    if (relay.error.code == TF_OK)
-        return 0;
-    *err = relay.error;
-    return -1;
+    return failed;
 }
 
 void logs_register(struct fedd *fedd)
 {
-    tf_server_thread(fedd->server, tf_method_path(TF_METHOD_LOGS), on_logs, fedd);
-    tf_server_stream(fedd->server, TF_WIRE_METHOD_PUSH_LOGS, on_push_open, fedd);
+    fedd->logs = tf_calloc(1, sizeof *fedd->logs);
+    fedd->logs->fedd = fedd;
+    pthread_mutex_init(&fedd->logs->lock, NULL);
+    tf_server_thread(fedd->server, tf_method_path(TF_METHOD_LOGS), on_logs, fedd->logs);
+    tf_server_thread_stream(fedd->server, TF_WIRE_METHOD_PUSH_LOGS, on_push, fedd->logs);
 }
 
-void logs_end_all(struct fedd *fedd, const char *why)
+void logs_release(struct fedd *fedd)
 {
-    for (struct relay *relay = fedd->relays; relay; relay = relay->hh.next)
-        end(relay, TF_ERR_UNAVAILABLE, why);
+    if (!fedd->logs)
+        return;
+    pthread_mutex_destroy(&fedd->logs->lock);
+    free(fedd->logs);
 }

@@ -16,7 +16,7 @@ struct watcher;
 struct ask;
 struct archive;
 struct upkeep;
-struct relay;
+struct logs;
 
 struct fedd {
     struct tf_loop *loop;
@@ -56,7 +56,7 @@ struct fedd {
 
     struct archive *archive;
     struct upkeep *upkeep;
-    struct relay *relays;
+    struct logs *logs;
 
     void (*stopped)(void *arg);
     void *stopped_arg;
@@ -128,6 +128,7 @@ void asks_fail_all(struct fedd *fedd);
 /* logs.c */
 void logs_register(struct fedd *fedd);
 void logs_end_all(struct fedd *fedd, const char *why);
+void logs_release(struct fedd *fedd); /* after the server */
 
 /* view.c: what clients see of a job; owned by the caller */
 void view_job(const struct fedd *fedd, const struct tf_job_record *job, bool whole, struct tf_job_view *out);

@@ -290,6 +290,68 @@ static void test_slow_reader(void)
     tear_down();
 }
 
+static bool loop_answers(void)
+{
+    struct tf_request request = {.method = TF_METHOD_STATUS};
+    return bench_ask(&b, 0, &request, 500, NULL, NULL, NULL) == 0;
+}
+
+/* The thread that decides has no part in the flow: it may stand still meanwhile. */
+static void test_past_the_loop(void)
+{
+    enum { CHUNKS = 64 }; /* 4 MiB: more than the relay holds */
+    if (!set_up())
+        return;
+    uint64_t id = ask(true, 0);
+    push_words(id, "first");
+    CU_ASSERT_TRUE(reader_wait(&reader, 1));
+    TF_AUTO_FREE char *data = tf_calloc(1, CHUNK);
+    bench_hold_loop(&b, 0);
+    CU_ASSERT_FALSE(loop_answers());
+    for (int i = 0; i < CHUNKS; i++)
+        push(id, data, CHUNK, NULL);
+    push_close();
+    CU_ASSERT_TRUE(reader_wait(&reader, CHUNKS + 1));
+    CU_ASSERT_FALSE(loop_answers());
+    bench_let_loop_go(&b, 0);
+    CU_ASSERT_TRUE(reader_wait_end(&reader));
+    CU_ASSERT_EQUAL(reader.error.code, TF_OK);
+    tear_down();
+}
+
+/* As many as may follow at a time, and one more; then fedd stops under them. */
+static void test_many(void)
+{
+    enum { MANY = 33 };
+    struct reader readers[MANY] = {0};
+    struct tf_request request = {.method = TF_METHOD_LOGS, .logs = {.follow = true, .tail_bytes = -1}};
+    if (!set_up())
+        return;
+    request.logs.job.tenant = tf_strdup("t");
+    request.logs.job.name = tf_strdup("one");
+    for (size_t i = 0; i < MANY - 1; i++) {
+        reader_open(&readers[i], &b, 0, &request);
+        const struct tf_ask *asked = fake_wait_ask(&fake, i);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(asked);
+        push_open();
+        push_words(asked->id, "mine");
+        CU_ASSERT_TRUE(reader_wait(&readers[i], 1));
+    }
+    reader_open(&readers[MANY - 1], &b, 0, &request);
+    CU_ASSERT_TRUE(reader_wait_end(&readers[MANY - 1]));
+    CU_ASSERT_EQUAL(readers[MANY - 1].error.code, TF_ERR_UNAVAILABLE);
+    CU_ASSERT_PTR_NOT_NULL(strstr(readers[MANY - 1].error.text, "try again later"));
+    CU_ASSERT_TRUE(loop_answers());
+    CU_ASSERT_EQUAL(bench_stop(&b, 0), 0);
+    for (size_t i = 0; i < MANY; i++) {
+        CU_ASSERT_TRUE(reader_wait_end(&readers[i]));
+        reader_release(&readers[i]);
+    }
+    tf_request_release(&request);
+    bench_one_leader(&b);
+    tear_down();
+}
+
 /* A subcluster that never begins: the client is told. */
 static void test_silence(void)
 {
@@ -305,7 +367,8 @@ static void test_silence(void)
 
 static const struct suite_test tests[] = {
     {"all of it", test_all},   {"refusals", test_refusals},       {"leaving", test_leaving},
-    {"garbage", test_garbage}, {"slow reader", test_slow_reader}, {"silence", test_silence},
+    {"garbage", test_garbage}, {"slow reader", test_slow_reader}, {"past the loop", test_past_the_loop},
+    {"many", test_many},       {"silence", test_silence},
 };
 
 int main(void)

@@ -9,6 +9,7 @@
 #include <CUnit/CUnit.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -149,6 +150,22 @@ void bench_freeze(struct bench *b, size_t i)
 void bench_thaw(struct bench *b, size_t i)
 {
     kill(b->fedds[i].pid, SIGCONT);
+}
+
+/* The loop is the main thread's, whose number is the pid. */
+void bench_hold_loop(struct bench *b, size_t i)
+{
+    pid_t pid = b->fedds[i].pid;
+    int status = 0;
+    CU_ASSERT_EQUAL_FATAL(ptrace(PTRACE_SEIZE, pid, NULL, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ptrace(PTRACE_INTERRUPT, pid, NULL, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(waitpid(pid, &status, __WALL), pid);
+    CU_ASSERT_TRUE_FATAL(WIFSTOPPED(status));
+}
+
+void bench_let_loop_go(struct bench *b, size_t i)
+{
+    CU_ASSERT_EQUAL_FATAL(ptrace(PTRACE_DETACH, b->fedds[i].pid, NULL, NULL), 0);
 }
 
 struct wanted {

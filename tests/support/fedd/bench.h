@@ -47,6 +47,9 @@ void bench_kill(struct bench *b, size_t fedd); /* SIGKILL; not running is fine *
 int bench_stop(struct bench *b, size_t fedd);  /* SIGTERM; the exit code, -1 if it was killed by a signal */
 void bench_freeze(struct bench *b, size_t fedd);
 void bench_thaw(struct bench *b, size_t fedd);
+/* Stops only the thread of its loop, as if that were busy with something else; the others run on. */
+void bench_hold_loop(struct bench *b, size_t fedd);
+void bench_let_loop_go(struct bench *b, size_t fedd);
 /* Started fresh, and leads. */
 void bench_one_leader(struct bench *b);
 

@@ -48,14 +48,70 @@ static int wait_until_gone(void *arg, struct tf_thread_call *call, struct tf_byt
     return tf_error_set(err, TF_ERR_UNAVAILABLE, "nobody reads");
 }
 
+/* What the last read of a handler gave; -2: none has returned yet. */
+static atomic_int last_read, last_code, messages, timeouts;
+static atomic_size_t bytes_read;
+static _Atomic(struct tf_thread_call *) reading_call;
+
+/* Reads to the end, then writes how many messages came. */
+static int read_all(void *arg, struct tf_thread_call *call, struct tf_bytes request, struct tf_error *err)
+{
+    (void)arg;
+    CU_ASSERT_EQUAL(request.len, 0);
+    atomic_store(&reading_call, call);
+    struct tf_bytes body;
+    int got;
+    while ((got = tf_thread_call_read(call, TF_NEVER, &body, err)) > 0) {
+        atomic_fetch_add(&messages, 1);
+        atomic_fetch_add(&bytes_read, body.len);
+    }
+    atomic_store(&last_code, err->code);
+    atomic_store(&last_read, got);
+    if (got < 0)
+        return -1;
+    CU_ASSERT_EQUAL(tf_thread_call_read(call, TF_NEVER, &body, err), 0); /* and it stays so */
+    char text[32];
+    snprintf(text, sizeof text, "%d messages", atomic_load(&messages));
+    struct tf_buf answer = text_body(text);
+    return tf_thread_call_write(call, &answer);
+}
+
+/* Loses patience until something comes, and again after it. */
+static int read_impatiently(void *arg, struct tf_thread_call *call, struct tf_bytes request,
+                            struct tf_error *err)
+{
+    (void)arg, (void)request;
+    struct tf_bytes body;
+    int got;
+    do {
+        const struct tf_mono due = {tf_clock_read().mono.ms + 20};
+        *err = (struct tf_error)TF_ERROR_INIT;
+        got = tf_thread_call_read(call, due, &body, err);
+        if (got < 0 && err->code == TF_ERR_TIMEOUT)
+            atomic_fetch_add(&timeouts, 1);
+        else if (got > 0)
+            atomic_fetch_add(&messages, 1);
+    } while (got > 0 || (err->code == TF_ERR_TIMEOUT && atomic_load(&messages) == 0));
+    atomic_store(&last_code, err->code);
+    atomic_store(&last_read, got);
+    return got;
+}
+
 static void begin(struct fixture *f)
 {
     atomic_store(&written, 0);
     atomic_store(&failed, 0);
+    atomic_store(&messages, 0);
+    atomic_store(&timeouts, 0);
+    atomic_store(&bytes_read, 0);
+    atomic_store(&last_read, -2);
+    atomic_store(&reading_call, NULL);
     fixture_begin(f);
     fixture_bind(f, (struct tf_server_limits){.threads_max = 3});
     tf_server_thread(f->server, "/t.T/Many", write_many, NULL);
     tf_server_thread(f->server, "/t.T/Wait", wait_until_gone, NULL);
+    tf_server_thread_stream(f->server, "/t.T/Read", read_all, NULL);
+    tf_server_thread_stream(f->server, "/t.T/Impatient", read_impatiently, NULL);
     tf_server_unary(f->server, "/t.T/Echo", echo, NULL);
     tf_server_start(f->server);
     fixture_connect(f, 0);
@@ -175,6 +231,10 @@ static void test_threads_are_bounded_and_end_with_the_server(void)
     TURN_UNTIL(&f, r[3].ended);
     CU_ASSERT_EQUAL(r[3].error.code, TF_ERR_UNAVAILABLE);
     CU_ASSERT_TRUE(strstr(r[3].error.text, "3 such calls") != NULL);
+    struct reader other = {0}; /* each method has its own */
+    start(&f, &other, "/t.T/Many", "5 5");
+    TURN_UNTIL(&f, other.ended);
+    CU_ASSERT_EQUAL(other.error.code, TF_OK);
     tf_server_destroy(f.server);
     f.server = NULL;
     CU_ASSERT_EQUAL(atomic_load(&wakes), 0);
@@ -183,11 +243,129 @@ static void test_threads_are_bounded_and_end_with_the_server(void)
     fixture_end(&f);
 }
 
+static void open_writer(struct fixture *f, struct reader *r, const char *method)
+{
+    r->stream = tf_stream_open(f->channel, method, TF_RPC_NO_TIMEOUT, &events, r);
+}
+
+static void say(struct reader *r, const char *text)
+{
+    struct tf_buf body = text_body(text);
+    tf_stream_write(r->stream, &body);
+}
+
+static void test_reads(void)
+{
+    struct fixture f;
+    struct reader r = {0};
+    begin(&f);
+    open_writer(&f, &r, "/t.T/Read");
+    for (int i = 0; i < 1000; i++)
+        say(&r, "four");
+    tf_stream_half_close(r.stream);
+    TURN_UNTIL(&f, r.ended);
+    CU_ASSERT_EQUAL(r.error.code, TF_OK);
+    CU_ASSERT_EQUAL(r.messages, 1);
+    CU_ASSERT_EQUAL(atomic_load(&messages), 1000);
+    CU_ASSERT_EQUAL(atomic_load(&bytes_read), 4000);
+    r = (struct reader){0}; /* none at all */
+    atomic_store(&messages, 0);
+    open_writer(&f, &r, "/t.T/Read");
+    tf_stream_half_close(r.stream);
+    TURN_UNTIL(&f, r.ended);
+    CU_ASSERT_EQUAL(r.error.code, TF_OK);
+    CU_ASSERT_EQUAL(atomic_load(&messages), 0);
+    fixture_end(&f);
+}
+
+/* The server's loop stands still while they come. */
+static void test_reads_past_the_loop(void)
+{
+    struct fixture f, client;
+    struct reader r = {0};
+    begin(&f);
+    fixture_begin(&client);
+    snprintf(client.address, sizeof client.address, "%s", f.address);
+    fixture_connect(&client, 0);
+    open_writer(&client, &r, "/t.T/Read");
+    for (int i = 0; i < 1000; i++)
+        say(&r, "four");
+    tf_stream_half_close(r.stream);
+    TURN_UNTIL(&client, r.ended);
+    CU_ASSERT_EQUAL(r.error.code, TF_OK);
+    CU_ASSERT_EQUAL(atomic_load(&messages), 1000);
+    fixture_end(&client);
+    fixture_end(&f);
+}
+
+static void test_reads_in_time(void)
+{
+    struct fixture f;
+    struct reader r = {0};
+    begin(&f);
+    open_writer(&f, &r, "/t.T/Impatient");
+    TURN_UNTIL(&f, atomic_load(&timeouts) >= 2);
+    say(&r, "late"); /* is not lost, whichever read was waiting */
+    TURN_UNTIL(&f, r.ended);
+    CU_ASSERT_EQUAL(atomic_load(&messages), 1);
+    CU_ASSERT_EQUAL(r.error.code, TF_ERR_TIMEOUT);
+    /* The handler has left while a receive was under way, and the client kept its half open. */
+    TURN_UNTIL(&f, tf_server_calls(f.server) == 0);
+    fixture_end(&f);
+}
+
+static void check_reader_gone(struct fixture *f)
+{
+    TURN_UNTIL(f, atomic_load(&last_read) != -2);
+    CU_ASSERT_EQUAL(atomic_load(&last_read), -1);
+    CU_ASSERT_EQUAL(atomic_load(&last_code), TF_ERR_UNAVAILABLE);
+}
+
+static void test_readers_learn_that_the_writer_is_gone(void)
+{
+    struct fixture f;
+    struct reader r = {0};
+    begin(&f);
+    open_writer(&f, &r, "/t.T/Read");
+    say(&r, "one");
+    TURN_UNTIL(&f, atomic_load(&messages) == 1);
+    tf_stream_cancel(r.stream);
+    check_reader_gone(&f);
+    TURN_UNTIL(&f, tf_server_calls(f.server) == 0);
+
+    atomic_store(&last_read, -2);
+    atomic_store(&messages, 0);
+    open_writer(&f, &r, "/t.T/Read");
+    say(&r, "one");
+    TURN_UNTIL(&f, atomic_load(&messages) == 1);
+    tf_thread_call_cancel(atomic_load(&reading_call)); /* from another thread */
+    check_reader_gone(&f);
+    TURN_UNTIL(&f, r.ended);
+    CU_ASSERT_NOT_EQUAL(r.error.code, TF_OK);
+    TURN_UNTIL(&f, tf_server_calls(f.server) == 0);
+
+    atomic_store(&last_read, -2);
+    atomic_store(&messages, 0);
+    r = (struct reader){0};
+    open_writer(&f, &r, "/t.T/Read");
+    say(&r, "one");
+    TURN_UNTIL(&f, atomic_load(&messages) == 1);
+    tf_server_destroy(f.server);
+    f.server = NULL;
+    check_reader_gone(&f);
+    TURN_UNTIL(&f, r.ended);
+    fixture_end(&f);
+}
+
 static const struct suite_test tests[] = {
     {"messages and end", test_messages_and_end},
     {"writer waits for a slow reader", test_writer_waits_for_a_slow_reader},
     {"writer learns that the reader is gone", test_writer_learns_that_the_reader_is_gone},
     {"threads are bounded and end with the server", test_threads_are_bounded_and_end_with_the_server},
+    {"reads", test_reads},
+    {"reads past the loop", test_reads_past_the_loop},
+    {"reads in time", test_reads_in_time},
+    {"readers learn that the writer is gone", test_readers_learn_that_the_writer_is_gone},
 };
 
 int main(void)
