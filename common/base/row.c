@@ -21,9 +21,9 @@ static enum storage storage_of(const struct tf_row *row)
         [TF_ROW_INT32] = WORD32,    [TF_ROW_INT64] = WORD64,    [TF_ROW_SIZES] = NOTHING,
         [TF_ROW_BOOL] = FLAG,       [TF_ROW_DURATION] = WORD64, [TF_ROW_MEMORY] = WORD64,
         [TF_ROW_CAPACITY] = WORD64, [TF_ROW_CPU] = WORD64,      [TF_ROW_FRACTION] = WORD32,
-        [TF_ROW_ENUM] = WORD32,     [TF_ROW_CHOICE] = CHOICE,   [TF_ROW_STRINGS] = STRINGS,
-        [TF_ROW_NAMES] = STRINGS,   [TF_ROW_PAIRS] = PAIRS,     [TF_ROW_OBJECT] = OBJECT,
-        [TF_ROW_OBJECTS] = LIST,    [TF_ROW_MAP] = LIST,
+        [TF_ROW_NOTATION] = WORD64, [TF_ROW_ENUM] = WORD32,     [TF_ROW_CHOICE] = CHOICE,
+        [TF_ROW_STRINGS] = STRINGS, [TF_ROW_NAMES] = STRINGS,   [TF_ROW_PAIRS] = PAIRS,
+        [TF_ROW_OBJECT] = OBJECT,   [TF_ROW_OBJECTS] = LIST,    [TF_ROW_MAP] = LIST,
     };
     return table[row->type];
 }
@@ -70,7 +70,7 @@ static void default_item(const struct tf_row *row, char *text, void *object)
 
 static void set_default(const struct tf_row *row, void *object)
 {
-    bool number = row->type != TF_ROW_ENUM && row->flags & TF_ROW_FILLED;
+    bool number = row->type != TF_ROW_ENUM && row->flags & (TF_ROW_FILLED | TF_ROW_OPTIONAL);
     if (number && storage_of(row) == WORD64)
         *(int64_t *)field_of(row, object) = TF_UNSET;
     else if (number && storage_of(row) == WORD32)

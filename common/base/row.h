@@ -38,6 +38,7 @@ enum tf_row_type {
     TF_ROW_CAPACITY, /* int64_t MiB, rounded down */
     TF_ROW_CPU,      /* int64_t millicores */
     TF_ROW_FRACTION, /* int32_t basis points */
+    TF_ROW_NOTATION, /* int64_t, written as notation says */
     TF_ROW_ENUM,     /* an enum: names[value], 0 = not said */
     TF_ROW_CHOICE,   /* an enum of which the value detail_of carries a text, the char * at detail: written
                         `key: name` or `key: {name: TEXT}` */
@@ -57,14 +58,28 @@ enum {
     TF_ROW_ZERO = 8,       /* the number 0 means "not said": not printed, within bounds */
     TF_ROW_NONE = 16,      /* the word `none` is written for the number 0, which is within bounds */
     TF_ROW_FILLED = 32,    /* TF_UNSET until a fill function decides: not printed, within no bounds */
+    TF_ROW_OPTIONAL = 64,  /* of numbers: TF_UNSET when it was not said, which is as good as any number */
+    TF_ROW_SHORT = 128,    /* of objects: a single value may be written for row 0 of the table; of lists of
+                              texts: for a list of one */
+    TF_ROW_SUFFIX = 256,   /* of a text: no key of its own, but what follows the slash in the key of the next
+                              row, which may be written `key: ...` or `key/TEXT: ...`; its own key is `key/` */
 };
 
-#define TF_UNSET (-1) /* of the numbers of TF_ROW_FILLED rows; no such number is negative */
+#define TF_UNSET                                                                               \
+    (-1) /* of the numbers of TF_ROW_FILLED and TF_ROW_OPTIONAL rows; none of them is negative \
+          */
 
 enum {
     TF_TEXT_MAX = 64 * 1024, /* bytes of one string, when its row does not say less */
     TF_ITEMS_MAX = 4096,     /* items of one list or map, when its row does not say less */
     TF_KEY_MAX = 253,        /* bytes of a key of a map of texts */
+};
+
+/* How numbers of one kind are written. parse takes the whole text; format gives what parse takes back. */
+struct tf_notation {
+    const char *type_text; /* "a moment, as in 1h30m or end" */
+    int (*parse)(const char *text, int64_t *value, struct tf_error *err);
+    void (*format)(int64_t value, struct tf_buf *buf);
 };
 
 struct tf_table;
@@ -78,6 +93,7 @@ struct tf_row {
     const char *def;  /* as it is written; lists "a, b"; maps of single values "a: 1, b: 2" */
     const char *const *names; /* of enums: [0] = NULL, then the names, then NULL */
     const struct tf_table *table;
+    const struct tf_notation *notation;
     size_t count;         /* TF_ROW_SIZES: fields; strings and pairs: most items, 0 = TF_ITEMS_MAX */
     size_t detail;        /* TF_ROW_CHOICE */
     int detail_of;        /* TF_ROW_CHOICE */
@@ -118,6 +134,7 @@ struct tf_table {
 #define TF_CAPACITY(s, f) .type = TF_ROW_CAPACITY, .offset = TF_FIELD(s, f, int64_t)
 #define TF_CPU(s, f) .type = TF_ROW_CPU, .offset = TF_FIELD(s, f, int64_t)
 #define TF_FRACTION(s, f) .type = TF_ROW_FRACTION, .offset = TF_FIELD(s, f, int32_t)
+#define TF_NOTATION(s, f, n) .type = TF_ROW_NOTATION, .offset = TF_FIELD(s, f, int64_t), .notation = (n)
 #define TF_NAMES_OF(...)           \
     .names = (const char *const[]) \
     {                              \
@@ -169,6 +186,10 @@ void tf_buf_yaml(struct tf_buf *buf, const char *s);
 /* ---- single rows; object is the struct that the row's table describes ---- */
 
 const struct tf_row *tf_table_find(const struct tf_table *table, const char *key); /* NULL if there is none */
+/* Of a key `key/TEXT`: the TF_ROW_SUFFIX row that takes the text, *suffix; the next row takes the value. NULL
+ * if there is none. */
+const struct tf_row *tf_table_find_suffixed(const struct tf_table *table, const char *key,
+                                            const char **suffix);
 /* The visible key nearest to word among the rows from first on, or NULL. */
 const char *tf_table_nearest(const struct tf_table *table, size_t first, const char *word);
 /* Parses the text of one scalar (or, of strings and names, appends one item) into the row's field. The error

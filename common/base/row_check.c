@@ -55,6 +55,7 @@ void tf_row_bounds(const struct tf_row *row, int64_t *min, int64_t *max)
         [TF_ROW_CAPACITY] = INT64_C(1) << 40,
         [TF_ROW_CPU] = INT64_C(1000000000),
         [TF_ROW_FRACTION] = 10000,
+        [TF_ROW_NOTATION] = INT64_MAX,
     };
     *min = row->min;
     *max = row->max;
@@ -64,7 +65,8 @@ void tf_row_bounds(const struct tf_row *row, int64_t *min, int64_t *max)
 
 static void check_number(struct check *check, const struct tf_row *row, int64_t value)
 {
-    if (value == 0 && row->flags & (TF_ROW_ZERO | TF_ROW_NONE))
+    if ((value == 0 && row->flags & (TF_ROW_ZERO | TF_ROW_NONE)) ||
+        (value == TF_UNSET && row->flags & TF_ROW_OPTIONAL))
         return;
     if (value == TF_UNSET && row->flags & TF_ROW_FILLED) {
         complain(check, "is not filled in");

@@ -85,7 +85,8 @@ static bool print_scalar(const struct tf_row *row, const void *object, bool json
     if (!tf_row_format(row, object, &text))
         return false;
     int64_t value = 0;
-    bool number = tf_row_number(row, object, &value) || row->type == TF_ROW_BOOL;
+    bool number =
+        (tf_row_number(row, object, &value) && row->type != TF_ROW_NOTATION) || row->type == TF_ROW_BOOL;
     bool bare = json ? bare_json(row) && !(value == 0 && row->flags & TF_ROW_NONE) : number;
     const char *detail = NULL;
     if (row->type == TF_ROW_CHOICE)
@@ -110,6 +111,10 @@ static bool print_strings(const struct tf_row *row, const struct tf_strs *list, 
     string_f *quote = json ? quoted : tf_buf_yaml;
     if (list->count == 0 && !row->def)
         return false;
+    if (row->flags & TF_ROW_SHORT && list->count == 1 && !json) {
+        quote(buf, list->items[0]);
+        return true;
+    }
     tf_buf_char(buf, '[');
     for (size_t i = 0; i < list->count; i++) {
         tf_buf_str(buf, i == 0 ? "" : json ? "," : ", ");
@@ -203,29 +208,75 @@ static void yaml_list(const struct tf_row *row, const void *field, int indent, s
     }
 }
 
-static void yaml_row(const struct tf_row *row, const void *object, int indent, struct tf_buf *buf)
+/* An object of which only the first row was said, as that row's value. */
+static bool print_short(const struct tf_row *row, const void *object, struct tf_buf *buf)
+{
+    TF_AUTO_BUF others = TF_BUF_INIT;
+    if (!(row->flags & TF_ROW_SHORT) || is_nested(&row->table->rows[0]))
+        return false;
+    yaml_rows(row->table, object, 1, 0, &others);
+    return others.len == 0 && print_flat(&row->table->rows[0], object, false, buf);
+}
+
+static void yaml_object(const struct tf_row *row, const char *key, const void *field, int indent,
+                        struct tf_buf *buf)
+{
+    TF_AUTO_BUF text = TF_BUF_INIT;
+    if (print_short(row, field, &text)) {
+        indent_by(indent, buf);
+        tf_buf_fmt(buf, "%s: %s\n", key, text.data);
+        return;
+    }
+    yaml_rows(row->table, field, 0, indent + 2, &text);
+    if (text.len == 0)
+        return;
+    indent_by(indent, buf);
+    tf_buf_fmt(buf, "%s:\n%s", key, text.data);
+}
+
+static void yaml_row(const struct tf_row *row, const char *key, const void *object, int indent,
+                     struct tf_buf *buf)
 {
     TF_AUTO_BUF text = TF_BUF_INIT;
     const void *field = (const char *)object + row->offset;
     if (row->type == TF_ROW_OBJECT) {
-        yaml_rows(row->table, field, 0, indent + 2, &text);
-        if (text.len == 0)
-            return;
-        indent_by(indent, buf);
-        tf_buf_fmt(buf, "%s:\n%s", row->key, text.data);
+        yaml_object(row, key, field, indent, buf);
     } else if (is_nested(row)) {
         yaml_list(row, field, indent, buf);
     } else if (print_flat(row, object, false, &text)) {
         indent_by(indent, buf);
-        tf_buf_fmt(buf, "%s: %s\n", row->key, text.data);
+        tf_buf_fmt(buf, "%s: %s\n", key, text.data);
     }
+}
+
+/* `key`, or `key/TEXT` when the row before it carries a suffix. Keys of rows need no quotes in YAML. */
+static void print_key(const struct tf_table *table, size_t i, const void *object, string_f *quote,
+                      struct tf_buf *buf)
+{
+    const struct tf_row *row = &table->rows[i], *before = i ? row - 1 : NULL;
+    TF_AUTO_BUF key = TF_BUF_INIT;
+    bool suffix = before && before->flags & TF_ROW_SUFFIX;
+    if (suffix)
+        tf_buf_str(&key, before->key);
+    suffix = suffix && tf_row_format(before, object, &key);
+    if (suffix)
+        quote(buf, tf_buf_text(&key));
+    else if (quote == quoted)
+        quoted(buf, row->key);
+    else
+        tf_buf_str(buf, row->key);
 }
 
 static void yaml_rows(const struct tf_table *table, const void *object, size_t first, int indent,
                       struct tf_buf *buf)
 {
-    for (size_t i = first; i < table->count; i++)
-        yaml_row(&table->rows[i], object, indent, buf);
+    for (size_t i = first; i < table->count; i++) {
+        if (table->rows[i].flags & TF_ROW_SUFFIX)
+            continue;
+        TF_AUTO_BUF key = TF_BUF_INIT;
+        print_key(table, i, object, tf_buf_yaml, &key);
+        yaml_row(&table->rows[i], tf_buf_text(&key), object, indent, buf);
+    }
 }
 
 void tf_table_yaml(const struct tf_table *table, const void *object, struct tf_buf *buf)
@@ -282,9 +333,11 @@ static void json_rows(const struct tf_table *table, const void *object, size_t f
     tf_buf_char(buf, '{');
     for (size_t i = first; i < table->count; i++) {
         TF_AUTO_BUF value = TF_BUF_INIT;
-        if (!json_value(&table->rows[i], object, &value))
+        if (table->rows[i].flags & TF_ROW_SUFFIX || !json_value(&table->rows[i], object, &value))
             continue;
-        tf_buf_fmt(buf, "%s\"%s\":%s", any ? "," : "", table->rows[i].key, value.data);
+        tf_buf_str(buf, any ? "," : "");
+        print_key(table, i, object, quoted, buf);
+        tf_buf_fmt(buf, ":%s", value.data);
         any = true;
     }
     tf_buf_char(buf, '}');
@@ -344,6 +397,7 @@ static const char *type_word(const struct tf_row *row)
         [TF_ROW_CAPACITY] = "size",
         [TF_ROW_CPU] = "cpu",
         [TF_ROW_FRACTION] = "fraction",
+        [TF_ROW_NOTATION] = "number",
         [TF_ROW_ENUM] = "word",
         [TF_ROW_CHOICE] = "word or text",
         [TF_ROW_STRINGS] = "list of texts",
@@ -382,7 +436,7 @@ static void markdown_row(const struct tf_row *row, const char *prefix, struct tf
 static void markdown_rows(const struct tf_table *table, size_t first, const char *prefix, struct tf_buf *buf)
 {
     for (size_t i = first; i < table->count; i++)
-        if (!(table->rows[i].flags & TF_ROW_HIDDEN))
+        if (!(table->rows[i].flags & (TF_ROW_HIDDEN | TF_ROW_SUFFIX)))
             markdown_row(&table->rows[i], prefix, buf);
 }
 

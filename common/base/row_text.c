@@ -17,11 +17,26 @@ const struct tf_row *tf_table_find(const struct tf_table *table, const char *key
     return NULL;
 }
 
+const struct tf_row *tf_table_find_suffixed(const struct tf_table *table, const char *key,
+                                            const char **suffix)
+{
+    const char *slash = strchr(key, '/');
+    for (size_t i = 0; slash && i + 1 < table->count; i++) {
+        const struct tf_row *row = &table->rows[i];
+        size_t len = strlen(row->key);
+        if (row->flags & TF_ROW_SUFFIX && strncmp(row->key, key, len) == 0) {
+            *suffix = key + len;
+            return row;
+        }
+    }
+    return NULL;
+}
+
 const char *tf_table_nearest(const struct tf_table *table, size_t first, const char *word)
 {
     TF_VEC(const char *) keys = {0};
     for (size_t i = first; i < table->count; i++)
-        if (!(table->rows[i].flags & TF_ROW_HIDDEN))
+        if (!(table->rows[i].flags & (TF_ROW_HIDDEN | TF_ROW_SUFFIX)))
             tf_vec_push(&keys, table->rows[i].key);
     const char *nearest = tf_nearest(word, keys.items, keys.count);
     tf_vec_release(&keys);
@@ -30,6 +45,8 @@ const char *tf_table_nearest(const struct tf_table *table, size_t first, const c
 
 const char *tf_row_type_text(const struct tf_row *row)
 {
+    if (row->type == TF_ROW_NOTATION)
+        return row->notation->type_text;
     static const char *const texts[] = {
         [TF_ROW_STRING] = "a text",
         [TF_ROW_NAME] = "a name",
@@ -151,6 +168,8 @@ static int parse_number(const struct tf_row *row, const char *text, int64_t *val
         return tf_cpu_parse(text, value, err);
     case TF_ROW_FRACTION:
         return tf_fraction_parse(text, value, err);
+    case TF_ROW_NOTATION:
+        return row->notation->parse(text, value, err);
     default:
         return parse_int(text, value, err);
     }
@@ -234,6 +253,8 @@ void tf_row_format_number(const struct tf_row *row, int64_t value, struct tf_buf
         tf_buf_str(buf, "none");
     else if (value < 0)
         tf_buf_fmt(buf, "%" PRId64, value); /* breaks a rule, but must be shown */
+    else if (row->type == TF_ROW_NOTATION)
+        row->notation->format(value, buf);
     else if (row->type == TF_ROW_DURATION)
         tf_buf_str(buf, tf_duration_format(value, text));
     else if (row->type == TF_ROW_MEMORY || row->type == TF_ROW_CAPACITY)
@@ -248,7 +269,8 @@ void tf_row_format_number(const struct tf_row *row, int64_t value, struct tf_buf
 
 bool tf_row_number_said(const struct tf_row *row, int64_t value)
 {
-    return !(row->flags & TF_ROW_FILLED && value == TF_UNSET) && !(row->flags & TF_ROW_ZERO && value == 0);
+    return !(row->flags & (TF_ROW_FILLED | TF_ROW_OPTIONAL) && value == TF_UNSET) &&
+           !(row->flags & TF_ROW_ZERO && value == 0);
 }
 
 bool tf_row_number(const struct tf_row *row, const void *object, int64_t *value)
@@ -264,6 +286,7 @@ bool tf_row_number(const struct tf_row *row, const void *object, int64_t *value)
     case TF_ROW_MEMORY:
     case TF_ROW_CAPACITY:
     case TF_ROW_CPU:
+    case TF_ROW_NOTATION:
         *value = *(const int64_t *)field;
         return true;
     default:

@@ -111,6 +111,11 @@ static void read_choice(struct reader *r, const struct tf_row *row, const struct
 static void read_strings(struct reader *r, const struct tf_row *row, const struct node *node, void *object)
 {
     struct tf_strs *list = (struct tf_strs *)(void *)((char *)object + row->offset);
+    if (node->kind == NODE_SCALAR && row->flags & TF_ROW_SHORT && has_value(r, row, node)) {
+        tf_strs_release(list);
+        tf_strs_add(list, node->text);
+        return;
+    }
     if (node->kind == NODE_SCALAR && !node_is_null(node) && strlen(node->text) < 100) {
         problem(r, node, "must be %s: write [%s]", tf_row_type_text(row), node->text);
         return;
@@ -230,7 +235,9 @@ static void read_value(struct reader *r, const struct tf_row *row, const struct 
         read_pairs(r, row, node, object);
         break;
     case TF_ROW_OBJECT:
-        if (is_mapping(r, row, node))
+        if (row->flags & TF_ROW_SHORT && node->kind == NODE_SCALAR)
+            read_value(r, &row->table->rows[0], node, (char *)object + row->offset);
+        else if (is_mapping(r, row, node))
             read_rows(r, row->table, 0, node, (char *)object + row->offset);
         break;
     case TF_ROW_OBJECTS:
@@ -253,7 +260,8 @@ static bool find_elsewhere(const struct tf_table *table, const char *key, struct
     for (size_t i = 0; i < table->count; i++) {
         const struct tf_row *row = &table->rows[i];
         size_t len = path->len;
-        if (row->flags & TF_ROW_HIDDEN || row->type == TF_ROW_OBJECTS || row->type == TF_ROW_MAP)
+        if (row->flags & (TF_ROW_HIDDEN | TF_ROW_SUFFIX) || row->type == TF_ROW_OBJECTS ||
+            row->type == TF_ROW_MAP)
             continue;
         tf_buf_fmt(path, "%s%s", len ? "." : "", row->key);
         if (strcmp(row->key, key) == 0 ||
@@ -267,7 +275,7 @@ static bool find_elsewhere(const struct tf_table *table, const char *key, struct
 static void list_keys(const struct tf_table *table, size_t first, struct tf_buf *buf)
 {
     for (size_t i = first; i < table->count; i++)
-        if (!(table->rows[i].flags & TF_ROW_HIDDEN))
+        if (!(table->rows[i].flags & (TF_ROW_HIDDEN | TF_ROW_SUFFIX)))
             tf_buf_fmt(buf, "%s%s", buf->len ? ", " : "", table->rows[i].key);
 }
 
@@ -303,13 +311,37 @@ static void check_presence(struct reader *r, const struct tf_row *row, const str
     pop(r, len);
 }
 
+/* The value of a key `key/TEXT`. False if there is no such row. */
+static bool read_suffixed(struct reader *r, const struct tf_table *table, const struct node *value,
+                          const struct node *mapping, void *object)
+{
+    const char *suffix;
+    const struct tf_row *row = tf_table_find_suffixed(table, value->key->text, &suffix);
+    if (!row)
+        return false;
+    size_t len = push_key(r, value->key->text), same = 0, letters = strlen(row->key);
+    for (const struct node *other = mapping->first; other; other = other->next)
+        same +=
+            strncmp(other->key->text, row->key, letters) == 0 || strcmp(other->key->text, row[1].key) == 0;
+    tf_row_parse(row, suffix, object, NULL); /* any text will do */
+    if (*suffix == '\0')
+        problem(r, value->key, "a name is missing after the slash");
+    else if (same > 1)
+        problem(r, value->key, "%s is there twice in one mapping", row[1].key);
+    else
+        read_value(r, row + 1, value, object);
+    pop(r, len);
+    return true;
+}
+
 static void read_rows(struct reader *r, const struct tf_table *table, size_t first, const struct node *node,
                       void *object)
 {
     for (const struct node *value = node->first; value; value = value->next) {
         const struct tf_row *row = tf_table_find(table, value->key->text);
-        if (!row || row < table->rows + first) {
-            unknown_key(r, table, first, value->key);
+        if (!row || row < table->rows + first || row->flags & TF_ROW_SUFFIX) {
+            if (!read_suffixed(r, table, value, node, object))
+                unknown_key(r, table, first, value->key);
             continue;
         }
         size_t len = push_key(r, row->key);

@@ -77,6 +77,8 @@ static int64_t random_number(struct tf_rng *rng, const struct tf_row *row)
 {
     int64_t min, max;
     tf_row_bounds(row, &min, &max);
+    if (row->flags & TF_ROW_OPTIONAL && one_in(rng, 2))
+        return TF_UNSET;
     if (row->flags & (TF_ROW_ZERO | TF_ROW_NONE) && one_in(rng, 3))
         return 0;
     if (one_in(rng, 8))
@@ -171,6 +173,7 @@ static void set_row(struct tf_rng *rng, const struct tf_row *row, void *object)
     case TF_ROW_MEMORY:
     case TF_ROW_CAPACITY:
     case TF_ROW_CPU:
+    case TF_ROW_NOTATION:
         *(int64_t *)field = random_number(rng, row);
         break;
     case TF_ROW_ENUM:

@@ -18,14 +18,15 @@ struct items {
     size_t count, cap;
 };
 struct thing {
-    char *text, *name, *detail;
+    char *text, *name, *detail, *owner;
     int32_t small, fraction, sizes[3];
-    int64_t big, wait, memory, capacity, cpu, limit;
+    int64_t big, wait, memory, capacity, cpu, limit, optional, stars;
     bool flag;
     enum colour colour, choice;
     struct tf_strs strings, names;
     struct tf_pairs pairs;
-    struct item inner;
+    struct item inner, brief, owned;
+    struct tf_strs one;
     struct items list, map, numbers;
 };
 
@@ -40,6 +41,24 @@ static const struct tf_row number_rows[] = {
     {.key = "n", TF_INT32(struct item, n), .min = INT32_MIN, .max = INT32_MAX},
 };
 static const struct tf_table number_table = TF_TABLE(struct item, number_rows);
+/* *** is 3 */
+static int parse_stars(const char *text, int64_t *value, struct tf_error *err)
+{
+    *value = (int64_t)strlen(text);
+    return text[strspn(text, "*")] ? tf_error_set(err, TF_ERR_INVALID, "only stars, please") : 0;
+}
+static void format_stars(int64_t value, struct tf_buf *buf)
+{
+    while (value-- > 0)
+        tf_buf_char(buf, '*');
+}
+static const struct tf_notation stars = {"stars, as in ***", parse_stars, format_stars};
+static const struct tf_row brief_rows[] = {
+    {.key = "name", TF_STRING(struct item, name)},
+    {.key = "n", TF_INT32(struct item, n), .flags = TF_ROW_OPTIONAL},
+    {.key = "tags", TF_STRINGS(struct item, tags)},
+};
+static const struct tf_table brief_table = TF_TABLE(struct item, brief_rows);
 static const struct tf_row thing_rows[] = {
     {.key = "text", TF_STRING(struct thing, text)},
     {.key = "name", TF_NAME(struct thing, name), .def = "nobody"},
@@ -54,6 +73,12 @@ static const struct tf_row thing_rows[] = {
     {.key = "capacity", TF_CAPACITY(struct thing, capacity)},
     {.key = "cpu", TF_CPU(struct thing, cpu)},
     {.key = "fraction", TF_FRACTION(struct thing, fraction), .def = "12.5%"},
+    {.key = "optional", TF_INT64(struct thing, optional), .max = 5, .flags = TF_ROW_OPTIONAL},
+    {.key = "stars", TF_NOTATION(struct thing, stars, &stars), .max = 12, .flags = TF_ROW_OPTIONAL},
+    {.key = "brief", TF_OBJECT(struct thing, brief, &brief_table), .flags = TF_ROW_SHORT},
+    {.key = "owned/", TF_STRING(struct thing, owner), .min = 1, .flags = TF_ROW_SUFFIX},
+    {.key = "owned", TF_OBJECT(struct thing, owned, &brief_table), .flags = TF_ROW_SHORT},
+    {.key = "one", TF_STRINGS(struct thing, one), .flags = TF_ROW_SHORT},
     {.key = "colour", TF_ENUM(struct thing, colour, "red", "green")},
     {.key = "choice", TF_CHOICE(struct thing, choice, GREEN, detail, "red", "green")},
     {.key = "strings", TF_STRINGS(struct thing, strings), .def = "x, y z"},
@@ -118,6 +143,39 @@ static void test_nested(void)
                                              "map:\n  x:\n    n: 2\n    tags: [a, b]\n"));
     CU_ASSERT_PTR_NOT_NULL(strstr(yaml.data, "numbers: {}\n"));
     tf_table_release(&thing_table, &t);
+}
+
+static void expect_problem(const char *text, const char *expected)
+{
+    struct tf_conf_problems problems = {0};
+    struct thing t;
+    CU_ASSERT_EQUAL_FATAL(tf_conf_read_text(text, strlen(text), NULL, &thing_table, &t, &problems), -1);
+    TF_AUTO_BUF shown = TF_BUF_INIT;
+    tf_conf_problems_print(&problems, "f", &shown);
+    CU_ASSERT_STRING_EQUAL(tf_buf_text(&shown), expected);
+    tf_conf_problems_release(&problems);
+}
+
+static void test_short_forms(void)
+{
+    const char *text = "optional: 0\nstars: \"***\"\nbrief: here\nowned/me:\n  name: mine\n  n: 3\none: x\n";
+    struct thing t;
+    CU_ASSERT_EQUAL_FATAL(read_thing(text, strlen(text), &t), 0);
+    CU_ASSERT_EQUAL(t.stars, 3);
+    CU_ASSERT_EQUAL(t.brief.n, TF_UNSET);
+    CU_ASSERT_STRING_EQUAL(t.brief.name, "here");
+    CU_ASSERT_STRING_EQUAL(t.owner, "me");
+    CU_ASSERT_EQUAL(t.owned.n, 3);
+    CU_ASSERT_EQUAL_FATAL(t.one.count, 1);
+    TF_AUTO_BUF yaml = TF_BUF_INIT;
+    tf_table_yaml(&thing_table, &t, &yaml);
+    CU_ASSERT_PTR_NOT_NULL(strstr(yaml.data, text));
+    tf_table_release(&thing_table, &t);
+    expect_problem("stars: abc\n", "f:1:8: stars: only stars, please\n");
+    expect_problem("stars: [a]\n", "f:1:8: stars: must be stars, as in ***, not a list\n");
+    expect_problem("owned/: x\n", "f:1:1: owned/: a name is missing after the slash\n");
+    expect_problem("owned/a: x\nowned: y\n", "f:1:1: owned/a: owned is there twice in one mapping\n");
+    expect_problem("ownd: y\n", "f:1:1: unknown key \"ownd\"; did you mean \"owned\"?\n");
 }
 
 /* ---- random things are printed and read back ---- */
@@ -205,6 +263,15 @@ static int64_t random_size(struct tf_rng *rng, int64_t max)
     return tf_rng_range(rng, 0, 1 + tf_rng_range(rng, 0, max - 1) / (1 + tf_rng_range(rng, 0, 10000)));
 }
 
+static void random_brief(struct tf_rng *rng, struct item *item)
+{
+    if (tf_rng_below(rng, 3))
+        item->name = random_text(rng);
+    if (item->name && tf_rng_below(rng, 3) == 0)
+        random_strings(rng, &item->tags, random_text);
+    item->n = tf_rng_below(rng, 2) ? (int32_t)tf_rng_below(rng, 3) : TF_UNSET;
+}
+
 static void random_thing(struct tf_rng *rng, struct thing *t)
 {
     tf_table_init(&thing_table, t);
@@ -231,6 +298,13 @@ static void random_thing(struct tf_rng *rng, struct thing *t)
         if (*key)
             tf_pairs_set(&t->pairs, key, value);
     }
+    t->optional = tf_rng_range(rng, TF_UNSET, 5);
+    t->stars = tf_rng_range(rng, TF_UNSET, 12);
+    random_brief(rng, &t->brief);
+    random_brief(rng, &t->owned);
+    if (t->owned.name)
+        t->owner = random_name(rng);
+    random_strings(rng, &t->one, random_text);
     random_item(rng, &t->inner);
     random_items(rng, t, "list", true);
     random_items(rng, t, "map", true);
@@ -258,8 +332,10 @@ static void test_round_trip(void)
     }
 }
 
-static const struct suite_test tests[] = {
-    {"defaults", test_defaults}, {"nested", test_nested}, {"round trip", test_round_trip}};
+static const struct suite_test tests[] = {{"defaults", test_defaults},
+                                          {"nested", test_nested},
+                                          {"short forms", test_short_forms},
+                                          {"round trip", test_round_trip}};
 
 int main(void)
 {
