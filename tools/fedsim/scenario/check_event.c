@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owns what a single event may say: exactly one subject, and with it only what belongs to it. */
+#include "common/base/cleanup.h"
+#include "common/base/text.h"
+#include "tools/fedsim/scenario/private.h"
+
+/* What may or must be said together with a subject. */
+enum {
+    FOR = 1,
+    STATE = 2,
+    LOST_AFTER = 4,
+    LINK = 8,
+    FEDD = 16,
+    BEFORE = 32,
+    ELASTIC = 64,
+    MODEL = 128,
+    COUNT = 256,
+    INSTANCE = 512,
+    TO = 1024,
+    EXTRAS = 11
+};
+
+static const char *const extra_keys[EXTRAS] = {"for",     "state", "lostAfter", "link",     "fedd", "before",
+                                               "elastic", "model", "nodes",     "instance", "to"};
+
+static const struct {
+    const char *key;
+    unsigned may, must;
+} kinds[SCENARIO_KINDS] = {
+    [SCENARIO_NODE] = {"node", FOR | LOST_AFTER, STATE},
+    [SCENARIO_GPU] = {"gpu", FOR, STATE},
+    [SCENARIO_FOREIGN] = {"foreign", FOR, 0},
+    [SCENARIO_LINK] = {"cluster", FOR | FEDD, LINK},
+    [SCENARIO_CRASH] = {"crash", FOR | BEFORE, 0},
+    [SCENARIO_PAUSE] = {"pause", 0, FOR},
+    [SCENARIO_HAND_OVER] = {"handOver", 0, 0},
+    [SCENARIO_RELOAD] = {"reload", 0, 0},
+    [SCENARIO_STORE_AWAY] = {"cutOff", FOR, 0},
+    [SCENARIO_DUPLICATE] = {"duplicate", FOR, 0},
+    [SCENARIO_STORE] = {"store", FOR, 0},
+    [SCENARIO_SUBMIT] = {"submit", 0, 0},
+    [SCENARIO_DELETE] = {"delete", 0, 0},
+    [SCENARIO_HOLD] = {"hold", FOR, 0},
+    [SCENARIO_RESUME] = {"resume", 0, 0},
+    [SCENARIO_RESTART] = {"restart", 0, 0},
+    [SCENARIO_SCALE] = {"scale", 0, ELASTIC},
+    [SCENARIO_REPEAT] = {"repeat", 0, 0},
+    [SCENARIO_LATE] = {"late", 0, 0},
+    [SCENARIO_DEFRAG] = {"defrag", MODEL, COUNT},
+    [SCENARIO_MIGRATE] = {"migrate", INSTANCE, TO},
+};
+
+const char *scenario_kind_name(enum scenario_kind kind)
+{
+    return kind > SCENARIO_NOTHING && kind < SCENARIO_KINDS ? kinds[kind].key : "nothing";
+}
+
+static bool is_subject(const struct scenario_event *e, enum scenario_kind kind)
+{
+    bool nodes = e->node.count || (e->nodes.count && !e->defrag);
+    switch (kind) {
+    case SCENARIO_NODE:
+        return nodes && !e->foreign;
+    case SCENARIO_FOREIGN:
+        return nodes && e->foreign;
+    case SCENARIO_GPU:
+        return e->gpu;
+    case SCENARIO_LINK:
+        return e->cluster;
+    case SCENARIO_CRASH:
+        return e->crash;
+    case SCENARIO_PAUSE:
+        return e->pause;
+    case SCENARIO_HAND_OVER:
+        return e->hand_over;
+    case SCENARIO_RELOAD:
+        return e->reload;
+    case SCENARIO_STORE_AWAY:
+        return e->store_away;
+    case SCENARIO_DUPLICATE:
+        return e->duplicate;
+    case SCENARIO_STORE:
+        return e->store_of || e->store.fault || e->store.slow || e->store.restored >= 0;
+    case SCENARIO_SUBMIT:
+        return e->submit;
+    case SCENARIO_DELETE:
+        return e->delete_job;
+    case SCENARIO_HOLD:
+        return e->hold;
+    case SCENARIO_RESUME:
+        return e->resume;
+    case SCENARIO_RESTART:
+        return e->restart;
+    case SCENARIO_SCALE:
+        return e->scale;
+    case SCENARIO_REPEAT:
+        return e->repeat;
+    case SCENARIO_LATE:
+        return e->late;
+    case SCENARIO_DEFRAG:
+        return e->defrag;
+    case SCENARIO_MIGRATE:
+        return e->migrate;
+    case SCENARIO_NOTHING:
+    case SCENARIO_KINDS:
+        break;
+    }
+    return false;
+}
+
+enum scenario_kind scenario_event_kind(const struct scenario_event *event)
+{
+    for (enum scenario_kind kind = SCENARIO_NOTHING + 1; kind < SCENARIO_KINDS; kind++)
+        if (is_subject(event, kind))
+            return kind;
+    return SCENARIO_NOTHING;
+}
+
+static unsigned extras_of(const struct scenario_event *e)
+{
+    const bool said[EXTRAS] = {e->lasts > 0,
+                               e->state != 0,
+                               e->lost_after >= 0,
+                               e->link.cut || e->link.delay,
+                               e->fedd,
+                               e->before >= 0,
+                               e->elastic.min || e->elastic.max || e->elastic.step,
+                               e->model,
+                               e->defrag && e->nodes.count,
+                               e->instance >= 0,
+                               e->to};
+    unsigned bits = 0;
+    for (size_t i = 0; i < EXTRAS; i++)
+        bits |= said[i] ? 1U << i : 0;
+    return bits;
+}
+
+/* ---- rules ---- */
+
+static void check_extras(const struct scenario_event *e, enum scenario_kind kind, struct tf_complaints *out)
+{
+    unsigned said = extras_of(e);
+    for (size_t i = 0; i < EXTRAS; i++) {
+        unsigned bit = 1U << i;
+        if (said & bit & ~(kinds[kind].may | kinds[kind].must))
+            tf_complaints_add(out, extra_keys[i], "does not go with %s", kinds[kind].key);
+        else if (kinds[kind].must & bit & ~said)
+            tf_complaints_add(out, extra_keys[i], "is missing: it belongs to %s", kinds[kind].key);
+    }
+}
+
+static void check_daemon(const char *text, const char *path, struct tf_complaints *out)
+{
+    struct scenario_daemon daemon;
+    struct tf_error err = TF_ERROR_INIT;
+    if (text && scenario_daemon_parse(text, &daemon, &err))
+        tf_complaints_add(out, path, "%s", err.text);
+}
+
+static void check_places(const struct scenario_event *e, struct tf_complaints *out)
+{
+    struct scenario_place place;
+    struct tf_error err = TF_ERROR_INIT;
+    tf_vec_each (node, &e->node)
+        if (scenario_place_parse(*node, false, &place, &err))
+            tf_complaints_add(out, "node", "%s", err.text);
+    for (size_t i = 0; i < e->nodes.count && !e->defrag; i++)
+        if (scenario_place_parse(e->nodes.items[i], false, &place, &err))
+            tf_complaints_add(out, "nodes", "%s", err.text);
+    if (e->gpu && scenario_place_parse(e->gpu, true, &place, &err))
+        tf_complaints_add(out, "gpu", "%s", err.text);
+}
+
+static void check_state(const struct scenario_event *e, enum scenario_kind kind, struct tf_complaints *out)
+{
+    bool of_gpu = e->state == SCENARIO_BAD || e->state == SCENARIO_OK;
+    if (kind == SCENARIO_NODE && of_gpu)
+        tf_complaints_add(out, "state", "of a node is down, up, unreachable, cordoned or draining");
+    if (kind == SCENARIO_GPU && e->state && !of_gpu)
+        tf_complaints_add(out, "state", "of a GPU is bad or ok");
+    if (e->lost_after >= 0 && e->state != SCENARIO_UNREACHABLE)
+        tf_complaints_add(out, "lostAfter", "goes with unreachable");
+}
+
+static void check_foreign(const struct scenario_event *e, struct tf_complaints *out)
+{
+    uint64_t gpus;
+    struct tf_error err = TF_ERROR_INIT;
+    if (!e->foreign)
+        return;
+    if (!e->node.count && !e->nodes.count)
+        tf_complaints_add(out, "foreign", "of which node? Add node");
+    if (scenario_gpus_parse(e->foreign, &gpus, &err))
+        tf_complaints_add(out, "foreign", "%s", err.text);
+}
+
+static void check_defrag(const struct scenario_event *e, struct tf_complaints *out)
+{
+    int64_t count;
+    const char *text = e->nodes.count ? e->nodes.items[0] : "max";
+    if (!e->defrag)
+        return;
+    if (e->nodes.count > 1 || (strcmp(text, "max") != 0 && tf_parse_int64(text, 1, INT32_MAX, &count, NULL)))
+        tf_complaints_add(out, "nodes", "must be a number of nodes, or max");
+}
+
+/* One thing a fault: several would leave open which of them is meant. */
+static void check_choices(const struct scenario_event *e, struct tf_complaints *out)
+{
+    if (e->link.cut && e->link.delay)
+        tf_complaints_add(out, "link", "is cut, or slow: say one");
+    if (!!e->store.fault + (e->store.slow > 0) + (e->store.restored >= 0) > 1)
+        tf_complaints_add(out, "store", "says more than one of unavailable, lostReply, slow and restored");
+    if (e->store_of && !e->store.fault && !e->store.slow && e->store.restored < 0)
+        tf_complaints_add(out, "store", "says nothing of what happens to it");
+    if (e->store.restored >= 0 && e->at >= 0 && e->store.restored > e->at)
+        tf_complaints_add(out, "store.restored.to", "is later than at");
+}
+
+static bool check_one_subject(const struct scenario_event *event, struct tf_complaints *out)
+{
+    enum scenario_kind first = scenario_event_kind(event);
+    if (first == SCENARIO_NOTHING) {
+        tf_complaints_add(out, "",
+                          "says nothing that happens: node, gpu, cluster, crash, store, delete, scale ...");
+        return false;
+    }
+    for (enum scenario_kind kind = first + 1; kind < SCENARIO_KINDS; kind++)
+        if (is_subject(event, kind)) {
+            tf_complaints_add(out, kinds[kind].key,
+                              "is a second thing that happens besides %s: make it an event of its own",
+                              kinds[first].key);
+            return false;
+        }
+    return true;
+}
+
+void scenario_check_event(const void *object, struct tf_complaints *out)
+{
+    const struct scenario_event *e = object;
+    if (e->at < 0 && e->at_event < 0)
+        tf_complaints_add(out, "at", "is missing");
+    check_daemon(e->crash, "crash", out);
+    check_daemon(e->pause, "pause", out);
+    check_daemon(e->hand_over, "handOver", out);
+    check_daemon(e->reload, "reload", out);
+    check_daemon(e->store_away, "cutOff", out);
+    check_daemon(e->duplicate, "duplicate", out);
+    check_daemon(e->fedd, "fedd", out);
+    check_places(e, out);
+    check_foreign(e, out);
+    check_defrag(e, out);
+    check_choices(e, out);
+    if (!check_one_subject(e, out))
+        return;
+    enum scenario_kind kind = scenario_event_kind(e);
+    check_extras(e, kind, out);
+    check_state(e, kind, out);
+}
