@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scenario files: what is read from them, and every scenario of the tree, written and read again. */
+#include "tools/fedsim/scenario/scenario.h"
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"
 #include "common/model/phase.h"
 #include "tests/support/suite.h"
-#include "tools/fedsim/scenario/scenario.h"
 
 #include <glob.h>
 
