@@ -665,6 +665,7 @@ struct tf_memory_counts tf_memory_store_counts(const struct tf_memory_store *ser
 struct look {
     tf_memory_look_f row;
     void *cookie;
+    struct tf_bytes prefix;
 };
 
 static bool look_at(void *cookie, struct tf_bytes key, const struct tf_memory_version *version)
@@ -678,7 +679,23 @@ static bool look_at(void *cookie, struct tf_bytes key, const struct tf_memory_ve
 void tf_memory_store_look(struct tf_memory_store *server, struct tf_bytes prefix, tf_memory_look_f row,
                           void *cookie)
 {
-    struct look look = {row, cookie};
+    struct look look = {row, cookie, prefix};
     tf_memory_map_scan(server->map, prefix, (struct tf_bytes){0}, tf_memory_map_revision(server->map),
                        look_at, &look);
+}
+
+static void change(void *cookie, struct tf_bytes key, const struct tf_memory_version *version)
+{
+    const struct look *look = cookie;
+    struct tf_store_row row = row_of(key, version);
+    row.key = key;
+    if (tf_bytes_start_with(key, look->prefix))
+        look->row(look->cookie, &row);
+}
+
+bool tf_memory_store_changes(struct tf_memory_store *server, struct tf_bytes prefix, tf_memory_look_f row,
+                             void *cookie)
+{
+    struct look look = {row, cookie, prefix};
+    return tf_memory_map_changes(server->map, change, &look);
 }

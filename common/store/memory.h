@@ -83,6 +83,12 @@ typedef void (*tf_memory_look_f)(void *cookie, const struct tf_store_row *row);
 void tf_memory_store_look(struct tf_memory_store *server, struct tf_bytes prefix, tf_memory_look_f row,
                           void *cookie);
 
+/* Gives only the keys of the prefix that were changed since the last call, in order of their changes, each as
+ * it is now: one that is gone with created_at 0 and only its key. False, giving nothing, if all must be
+ * looked at instead: the first time, and after a restore. For one who looks. */
+bool tf_memory_store_changes(struct tf_memory_store *server, struct tf_bytes prefix, tf_memory_look_f row,
+                             void *cookie);
+
 /* What it did so far. */
 struct tf_memory_counts {
     uint64_t transactions; /* that wrote something: durable writes */

@@ -3,6 +3,7 @@
  * keys were added or forgotten: scans are rare. */
 #include "common/store/memory_map.h"
 
+#include "common/base/buf.h"
 #include "common/base/hash.h"
 #include "common/base/vec.h"
 
@@ -21,6 +22,8 @@ struct tf_memory_map {
     bool index_stale;
     bool changed; /* by the transaction that is open */
     int64_t revision, compacted, bytes;
+    bool noting;         /* changed keys, for who asks for them */
+    struct tf_buf noted; /* each as its length, a size_t, and its bytes */
 };
 
 struct tf_memory_map *tf_memory_map_create(void)
@@ -71,6 +74,7 @@ void tf_memory_map_destroy(struct tf_memory_map *map)
     HASH_ITER (hh, map->entries, entry, next)
         entry_forget(map, entry, entry->versions.count);
     tf_vec_release(&map->index);
+    tf_buf_release(&map->noted);
     free(map);
 }
 
@@ -119,6 +123,15 @@ static struct entry *entry_find(const struct tf_memory_map *map, struct tf_bytes
     return entry;
 }
 
+static void note_change(struct tf_memory_map *map, const struct entry *entry)
+{
+    map->changed = true;
+    if (!map->noting)
+        return;
+    tf_buf_add(&map->noted, &entry->key.len, sizeof entry->key.len);
+    tf_buf_add(&map->noted, entry->key.data, entry->key.len);
+}
+
 /* NULL if the key does not exist at the revision. */
 static const struct tf_memory_version *entry_at(const struct entry *entry, int64_t revision)
 {
@@ -141,14 +154,14 @@ void tf_memory_map_put(struct tf_memory_map *map, struct tf_bytes key, struct tf
     if (old)
         version.created_at = old->created_at;
     version_add(map, entry, version, value);
-    map->changed = true;
+    note_change(map, entry);
 }
 
 static void entry_remove(struct tf_memory_map *map, struct entry *entry)
 {
     struct tf_memory_version version = {.modified_at = map->revision + 1, .gone = true};
     version_add(map, entry, version, (struct tf_bytes){NULL, 0});
-    map->changed = true;
+    note_change(map, entry);
 }
 
 void tf_memory_map_remove(struct tf_memory_map *map, struct tf_bytes key)
@@ -218,6 +231,24 @@ void tf_memory_map_scan(struct tf_memory_map *map, struct tf_bytes prefix, struc
         if (version && !row(cookie, entry->key, version))
             return;
     }
+}
+
+bool tf_memory_map_changes(struct tf_memory_map *map, tf_memory_change_f row, void *cookie)
+{
+    if (!map->noting) {
+        map->noting = true;
+        return false;
+    }
+    for (size_t at = 0; at < map->noted.len;) {
+        struct tf_bytes key;
+        memcpy(&key.len, map->noted.data + at, sizeof key.len);
+        at += sizeof key.len;
+        key.data = map->noted.data + at;
+        at += key.len;
+        row(cookie, key, tf_memory_map_get(map, key, INT64_MAX));
+    }
+    tf_buf_clear(&map->noted);
+    return true;
 }
 
 void tf_memory_map_remove_lease(struct tf_memory_map *map, int64_t lease)

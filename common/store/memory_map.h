@@ -41,6 +41,12 @@ const struct tf_memory_version *tf_memory_map_get(const struct tf_memory_map *ma
 typedef bool (*tf_memory_row_f)(void *cookie, struct tf_bytes key, const struct tf_memory_version *version);
 void tf_memory_map_scan(struct tf_memory_map *map, struct tf_bytes prefix, struct tf_bytes after,
                         int64_t revision, tf_memory_row_f row, void *cookie);
+/* Calls row for each key that was changed since the last call, in order, with what it is now (NULL: it is
+ * gone); a key that was changed twice is given twice. False, calling nothing, if this is the first call of
+ * this map: from now on changes are noted. row changes nothing. */
+typedef void (*tf_memory_change_f)(void *cookie, struct tf_bytes key,
+                                   const struct tf_memory_version *version);
+bool tf_memory_map_changes(struct tf_memory_map *map, tf_memory_change_f row, void *cookie);
 /* Removes, as one transaction, all keys under the lease. */
 void tf_memory_map_remove_lease(struct tf_memory_map *map, int64_t lease);
 /* Forgets the versions that no revision >= this one shows. */

@@ -130,8 +130,8 @@ static void ask(void *arg, uint64_t tag)
     letter->fedd = world->fedds.items[tf_rng_below(&world->rng, world->fedds.count)];
     letter->starts = letter->fedd->process.starts;
     wish->uid = job_of(wish)->uid;
-    letter->call = wish->call = ++wish->clients->calls_made;
-    tf_vec_push(&wish->clients->calls, (struct sim_call_out){wish->call, wish});
+    tf_vec_push(&wish->clients->calls, wish);
+    letter->call = wish->call = wish->clients->calls.count;
     world_say(world, "client", "%s %s (call %" PRIu64 " to %s)", verbs[wish->verb],
               job_of(wish)->manifest.name, wish->call, letter->fedd->process.name);
     note_asked(wish);
@@ -228,13 +228,10 @@ void client_answered(struct sim_world *world, uint64_t call, const struct sim_an
                      const char *text)
 {
     struct sim_clients *clients = &world->clients;
-    struct wish *wish = NULL;
-    tf_vec_each (out, &clients->calls)
-        if (out->number == call)
-            wish = out->wish;
+    struct wish *wish = clients->calls.items[call - 1];
     world_say(world, "client", "call %" PRIu64 " is answered: %s %s", call, tf_error_code_name(answer->code),
               text);
-    if (!wish || tf_rng_below(&world->rng, 1000) < clients->lose)
+    if (tf_rng_below(&world->rng, 1000) < clients->lose)
         return;
     struct letter *letter = tf_calloc(1, sizeof *letter);
     *letter = (struct letter){.wish = wish, .call = call, .answer = *answer};
@@ -253,8 +250,29 @@ static void wish_in(struct sim_clients *clients, size_t job, enum sim_verb verb,
     sim_agenda_at(&clients->world->agenda, at, ask, wish, 0);
 }
 
+static void add_id(struct sim_clients *clients, struct tf_uid uid, size_t job)
+{
+    struct sim_job_id *id = NULL;
+    HASH_FIND(hh, clients->ids, &uid, sizeof uid, id);
+    if (id || tf_uid_is_none(uid))
+        return;
+    id = tf_calloc(1, sizeof *id);
+    id->uid = uid;
+    id->job = job;
+    HASH_ADD(hh, clients->ids, uid, sizeof id->uid, id);
+}
+
+const struct sim_job *clients_job(const struct sim_clients *clients, struct tf_uid uid)
+{
+    struct sim_job_id *id = NULL;
+    HASH_FIND(hh, clients->ids, &uid, sizeof uid, id);
+    return id ? &clients->jobs.items[id->job] : NULL;
+}
+
 void clients_add(struct sim_clients *clients, struct sim_job job, struct tf_mono at)
 {
+    add_id(clients, job.uid, clients->jobs.count);
+    add_id(clients, job.again, clients->jobs.count);
     tf_vec_push(&clients->jobs, job);
     if (at.ms > clients->last.ms)
         clients->last = at;
@@ -267,6 +285,11 @@ void clients_release(struct sim_clients *clients)
         tf_job_manifest_release(&job->manifest);
     tf_vec_each (wish, &clients->wishes)
         free(*wish);
+    struct sim_job_id *id, *next;
+    HASH_ITER (hh, clients->ids, id, next) {
+        HASH_DEL(clients->ids, id);
+        free(id);
+    }
     tf_vec_release(&clients->wishes);
     tf_vec_release(&clients->jobs);
     tf_vec_release(&clients->calls);

@@ -24,11 +24,12 @@ struct sim_job {
     struct tf_uid again;  /* id of an `apply --restart`; none = it is not restarted */
 };
 
-/* An attempt that has been sent, and what for. */
 struct wish;
-struct sim_call_out {
-    uint64_t number;
-    struct wish *wish;
+/* By one of its ids. */
+struct sim_job_id {
+    struct tf_uid uid;
+    size_t job;
+    UT_hash_handle hh;
 };
 
 struct sim_answer {
@@ -40,9 +41,9 @@ struct sim_answer {
 struct sim_clients {
     struct sim_world *world;
     TF_VEC(struct sim_job) jobs;
-    TF_VEC(struct sim_call_out) calls;
+    struct sim_job_id *ids;
+    TF_VEC(struct wish *) calls; /* attempts that have been sent, and what for: call n is at n - 1 */
     TF_VEC(struct wish *) wishes;
-    uint64_t calls_made;
     uint32_t lose;       /* permille of answers that get lost */
     size_t open;         /* wishes that are not yet fulfilled */
     struct tf_mono last; /* submit */
@@ -51,6 +52,8 @@ struct sim_clients {
 void clients_release(struct sim_clients *clients);
 /* The job (taken) will be submitted at that moment. */
 void clients_add(struct sim_clients *clients, struct sim_job job, struct tf_mono at);
+/* Who was submitted, or begun anew, under that id; NULL. Borrowed until the next is added. */
+const struct sim_job *clients_job(const struct sim_clients *clients, struct tf_uid uid);
 /* text is why not. */
 void client_answered(struct sim_world *world, uint64_t call, const struct sim_answer *answer,
                      const char *text);

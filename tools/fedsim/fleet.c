@@ -18,10 +18,9 @@ static struct sim_world *world_of(const struct sim_fleet *fleet)
 
 struct sim_node *fleet_node(struct sim_fleet *fleet, const char *name)
 {
-    tf_vec_each (node, &fleet->nodes)
-        if (tf_str_eq(node->node.name, name))
-            return node;
-    return NULL;
+    struct sim_node_name *found = NULL;
+    HASH_FIND_STR(fleet->names, name, found);
+    return found ? &fleet->nodes.items[found->node] : NULL;
 }
 
 bool fleet_runs(const struct sim_instance *i)
@@ -31,18 +30,14 @@ bool fleet_runs(const struct sim_instance *i)
 
 static struct sim_instance *find(struct sim_fleet *fleet, const struct tf_instance_id *id)
 {
-    tf_vec_each (i, &fleet->instances)
-        if (tf_instance_id_eq(&(*i)->id, id))
-            return *i;
-    return NULL;
+    struct sim_instance *i = NULL;
+    HASH_FIND(hh, fleet->by_id, id, sizeof *id, i);
+    return i;
 }
 
 static struct sim_instance *by_number(struct sim_fleet *fleet, uint64_t number)
 {
-    tf_vec_each (i, &fleet->instances)
-        if ((*i)->number == number)
-            return *i;
-    return NULL;
+    return fleet->numbered.items[number - 1];
 }
 
 static void instance_free(struct sim_instance *i)
@@ -187,6 +182,19 @@ static void begin_life(struct sim_fleet *fleet, struct sim_instance *i)
 
 /* ---- calls ---- */
 
+static struct sim_run *run_of(struct sim_fleet *fleet, const struct tf_instance_id *id)
+{
+    struct sim_run_key key = {id->uid, id->epoch};
+    struct sim_run *run = NULL;
+    HASH_FIND(hh, fleet->runs, &key, sizeof key, run);
+    if (run)
+        return run;
+    run = tf_calloc(1, sizeof *run);
+    run->key = key;
+    HASH_ADD(hh, fleet->runs, key, sizeof run->key, run);
+    return run;
+}
+
 static struct sim_instance *add(struct sim_fleet *fleet, const struct tf_instance_id *id,
                                 enum sim_instance_state state)
 {
@@ -194,8 +202,13 @@ static struct sim_instance *add(struct sim_fleet *fleet, const struct tf_instanc
     i->id = *id;
     i->state = state;
     i->dies = TF_NEVER;
-    i->number = ++fleet->numbers;
+    i->at = fleet->instances.count;
     tf_vec_push(&fleet->instances, i);
+    tf_vec_push(&fleet->numbered, i);
+    i->number = fleet->numbered.count;
+    HASH_ADD(hh, fleet->by_id, id, sizeof i->id, i);
+    struct sim_run *run = run_of(fleet, id);
+    tf_vec_push(&run->instances, i);
     return i;
 }
 
@@ -294,16 +307,37 @@ static void call_stop(struct sim_fleet *fleet, const struct sim_call *call)
     sim_agenda_at(&world->agenda, i->dies, stop_takes_effect, fleet, i->number);
 }
 
+/* The last of the list takes its place. */
+static void forget(struct sim_fleet *fleet, struct sim_instance *i)
+{
+    struct sim_instance *last = fleet->instances.items[--fleet->instances.count];
+    fleet->instances.items[i->at] = last;
+    last->at = i->at;
+    fleet->numbered.items[i->number - 1] = NULL;
+    HASH_DEL(fleet->by_id, i);
+    instance_free(i);
+}
+
+static void run_free(struct sim_fleet *fleet, struct sim_run *run)
+{
+    HASH_DEL(fleet->runs, run);
+    tf_vec_release(&run->instances);
+    free(run);
+}
+
 static void call_forget(struct sim_fleet *fleet, const struct sim_call *call)
 {
     audit_forgotten(world_of(fleet)->audit, fleet->site->name, call->id.uid, call->id.epoch);
-    for (size_t n = fleet->instances.count; n-- > 0;) {
-        struct sim_instance *i = fleet->instances.items[n];
-        if (!tf_uid_eq(i->id.uid, call->id.uid) || i->id.epoch != call->id.epoch || fleet_runs(i))
+    struct sim_run *run = run_of(fleet, &call->id);
+    for (size_t n = run->instances.count; n-- > 0;) {
+        struct sim_instance *i = run->instances.items[n];
+        if (fleet_runs(i))
             continue;
-        instance_free(i);
-        tf_vec_remove(&fleet->instances, n);
+        forget(fleet, i);
+        tf_vec_remove(&run->instances, n);
     }
+    if (!run->instances.count)
+        run_free(fleet, run);
 }
 
 static void call_adopt(struct sim_fleet *fleet, const struct sim_call *call)
@@ -354,8 +388,17 @@ void fleet_call(struct sim_fleet *fleet, struct sim_call *call)
 
 void fleet_release(struct sim_fleet *fleet)
 {
-    tf_vec_each (i, &fleet->instances)
-        instance_free(*i);
+    while (fleet->instances.count)
+        forget(fleet, fleet->instances.items[fleet->instances.count - 1]);
+    tf_vec_release(&fleet->numbered);
+    struct sim_run *run, *next_run;
+    HASH_ITER (hh, fleet->runs, run, next_run)
+        run_free(fleet, run);
+    struct sim_node_name *name, *next_name;
+    HASH_ITER (hh, fleet->names, name, next_name) {
+        HASH_DEL(fleet->names, name);
+        free(name);
+    }
     tf_vec_each (node, &fleet->nodes)
         tf_node_release(&node->node);
     tf_vec_release(&fleet->instances);

@@ -2,6 +2,7 @@
 #ifndef TF_FEDSIM_FLEET_H
 #define TF_FEDSIM_FLEET_H
 
+#include "common/base/hash.h"
 #include "common/model/resource.h"
 #include "subcluster/core/sub.h"
 #include "tools/fedsim/agenda.h"
@@ -44,19 +45,39 @@ struct sim_instance {
     bool deaf;
     struct tf_mono dies; /* by stop; TF_NEVER: not told to */
     uint64_t number;     /* names it in the agenda */
+    size_t at;           /* in the fleet's list */
+    UT_hash_handle hh;   /* by id */
+};
+
+/* The instances of an epoch of a job. */
+struct sim_run {
+    struct sim_run_key {
+        struct tf_uid uid;
+        uint64_t epoch;
+    } key;
+    TF_VEC(struct sim_instance *) instances;
+    UT_hash_handle hh;
 };
 
 struct sim_node {
     struct tf_node node;
     uint64_t changes; /* counts them, for what was planned before */
 };
+struct sim_node_name {
+    size_t node;
+    UT_hash_handle hh;
+    char name[];
+};
 
 struct sim_fleet {
     struct sim_site *site;
     TF_VEC(struct sim_node) nodes;
+    struct sim_node_name *names;
     TF_VEC(struct sim_instance *) instances; /* exit records included */
-    uint64_t owner;                          /* highest revision seen */
-    uint64_t numbers;
+    struct sim_instance *by_id;
+    struct sim_run *runs;
+    TF_VEC(struct sim_instance *) numbered; /* number n at n - 1; NULL once it is forgotten */
+    uint64_t owner;                         /* highest revision seen */
 };
 
 /* Calls, as they arrive at the engine. who: the daemon that is answered. */
@@ -74,6 +95,7 @@ struct sim_call {
 void fleet_call(struct sim_fleet *fleet, struct sim_call *call); /* taken */
 void fleet_call_free(struct sim_call *call);
 void fleet_release(struct sim_fleet *fleet);
+void fleet_add_node(struct sim_fleet *fleet, struct tf_node *node); /* taken */
 
 /* ---- what happens to nodes ---- */
 void fleet_node_unreachable(struct sim_fleet *fleet, size_t node, int64_t lost_after);

@@ -5,6 +5,17 @@
 
 #include "common/base/text.h"
 
+void fleet_add_node(struct sim_fleet *fleet, struct tf_node *node)
+{
+    size_t len = strlen(node->name);
+    struct sim_node_name *name = tf_calloc(1, sizeof *name + len + 1);
+    memcpy(name->name, node->name, len);
+    name->node = fleet->nodes.count;
+    HASH_ADD_STR(fleet->names, name, name);
+    tf_vec_push(&fleet->nodes, (struct sim_node){.node = *node});
+    *node = (struct tf_node){0};
+}
+
 static void tell_node(struct sim_fleet *fleet, struct sim_node *node)
 {
     struct sim_world *world = fleet->site->world;

@@ -11,11 +11,13 @@ struct look {
 
 static struct sim_seen *seen_of(struct sim_store *store, struct tf_bytes key)
 {
-    tf_vec_each (seen, &store->seen)
-        if (tf_bytes_eq(tf_bytes_of(seen->key), key))
-            return seen;
-    struct sim_seen *seen = tf_vec_add(&store->seen);
+    struct sim_seen *seen = NULL;
+    HASH_FIND(hh, store->seen, key.data, key.len, seen);
+    if (seen)
+        return seen;
+    seen = tf_calloc(1, sizeof *seen);
     seen->key = tf_strndup(key.data, key.len);
+    HASH_ADD_KEYPTR(hh, store->seen, seen->key, key.len, seen);
     return seen;
 }
 
@@ -28,6 +30,34 @@ static bool is_guards(struct tf_bytes key)
     return false;
 }
 
+static void forget(struct look *look, struct sim_seen *seen)
+{
+    struct tf_record record = {0};
+    if (!tf_wire_record_parse_key(seen->key, strlen(seen->key), &record, NULL)) {
+        record.gone = true;
+        audit_record(look->world->audit, look->store->name, &record);
+    }
+    tf_record_release(&record);
+    HASH_DEL(look->store->seen, seen);
+    free(seen->key);
+    free(seen);
+}
+
+static void see(struct look *look, struct sim_seen *seen, const struct tf_store_row *row)
+{
+    struct tf_record record = {0};
+    struct tf_error err = TF_ERROR_INIT;
+    seen->there = true;
+    if (seen->modified_at == row->modified_at)
+        return;
+    seen->modified_at = row->modified_at;
+    if (tf_wire_record_unpack(seen->key, strlen(seen->key), row->value.data, row->value.len, &record, &err))
+        world_breach(look->world, "a stored record cannot be read back: %s", err.text);
+    else
+        audit_record(look->world->audit, look->store->name, &record);
+    tf_record_release(&record);
+}
+
 static void row(void *cookie, const struct tf_store_row *row)
 {
     struct look *look = cookie;
@@ -36,27 +66,22 @@ static void row(void *cookie, const struct tf_store_row *row)
     if (is_guards(key))
         return;
     struct sim_seen *seen = seen_of(look->store, key);
-    seen->there = true;
-    if (seen->modified_at == row->modified_at)
-        return;
-    seen->modified_at = row->modified_at;
-    struct tf_record record = {0};
-    struct tf_error err = TF_ERROR_INIT;
-    if (tf_wire_record_unpack(key.data, key.len, row->value.data, row->value.len, &record, &err))
-        world_breach(look->world, "a stored record cannot be read back: %s", err.text);
+    if (row->created_at == 0)
+        forget(look, seen);
     else
-        audit_record(look->world->audit, look->store->name, &record);
-    tf_record_release(&record);
+        see(look, seen, row);
 }
 
-static void tell_gone(struct sim_world *world, struct sim_store *store, const struct sim_seen *seen)
+/* What is not there any more is told last. */
+static void look_at_all(struct look *look)
 {
-    struct tf_record record = {0};
-    if (!tf_wire_record_parse_key(seen->key, strlen(seen->key), &record, NULL)) {
-        record.gone = true;
-        audit_record(world->audit, store->name, &record);
-    }
-    tf_record_release(&record);
+    struct sim_seen *seen, *next;
+    HASH_ITER (hh, look->store->seen, seen, next)
+        seen->there = false;
+    tf_memory_store_look(look->store->server, tf_bytes_of(look->store->prefix), row, look);
+    HASH_ITER (hh, look->store->seen, seen, next)
+        if (!seen->there)
+            forget(look, seen);
 }
 
 void store_look(struct sim_world *world, struct sim_store *store)
@@ -66,25 +91,19 @@ void store_look(struct sim_world *world, struct sim_store *store)
         return;
     store->transactions = transactions;
     world->busy_at = world->agenda.now;
-    tf_vec_each (seen, &store->seen)
-        seen->there = false;
     struct look look = {world, store};
-    tf_memory_store_look(store->server, tf_bytes_of(store->prefix), row, &look);
-    for (size_t i = store->seen.count; i-- > 0;) {
-        struct sim_seen *seen = &store->seen.items[i];
-        if (seen->there)
-            continue;
-        tell_gone(world, store, seen);
-        free(seen->key);
-        tf_vec_remove(&store->seen, i);
-    }
+    if (!tf_memory_store_changes(store->server, tf_bytes_of(store->prefix), row, &look))
+        look_at_all(&look);
     audit_transaction(world->audit, store->name);
 }
 
 void store_release(struct sim_store *store)
 {
-    tf_vec_each (seen, &store->seen)
+    struct sim_seen *seen, *next;
+    HASH_ITER (hh, store->seen, seen, next) {
+        HASH_DEL(store->seen, seen);
         free(seen->key);
-    tf_vec_release(&store->seen);
+        free(seen);
+    }
     tf_memory_store_destroy(store->server);
 }

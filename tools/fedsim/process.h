@@ -3,6 +3,7 @@
 #define TF_FEDSIM_PROCESS_H
 
 #include "common/base/buf.h"
+#include "common/base/hash.h"
 #include "common/model/record.h"
 #include "common/store/guard.h"
 #include "common/store/memory.h"
@@ -20,13 +21,14 @@ struct sim_store {
     const char *prefix;
     struct tf_memory_store *server;
     uint64_t transactions; /* when it was looked at last */
-    TF_VEC(struct sim_seen) seen;
+    struct sim_seen *seen;
 };
 /* A key as of the last look. */
 struct sim_seen {
     char *key;
     int64_t modified_at;
     bool there;
+    UT_hash_handle hh;
 };
 
 struct sim_process;

@@ -65,8 +65,7 @@ struct sim_site *world_add_site(struct sim_world *world, const char *name, const
 void world_add_node(struct sim_site *site, struct tf_node *node)
 {
     audit_node(site->world->audit, site->name, node);
-    tf_vec_push(&site->fleet.nodes, (struct sim_node){.node = *node});
-    *node = (struct tf_node){0};
+    fleet_add_node(&site->fleet, node);
 }
 
 void world_start(struct sim_world *world)
@@ -177,10 +176,8 @@ struct sim_fedd *world_leader(struct sim_world *world)
 const struct sim_nature *world_nature(const struct sim_world *world, struct tf_uid uid)
 {
     static const struct sim_nature quiet = {.start_max = TF_SECOND};
-    tf_vec_each (job, &world->clients.jobs)
-        if (tf_uid_eq(job->uid, uid) || tf_uid_eq(job->again, uid))
-            return &job->nature;
-    return &quiet;
+    const struct sim_job *job = clients_job(&world->clients, uid);
+    return job ? &job->nature : &quiet;
 }
 
 const char *world_id(const struct tf_instance_id *id, char text[SIM_ID_TEXT])

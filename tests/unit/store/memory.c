@@ -280,12 +280,64 @@ static void test_head_value(void)
     CU_ASSERT_EQUAL(tf_guard_owner_value(S("")).len, 0);
 }
 
+/* ---- changes ---- */
+
+static void note_change(void *cookie, const struct tf_store_row *row)
+{
+    char *text = cookie;
+    size_t used = strlen(text);
+    snprintf(text + used, 200 - used, "%s%.*s ", row->created_at ? "" : "-", (int)row->key.len,
+             (const char *)row->key.data);
+}
+
+static void expect_changes(struct tf_memory_store *server, const char *want)
+{
+    char text[200] = "";
+    CU_ASSERT_TRUE(tf_memory_store_changes(server, S("a/"), note_change, text));
+    CU_ASSERT_STRING_EQUAL(text, want);
+}
+
+static void test_changes(void)
+{
+    struct tf_memory_store *server = tf_memory_store_create(&(struct tf_memory_options){.keep_revisions = 2});
+    struct tf_store *client = tf_memory_store_client(server);
+    struct got got = {0};
+    char none[200] = "";
+    now_ms = 0;
+    put(client, "a/old", 0, &got);
+    pass(server, TIMEOUT_MS);
+    CU_ASSERT_FALSE(tf_memory_store_changes(server, S("a/"), note_change, none));
+    CU_ASSERT_STRING_EQUAL(none, "");
+    expect_changes(server, "");
+    put(client, "a/2", 0, &got);
+    put(client, "b/1", 0, &got);
+    put(client, "a/1", 0, &got);
+    put(client, "a/2", 0, &got);
+    pass(server, TIMEOUT_MS);
+    expect_changes(server, "a/2 a/1 a/2 ");
+    expect_changes(server, "");
+    struct tf_store_write gone = {.key = S("a/old"), .remove = true};
+    ask(client, (struct tf_store_request){.kind = TF_STORE_TXN, .txn = {.writes = &gone, .write_count = 1}},
+        &got);
+    for (int i = 0; i < 10; i++) /* so that the key is forgotten before anybody looks */
+        put(client, "b/1", 0, &got);
+    pass(server, TIMEOUT_MS);
+    expect_changes(server, "-a/old ");
+    struct tf_memory_snapshot *snapshot = tf_memory_store_snapshot(server);
+    tf_memory_store_restore(server, snapshot);
+    CU_ASSERT_FALSE(tf_memory_store_changes(server, S("a/"), note_change, none));
+    tf_memory_snapshot_destroy(snapshot);
+    tf_store_destroy(client);
+    tf_memory_store_destroy(server);
+}
+
 static const struct suite_test tests[] = {
     {"faults", test_faults},
     {"cut off, down", test_cut_and_down},
     {"a destroyed client", test_destroyed_client},
     {"snapshots", test_snapshot},
     {"compacts by itself", test_compacts_by_itself},
+    {"changes", test_changes},
     {"determinism", test_determinism},
     {"end of a prefix", test_prefix_end},
     {"values of the guard", test_head_value},

@@ -3,7 +3,7 @@
  * messages), client.c and rest.c. */
 #include "tools/fedsim/audit/facts.h"
 
-#include "common/base/alloc.h"
+#include "common/base/cleanup.h"
 #include "common/base/text.h"
 
 #include <inttypes.h>
@@ -14,49 +14,67 @@ struct audit *audit_create(void)
     return tf_calloc(1, sizeof(struct audit));
 }
 
-static void site_release(struct audit_site *site)
+static void nodes_destroy(struct audit_site *site)
 {
-    tf_vec_each (node, &site->nodes)
+    struct audit_node *node, *next;
+    HASH_ITER (hh, site->nodes, node, next) {
+        HASH_DEL(site->nodes, node);
         tf_node_release(&node->node);
-    tf_vec_each (allocation, &site->allocations)
-        tf_allocation_release(allocation);
-    tf_vec_release(&site->nodes);
-    tf_vec_release(&site->allocations);
+        tf_vec_release(&node->live);
+        free(node);
+    }
+}
+
+static void site_destroy(struct audit_site *site)
+{
+    struct audit_allocation *allocation, *next;
+    HASH_ITER (hh, site->allocations, allocation, next) {
+        HASH_DEL(site->allocations, allocation);
+        tf_allocation_release(&allocation->a);
+        free(allocation);
+    }
+    nodes_destroy(site);
+    tf_vec_release(&site->touched);
     tf_vec_release(&site->refused);
     free(site->name);
     free(site->region);
+    free(site);
 }
 
-static void jobs_release(struct audit *audit)
+static void job_destroy(struct audit_job *job)
 {
-    tf_vec_each (job, &audit->jobs) {
-        tf_job_manifest_release(&job->manifest);
-        tf_job_record_release(&job->record);
+    tf_vec_each (epoch, &job->epochs) {
+        free((*epoch)->model);
+        free(*epoch);
     }
-    tf_vec_release(&audit->jobs);
-    tf_vec_each (epoch, &audit->epochs) {
-        free(epoch->cluster);
-        free(epoch->model);
-    }
-    tf_vec_release(&audit->epochs);
+    tf_vec_release(&job->epochs);
+    tf_vec_each (i, &job->instances)
+        free(*i);
+    tf_vec_release(&job->instances);
+    tf_vec_each (why, &job->whys)
+        free(why->cluster);
+    tf_vec_release(&job->whys);
+    tf_job_manifest_release(&job->manifest);
+    tf_job_record_release(&job->record);
+    free(job->stored_as);
+    free(job);
 }
 
 void audit_destroy(struct audit *audit)
 {
     if (!audit)
         return;
-    jobs_release(audit);
-    tf_vec_each (site, &audit->sites)
-        site_release(site);
-    tf_vec_release(&audit->sites);
-    tf_vec_each (i, &audit->instances) {
-        free(i->cluster);
-        free(i->node);
+    HASH_CLEAR(by_name, audit->names);
+    HASH_CLEAR(hh, audit->numbers);
+    HASH_CLEAR(hh, audit->instances);
+    struct audit_job *job, *next;
+    HASH_ITER (hh, audit->jobs, job, next) {
+        HASH_DEL(audit->jobs, job);
+        job_destroy(job);
     }
-    tf_vec_release(&audit->instances);
-    tf_vec_each (why, &audit->whys)
-        free(why->cluster);
-    tf_vec_release(&audit->whys);
+    tf_vec_each (site, &audit->sites)
+        site_destroy(*site);
+    tf_vec_release(&audit->sites);
     free(audit->breach);
     free(audit);
 }
@@ -103,66 +121,72 @@ struct audit_counts audit_counts(const struct audit *audit)
 
 struct audit_job *audit_job(struct audit *audit, struct tf_uid uid)
 {
-    tf_vec_each (job, &audit->jobs)
-        if (tf_uid_eq(job->uid, uid))
-            return job;
-    struct audit_job *job = tf_vec_add(&audit->jobs);
+    struct audit_job *job = NULL;
+    HASH_FIND(hh, audit->jobs, &uid, sizeof uid, job);
+    if (job)
+        return job;
+    job = tf_calloc(1, sizeof *job);
     job->uid = uid;
+    HASH_ADD(hh, audit->jobs, uid, sizeof job->uid, job);
     return job;
 }
 
 struct audit_job *audit_stored_job(struct audit *audit, const char *tenant, const char *name)
 {
-    tf_vec_each (job, &audit->jobs)
-        if (job->stored && strcmp(job->record.tenant, tenant) == 0 && strcmp(job->record.name, name) == 0)
-            return job;
-    return NULL;
+    TF_AUTO_FREE char *key = tf_asprintf("%s/%s", tenant, name);
+    struct audit_job *job = NULL;
+    HASH_FIND(by_name, audit->names, key, strlen(key), job);
+    return job;
 }
 
 struct audit_epoch *audit_epoch(struct audit *audit, struct tf_uid uid, uint64_t epoch)
 {
-    tf_vec_each (e, &audit->epochs)
-        if (e->epoch == epoch && tf_uid_eq(e->uid, uid))
-            return e;
-    struct audit_epoch *e = tf_vec_add(&audit->epochs);
+    struct audit_job *job = audit_job(audit, uid);
+    for (size_t i = job->epochs.count; i-- > 0;)
+        if (job->epochs.items[i]->epoch == epoch)
+            return job->epochs.items[i];
+    struct audit_epoch *e = tf_calloc(1, sizeof *e);
     e->uid = uid;
+    e->job = job;
     e->epoch = epoch;
+    tf_vec_push(&job->epochs, e);
     return e;
 }
 
 struct audit_site *audit_site(struct audit *audit, const char *name)
 {
     tf_vec_each (site, &audit->sites)
-        if (strcmp(site->name, name) == 0)
-            return site;
-    struct audit_site *site = tf_vec_add(&audit->sites);
+        if (strcmp((*site)->name, name) == 0)
+            return *site;
+    struct audit_site *site = tf_calloc(1, sizeof *site);
     site->name = tf_strdup(name);
+    site->number = audit->sites.count;
+    tf_vec_push(&audit->sites, site);
     return site;
 }
 
-struct audit_node *audit_find_node(struct audit_site *site, const char *name)
+struct audit_node *audit_find_node(const struct audit_site *site, const char *name)
 {
-    tf_vec_each (node, &site->nodes)
-        if (tf_str_eq(node->node.name, name))
-            return node;
-    return NULL;
+    struct audit_node *node = NULL;
+    if (name)
+        HASH_FIND_STR(site->nodes, name, node);
+    return node;
 }
 
 struct audit_instance *audit_instance(struct audit *audit, const char *cluster,
                                       const struct tf_instance_id *id)
 {
-    tf_vec_each (i, &audit->instances)
-        if (tf_instance_id_eq(&i->id, id) && strcmp(i->cluster, cluster) == 0)
-            return i;
-    return NULL;
+    const struct audit_key key = {*id, audit_site(audit, cluster)->number};
+    struct audit_instance *i = NULL;
+    HASH_FIND(hh, audit->instances, &key, sizeof key, i);
+    return i;
 }
 
-struct tf_allocation *audit_allocation(struct audit_site *site, struct tf_uid uid)
+struct audit_allocation *audit_allocation(const struct audit_site *site, struct tf_uid uid)
 {
-    tf_vec_each (allocation, &site->allocations)
-        if (tf_uid_eq(allocation->uid, uid))
-            return allocation;
-    return NULL;
+    struct audit_allocation *allocation = NULL;
+    HASH_FIND(hh, site->allocations, &uid, sizeof uid, allocation);
+    return allocation;
 }
 
 /* ---- words ---- */
@@ -193,15 +217,23 @@ void audit_cluster(struct audit *audit, const char *cluster, const char *region)
     tf_str_set(&audit_site(audit, cluster)->region, region);
 }
 
+static int32_t usable(const struct tf_node *node)
+{
+    return tf_gpu_set_count(tf_gpu_set_all(node->capacity.gpus) & ~node->foreign.gpus & ~node->bad_gpus);
+}
+
 void audit_node(struct audit *audit, const char *cluster, const struct tf_node *node)
 {
     struct audit_site *site = audit_site(audit, cluster);
     struct audit_node *known = audit_find_node(site, node->name);
-    if (known)
+    if (known) {
         site->changed = true;
-    else
-        known = tf_vec_add(&site->nodes);
+        HASH_DEL(site->nodes, known); /* its key is copied anew */
+    } else
+        known = tf_calloc(1, sizeof *known);
     if (node->state == TF_NODE_LOST)
         known->lost = audit->now;
+    site->gpus += usable(node) - usable(&known->node);
     tf_node_copy(&known->node, node);
+    HASH_ADD_KEYPTR(hh, site->nodes, known->node.name, strlen(known->node.name), known);
 }

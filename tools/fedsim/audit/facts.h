@@ -3,7 +3,18 @@
 #define TF_FEDSIM_AUDIT_FACTS_H
 
 /* What the auditor knows. Inside of this folder. */
+#include "common/base/hash.h"
 #include "tools/fedsim/audit/audit.h"
+
+struct audit_epoch;
+struct audit_instance;
+struct audit_node;
+
+/* The federation's reason why a job is not placed in a cluster. */
+struct audit_why {
+    char *cluster;
+    enum tf_reason reason;
+};
 
 /* A job, by uid, from the first word of it on. */
 struct audit_job {
@@ -15,57 +26,80 @@ struct audit_job {
     uint64_t version; /* highest that was ever stored */
     bool archived;
     enum tf_phase archived_phase;
+    TF_VEC(struct audit_epoch *) epochs;
+    TF_VEC(struct audit_instance *) instances; /* all that ever started */
+    size_t live;                               /* of these */
+    TF_VEC(struct audit_why) whys;             /* at rest */
+    char *stored_as;                           /* tenant/name, while it is stored */
+    UT_hash_handle hh, by_name;
 };
 
 /* An epoch, from its first placement or instance on. */
 struct audit_epoch {
     struct tf_uid uid;
+    struct audit_job *job;
     uint64_t epoch;
-    char *cluster; /* where it was placed; NULL: it never was */
-    char *model;   /* chosen; NULL: any */
-    int32_t size;  /* as stored last */
-    bool placed;   /* is in the job's record now */
-    bool dropped;  /* was, and is not any more: its end is stored */
-    bool released; /* with a reason to end it */
-    bool ended;    /* its subcluster has recorded an end */
+    struct audit_site *site; /* where it was placed; NULL: it never was */
+    char *model;             /* chosen; NULL: any */
+    int32_t size;            /* as stored last */
+    bool placed;             /* is in the job's record now */
+    bool dropped;            /* was, and is not any more: its end is stored */
+    bool released;           /* with a reason to end it */
+    bool ended;              /* its subcluster has recorded an end */
     enum tf_end end;
     bool recorded; /* its subcluster has, or had, it as the live epoch */
     bool troubled; /* an instance of it failed, was lost, refused, or finished: it may be stopped */
     bool ran;
     struct tf_mono started; /* its last instance */
     struct tf_mono first;   /* its first */
+    int32_t spent;          /* GPUs of its site, as counted there */
+    UT_hash_handle hh;      /* by number, the first that was placed */
 };
 
 struct audit_instance {
-    char *cluster, *node;
+    struct audit_key {
+        struct tf_instance_id id;
+        uint64_t site;
+    } key;
     struct tf_instance_id id;
+    struct audit_job *job;
+    struct audit_site *site;
+    struct audit_node *node; /* NULL: there is none of that name */
     uint64_t gpus;
     struct tf_vector need;
     bool live;
     struct tf_mono started, ready; /* ready: as its daemons can know; 0 = not */
+    UT_hash_handle hh;
 };
 
 struct audit_node {
     struct tf_node node;
     struct tf_mono lost;                /* last; 0 = never */
     struct tf_vector used, used_before; /* by recorded members, after and before the last transaction */
+    uint8_t holders[TF_NODE_GPUS_MAX];  /* of each GPU, by these */
+    bool touched;                       /* by the transaction under way */
+    TF_VEC(struct audit_instance *) live;
+    UT_hash_handle hh;
+};
+
+/* As stored. */
+struct audit_allocation {
+    struct tf_allocation a;
+    UT_hash_handle hh;
 };
 
 struct audit_site {
     char *name, *region;
-    TF_VEC(struct audit_node) nodes;
-    bool changed; /* a node has changed since the start */
+    uint64_t number;
+    struct audit_node *nodes;
+    TF_VEC(struct audit_node *) touched; /* by the transaction under way */
+    bool changed;                        /* a node has changed since the start */
+    int32_t gpus, spent;                 /* that there are; that the leader has promised */
     struct tf_term term;
     uint64_t floor;
-    TF_VEC(struct tf_allocation) allocations; /* as stored */
-    TF_VEC(uint64_t) refused;                 /* epochs, by the transaction under way */
-    bool placed;                              /* one was added by the transaction under way */
-};
-
-struct audit_why {
-    struct tf_uid uid;
-    char *cluster;
-    enum tf_reason reason;
+    struct audit_allocation *allocations;
+    TF_VEC(struct audit_epoch *) refused; /* by the transaction under way */
+    bool placed;                          /* one was added by the transaction under way */
 };
 
 struct audit {
@@ -73,11 +107,10 @@ struct audit {
     char *breach;
     bool calm;
     int64_t start_timeout;
-    TF_VEC(struct audit_job) jobs;
-    TF_VEC(struct audit_epoch) epochs;
-    TF_VEC(struct audit_instance) instances;
-    TF_VEC(struct audit_site) sites;
-    TF_VEC(struct audit_why) whys;
+    struct audit_job *jobs, *names; /* by uid; by stored name */
+    struct audit_epoch *numbers;
+    struct audit_instance *instances;
+    TF_VEC(struct audit_site *) sites;
     struct audit_counts counts;
 };
 
@@ -85,10 +118,10 @@ struct audit {
 struct audit_job *audit_job(struct audit *audit, struct tf_uid uid);
 struct audit_epoch *audit_epoch(struct audit *audit, struct tf_uid uid, uint64_t epoch);
 struct audit_site *audit_site(struct audit *audit, const char *name);
-struct audit_node *audit_find_node(struct audit_site *site, const char *name); /* NULL */
+struct audit_node *audit_find_node(const struct audit_site *site, const char *name); /* NULL */
 struct audit_instance *audit_instance(struct audit *audit, const char *cluster,
                                       const struct tf_instance_id *id);                        /* NULL */
-struct tf_allocation *audit_allocation(struct audit_site *site, struct tf_uid uid);            /* NULL */
+struct audit_allocation *audit_allocation(const struct audit_site *site, struct tf_uid uid);   /* NULL */
 struct audit_job *audit_stored_job(struct audit *audit, const char *tenant, const char *name); /* NULL */
 
 /* Words for messages; valid until the fourth next call. */
@@ -104,11 +137,16 @@ int32_t audit_naive_count(const struct audit_site *site, const struct tf_job_spe
                           bool cautious);
 bool audit_may_use(const struct audit_site *site, const struct tf_job_spec *spec);
 
+/* The capacity that a stored record takes is added to its site (times 1) or taken back (times -1). */
+void audit_count_allocation(struct audit *audit, struct audit_site *site, const struct tf_allocation *a,
+                            int32_t times);
+/* Counts anew what the leader has promised to the epoch. */
+void audit_count_promise(struct audit_epoch *epoch);
+
 /* Checks of one subject, called as facts come in. */
 void audit_check_start(struct audit *audit, const struct audit_instance *instance);
 void audit_check_ledger(struct audit *audit, struct audit_site *site);
 void audit_check_room(struct audit *audit, struct audit_site *site);
-void audit_check_refusals(struct audit *audit, struct audit_site *site);
 void audit_check_dropped(struct audit *audit, const struct audit_epoch *epoch);
 
 #endif

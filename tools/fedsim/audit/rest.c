@@ -9,26 +9,24 @@
 
 void audit_leftover(struct audit *audit, const char *cluster, const struct tf_instance_id *id)
 {
-    const struct tf_allocation *a = audit_allocation(audit_site(audit, cluster), id->uid);
-    if (!a || a->epoch != id->epoch)
+    const struct audit_allocation *known = audit_allocation(audit_site(audit, cluster), id->uid);
+    if (!known || known->a.epoch != id->epoch)
         audit_fail(audit, "rest: the engine of %s keeps a record of %s, of which no record is left", cluster,
                    audit_id(id));
 }
 
 void audit_explained(struct audit *audit, struct tf_uid uid, const char *cluster, enum tf_reason reason)
 {
-    tf_vec_push(&audit->whys, (struct audit_why){uid, tf_strdup(cluster), reason});
+    tf_vec_push(&audit_job(audit, uid)->whys, (struct audit_why){tf_strdup(cluster), reason});
 }
 
 /* ---- running ---- */
 
-static int32_t live_members(const struct audit *audit, const struct audit_site *site,
-                            const struct tf_allocation *a)
+static int32_t live_members(const struct audit_job *job, const struct audit_site *site, uint64_t epoch)
 {
     int32_t count = 0;
-    tf_vec_each (i, &audit->instances)
-        count += i->live && tf_uid_eq(i->id.uid, a->uid) && i->id.epoch == a->epoch &&
-                 strcmp(i->cluster, site->name) == 0;
+    tf_vec_each (i, &job->instances)
+        count += (*i)->live && (*i)->id.epoch == epoch && (*i)->site == site;
     return count;
 }
 
@@ -36,7 +34,8 @@ static void check_running(struct audit *audit, const struct audit_job *job)
 {
     const struct tf_placement *p = &job->record.placements.items[0];
     struct audit_site *site = audit_site(audit, p->cluster);
-    const struct tf_allocation *a = audit_allocation(site, job->uid);
+    const struct audit_allocation *known = audit_allocation(site, job->uid);
+    const struct tf_allocation *a = known ? &known->a : NULL;
     const char *uid = audit_uid(job->uid);
     int32_t ready = 0, done = 0;
     audit->counts.running_at_rest++;
@@ -50,12 +49,12 @@ static void check_running(struct audit *audit, const struct audit_job *job)
         done += m->state == TF_MEMBER_DONE;
     }
     if (job->record.phase != TF_PHASE_RUNNING || ready + done != a->size ||
-        live_members(audit, site, a) != ready)
+        live_members(job, site, a->epoch) != ready)
         audit_fail(audit,
                    "I4: at rest job %s is %s with %d of %d members ready, %d done, of which %d live in the "
                    "engine of %s",
-                   uid, tf_phase_name(job->record.phase), ready, a->size, done, live_members(audit, site, a),
-                   p->cluster);
+                   uid, tf_phase_name(job->record.phase), ready, a->size, done,
+                   live_members(job, site, a->epoch), p->cluster);
 }
 
 /* ---- waiting ---- */
@@ -64,8 +63,8 @@ static void check_running(struct audit *audit, const struct audit_job *job)
 static const struct audit_site *site_of(const struct audit *audit, const struct audit_why *why)
 {
     tf_vec_each (site, &audit->sites)
-        if (strcmp(site->name, why->cluster) == 0)
-            return site;
+        if (strcmp((*site)->name, why->cluster) == 0)
+            return *site;
     return NULL;
 }
 
@@ -95,9 +94,9 @@ static void check_waiting(struct audit *audit, const struct audit_job *job)
 {
     size_t reasons = 0;
     audit->counts.waiting_at_rest++;
-    tf_vec_each (why, &audit->whys) {
+    tf_vec_each (why, &job->whys) {
         const struct audit_site *site = site_of(audit, why);
-        if (!tf_uid_eq(why->uid, job->uid) || !site)
+        if (!site)
             continue;
         reasons++;
         check_reason(audit, site, job, why);
@@ -136,26 +135,27 @@ static void check_allocation(struct audit *audit, const struct audit_site *site,
     if (a->ended.count)
         audit_fail(audit, "rest: %s still keeps the end of epoch %" PRIu64 " of job %s", site->name,
                    a->ended.items[0].epoch, audit_uid(a->uid));
-    if (a->phase != TF_ALLOCATION_IDLE && (!e->placed || strcmp(e->cluster, site->name) != 0))
+    if (a->phase != TF_ALLOCATION_IDLE && (!e->placed || e->site != site))
         audit_fail(audit, "I10: at rest %s has epoch %" PRIu64 " of job %s, which the federation has not",
                    site->name, a->epoch, audit_uid(a->uid));
 }
 
 static void check_instance(struct audit *audit, const struct audit_instance *i)
 {
-    const struct tf_allocation *a = audit_allocation(audit_site(audit, i->cluster), i->id.uid);
+    const struct audit_allocation *known = audit_allocation(i->site, i->id.uid);
+    const struct tf_allocation *a = known ? &known->a : NULL;
     if (i->live && (!a || a->phase == TF_ALLOCATION_IDLE || a->epoch != i->id.epoch))
         audit_fail(audit, "I3: at rest instance %s lives in %s without a record", audit_id(&i->id),
-                   i->cluster);
+                   i->site->name);
 }
 
 void audit_rest(struct audit *audit)
 {
-    tf_vec_each (job, &audit->jobs)
+    for (const struct audit_job *job = audit->jobs; job; job = job->hh.next)
         check_job(audit, job);
     tf_vec_each (site, &audit->sites)
-        tf_vec_each (a, &site->allocations)
-            check_allocation(audit, site, a);
-    tf_vec_each (i, &audit->instances)
+        for (const struct audit_allocation *known = (*site)->allocations; known; known = known->hh.next)
+            check_allocation(audit, *site, &known->a);
+    for (const struct audit_instance *i = audit->instances; i; i = i->hh.next)
         check_instance(audit, i);
 }

@@ -2,6 +2,7 @@
 /* Capacity by naive loops: I3 in the ledgers, I9 without faults, and that no capacity is spent twice. */
 #include "tools/fedsim/audit/facts.h"
 
+#include "common/base/cleanup.h"
 #include "common/base/text.h"
 
 #include <inttypes.h>
@@ -25,35 +26,75 @@ bool audit_member_holds(const struct tf_member *member)
 
 /* ---- what is used of each node, by the stored records ---- */
 
-static void use(struct audit *audit, struct audit_site *site, const struct tf_allocation *a,
-                const struct tf_member *m, uint64_t *gpus)
+static void touch(struct audit_site *site, struct audit_node *node)
 {
-    struct audit_node *node = audit_find_node(site, m->node);
-    if (!node) {
-        audit_fail(audit, "I3: the ledger of %s has job %s on %s, which is no node", site->name,
-                   audit_uid(a->uid), m->node);
+    if (node->touched)
         return;
-    }
-    uint64_t *held = &gpus[node - site->nodes.items];
-    if (*held & m->gpus)
-        audit_fail(audit, "I3: in the ledger of %s a GPU of %s has two holders, one of job %s", site->name,
-                   m->node, audit_uid(a->uid));
-    *held |= m->gpus;
-    node->used = tf_vector_add(node->used, tf_shape_vector(&a->spec.group.shape));
+    node->touched = true;
+    tf_vec_push(&site->touched, node);
 }
+
+static void count_member(struct audit_site *site, struct audit_node *node, const struct tf_member *m,
+                         struct tf_vector need, int32_t times)
+{
+    touch(site, node);
+    node->used = tf_vector_add(node->used, tf_vector_scale(need, times));
+    for (uint64_t set = m->gpus; set; set &= set - 1) {
+        int gpu = __builtin_ctzll(set);
+        node->holders[gpu] = (uint8_t)(node->holders[gpu] + times);
+    }
+}
+
+void audit_count_allocation(struct audit *audit, struct audit_site *site, const struct tf_allocation *a,
+                            int32_t times)
+{
+    struct tf_vector need = tf_shape_vector(&a->spec.group.shape);
+    if (a->phase == TF_ALLOCATION_IDLE)
+        return;
+    tf_vec_each (m, &a->members) {
+        if (!audit_member_holds(m))
+            continue;
+        struct audit_node *node = audit_find_node(site, m->node);
+        if (node)
+            count_member(site, node, m, need, times);
+        else
+            audit_fail(audit, "I3: the ledger of %s has job %s on %s, which is no node", site->name,
+                       audit_uid(a->uid), m->node);
+    }
+}
+
+/* For the words only: one that holds it. */
+static const char *holder_of(const struct audit_site *site, const struct audit_node *node, unsigned gpu)
+{
+    for (const struct audit_allocation *x = site->allocations; x; x = x->hh.next)
+        for (size_t i = 0; x->a.phase != TF_ALLOCATION_IDLE && i < x->a.members.count; i++) {
+            const struct tf_member *m = &x->a.members.items[i];
+            if (audit_member_holds(m) && m->gpus >> gpu & 1 && tf_str_eq(m->node, node->node.name))
+                return audit_uid(x->a.uid);
+        }
+    return "?";
+}
+
+static void check_holders(struct audit *audit, const struct audit_site *site, const struct audit_node *node)
+{
+    for (unsigned gpu = 0; gpu < TF_NODE_GPUS_MAX; gpu++)
+        if (node->holders[gpu] > 1)
+            audit_fail(audit, "I3: in the ledger of %s a GPU of %s has two holders, one of job %s",
+                       site->name, node->node.name, holder_of(site, node, gpu));
+}
+
+static void check_refusals(struct audit *audit, struct audit_site *site);
 
 void audit_check_ledger(struct audit *audit, struct audit_site *site)
 {
-    uint64_t gpus[64] = {0};
-    tf_vec_each (node, &site->nodes) {
-        node->used_before = node->used;
-        node->used = (struct tf_vector){0};
+    tf_vec_each (node, &site->touched)
+        check_holders(audit, site, *node);
+    check_refusals(audit, site);
+    tf_vec_each (node, &site->touched) {
+        (*node)->used_before = (*node)->used;
+        (*node)->touched = false;
     }
-    tf_vec_each (a, &site->allocations)
-        tf_vec_each (m, &a->members)
-            if (a->phase != TF_ALLOCATION_IDLE && audit_member_holds(m))
-                use(audit, site, a, m, gpus);
-    audit_check_refusals(audit, site);
+    site->touched.count = 0;
 }
 
 /* ---- what would fit ---- */
@@ -92,9 +133,10 @@ static int by_count(const void *a, const void *b)
 static int32_t count_in(const struct audit_site *site, const struct tf_job_spec *spec, const char *model,
                         const char *domain, bool cautious)
 {
-    int32_t counts[64], sum = 0;
+    TF_AUTO_FREE int32_t *counts = tf_calloc(HASH_COUNT(site->nodes) + 1, sizeof *counts);
+    int32_t sum = 0;
     size_t n = 0;
-    tf_vec_each (node, &site->nodes) {
+    for (const struct audit_node *node = site->nodes; node; node = node->hh.next) {
         const struct tf_strs *places = &node->node.domains;
         if (!domain || (places->count && strcmp(places->items[0], domain) == 0))
             counts[n++] = node_count(node, spec, model, cautious);
@@ -113,35 +155,46 @@ static bool wants_one_domain(const struct tf_job_spec *spec)
     return false;
 }
 
+static void add_once(struct tf_strs *list, const char *word)
+{
+    if (!tf_strs_has(list, word))
+        tf_strs_add(list, word);
+}
+
 static int32_t count_model(const struct audit_site *site, const struct tf_job_spec *spec, const char *model,
                            bool cautious)
 {
     if (!wants_one_domain(spec))
         return count_in(site, spec, model, NULL, cautious);
+    struct tf_strs domains = {0}; /* without a path a node is in none */
     int32_t best = 0;
-    tf_vec_each (node, &site->nodes) {
-        const struct tf_strs *places = &node->node.domains;
-        bool placed = places->count && *places->items[0]; /* without a path it is in no domain */
-        int32_t count = placed ? count_in(site, spec, model, places->items[0], cautious) : 0;
+    for (const struct audit_node *node = site->nodes; node; node = node->hh.next)
+        if (node->node.domains.count && *node->node.domains.items[0])
+            add_once(&domains, node->node.domains.items[0]);
+    tf_vec_each (domain, &domains) {
+        int32_t count = count_in(site, spec, model, *domain, cautious);
         best = count > best ? count : best;
     }
+    tf_strs_release(&domains);
     return best;
 }
 
 int32_t audit_naive_count(const struct audit_site *site, const struct tf_job_spec *spec, const char *only,
                           bool cautious)
 {
-    const struct tf_strs *models = &spec->group.shape.gpu_models;
-    int32_t best = 0;
+    const struct tf_strs *wanted = &spec->group.shape.gpu_models;
     if (spec->group.shape.gpus == 0 || only)
         return count_model(site, spec, only, cautious);
-    tf_vec_each (node, &site->nodes) {
-        const char *model = node->node.model;
-        if (!model || (models->count && !tf_strs_has(models, model)))
-            continue;
-        int32_t count = count_model(site, spec, model, cautious);
+    struct tf_strs models = {0};
+    int32_t best = 0;
+    for (const struct audit_node *node = site->nodes; node; node = node->hh.next)
+        if (node->node.model && (!wanted->count || tf_strs_has(wanted, node->node.model)))
+            add_once(&models, node->node.model);
+    tf_vec_each (model, &models) {
+        int32_t count = count_model(site, spec, *model, cautious);
         best = count > best ? count : best;
     }
+    tf_strs_release(&models);
     return best;
 }
 
@@ -153,75 +206,58 @@ bool audit_may_use(const struct audit_site *site, const struct tf_job_spec *spec
 
 /* ---- what fits is not refused ---- */
 
-static const struct audit_epoch *epoch_numbered(const struct audit *audit, uint64_t number)
-{
-    tf_vec_each (e, &audit->epochs)
-        if (e->epoch == number && e->cluster)
-            return e;
-    return NULL;
-}
-
 /* I9, of the subcluster: it refused what would have fitted both before and after the transaction. Nodes that
  * change are known to the daemon later than to us. */
-void audit_check_refusals(struct audit *audit, struct audit_site *site)
+static void check_refusals(struct audit *audit, struct audit_site *site)
 {
-    tf_vec_each (number, &site->refused) {
-        const struct audit_epoch *e = epoch_numbered(audit, *number);
-        const struct tf_job_spec *spec = &audit_job(audit, e->uid)->manifest.spec;
-        if (site->changed || e->ran)
+    tf_vec_each (at, &site->refused) {
+        const struct audit_epoch *e = *at;
+        const struct tf_job_spec *spec = &e->job->manifest.spec;
+        if (!audit->calm || site->changed || e->ran)
             continue;
         int32_t count = audit_naive_count(site, spec, e->model, true);
-        if (audit->calm && count >= spec->elastic.min)
+        if (count >= spec->elastic.min)
             audit_fail(audit,
                        "I9: %s refuses epoch %" PRIu64 " of job %s, of which %d would fit and %d are needed",
-                       site->name, *number, audit_uid(e->uid), count, spec->elastic.min);
+                       site->name, e->epoch, audit_uid(e->uid), count, spec->elastic.min);
     }
     site->refused.count = 0;
 }
 
 /* ---- no capacity is spent twice ---- */
 
-static int32_t gpus_of(const struct audit_site *site)
-{
-    int32_t sum = 0;
-    tf_vec_each (node, &site->nodes)
-        sum += tf_gpu_set_count(tf_gpu_set_all(node->node.capacity.gpus) & ~node->node.foreign.gpus &
-                                ~node->node.bad_gpus);
-    return sum;
-}
-
-static const struct tf_allocation *stored_live(const struct audit_site *site, const struct audit_epoch *e)
-{
-    tf_vec_each (a, &site->allocations)
-        if (tf_uid_eq(a->uid, e->uid) && a->epoch == e->epoch && a->phase != TF_ALLOCATION_IDLE)
-            return a;
-    return NULL;
-}
-
 /* Instances that hold GPUs, or will when the placement arrives. */
-static int32_t spent_by(const struct audit_site *site, const struct audit_epoch *e)
+static int32_t promised_to(const struct audit_epoch *e)
 {
-    const struct tf_allocation *a = stored_live(site, e);
+    const struct audit_allocation *known = audit_allocation(e->site, e->uid);
+    const struct tf_allocation *a = known ? &known->a : NULL;
+    bool live = a && a->epoch == e->epoch && a->phase != TF_ALLOCATION_IDLE;
     int32_t held = 0;
-    if (e->ended || (e->recorded && !a))
+    if (e->ended || (e->recorded && !live))
         return 0;
-    if (!a)
+    if (!live)
         return e->size;
     tf_vec_each (m, &a->members)
         held += audit_member_holds(m);
     return held;
 }
 
+void audit_count_promise(struct audit_epoch *e)
+{
+    if (!e->site)
+        return;
+    int32_t spent = e->placed ? promised_to(e) * e->job->manifest.spec.group.shape.gpus : 0;
+    e->site->spent += spent - e->spent;
+    e->spent = spent;
+}
+
 /* PITFALLS.md 4: the leader has promised no more GPUs of a subcluster than there are. */
 void audit_check_room(struct audit *audit, struct audit_site *site)
 {
-    int32_t spent = 0, have = gpus_of(site);
     if (!site->placed || site->changed)
         return;
     site->placed = false;
-    tf_vec_each (e, &audit->epochs)
-        if (e->placed && strcmp(e->cluster, site->name) == 0)
-            spent += spent_by(site, e) * audit_job(audit, e->uid)->manifest.spec.group.shape.gpus;
-    if (spent > have)
-        audit_fail(audit, "I9: the leader has promised %d GPUs of %s, which has %d", spent, site->name, have);
+    if (site->spent > site->gpus)
+        audit_fail(audit, "I9: the leader has promised %d GPUs of %s, which has %d", site->spent, site->name,
+                   site->gpus);
 }

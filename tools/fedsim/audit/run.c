@@ -8,20 +8,26 @@
 
 /* ---- starts ---- */
 
+static const char *node_of(const struct audit_instance *i)
+{
+    return i->node ? i->node->node.name : "an unknown node";
+}
+
 static void check_one_life(struct audit *audit, const struct audit_instance *new)
 {
-    tf_vec_each (i, &audit->instances) {
-        if (i == new || !tf_uid_eq(i->id.uid, new->id.uid))
+    tf_vec_each (at, &new->job->instances) {
+        const struct audit_instance *i = *at;
+        if (i == new)
             continue;
         if (tf_instance_id_eq(&i->id, &new->id))
             audit_fail(audit, "I2: instance %s starts on %s in %s, but it ran before, on %s in %s",
-                       audit_id(&new->id), new->node, new->cluster, i->node, i->cluster);
+                       audit_id(&new->id), node_of(new), new->site->name, node_of(i), i->site->name);
         else if (i->live && i->id.epoch != new->id.epoch)
             audit_fail(audit, "I2: instance %s starts in %s while %s of another epoch of the job lives in %s",
-                       audit_id(&new->id), new->cluster, audit_id(&i->id), i->cluster);
+                       audit_id(&new->id), new->site->name, audit_id(&i->id), i->site->name);
         else if (i->live && i->id.index == new->id.index)
             audit_fail(audit, "I2: instance %s starts in %s while %s, the same member, lives in %s",
-                       audit_id(&new->id), new->cluster, audit_id(&i->id), i->cluster);
+                       audit_id(&new->id), new->site->name, audit_id(&i->id), i->site->name);
     }
 }
 
@@ -30,48 +36,48 @@ static void check_epoch(struct audit *audit, const struct audit_instance *new)
     const struct audit_epoch *e = audit_epoch(audit, new->id.uid, new->id.epoch);
     const char *id = audit_id(&new->id);
     if (e->ended)
-        audit_fail(audit, "I14: instance %s starts in %s, where its epoch has ended (%s)", id, new->cluster,
-                   tf_end_name(e->end));
+        audit_fail(audit, "I14: instance %s starts in %s, where its epoch has ended (%s)", id,
+                   new->site->name, tf_end_name(e->end));
     else if (e->dropped)
         audit_fail(audit, "I14: instance %s starts in %s, but the leader has stored the end of its epoch", id,
-                   new->cluster);
-    else if (!e->placed || strcmp(e->cluster, new->cluster) != 0)
+                   new->site->name);
+    else if (!e->placed || e->site != new->site)
         audit_fail(audit, "I14: instance %s starts in %s, but the federation's store has no such placement",
-                   id, new->cluster);
+                   id, new->site->name);
 }
 
 /* The intent is durable before the engine is asked. */
 static void check_intent(struct audit *audit, const struct audit_instance *new)
 {
-    const struct tf_allocation *a = audit_allocation(audit_site(audit, new->cluster), new->id.uid);
+    const struct audit_allocation *known = audit_allocation(new->site, new->id.uid);
+    const struct tf_allocation *a = known ? &known->a : NULL;
     if (!a || a->epoch != new->id.epoch || new->id.index >= a->members.count ||
         a->members.items[new->id.index].attempt < new->id.attempt)
         audit_fail(audit, "§2: instance %s starts in %s, whose store has no intent to start it",
-                   audit_id(&new->id), new->cluster);
+                   audit_id(&new->id), new->site->name);
 }
 
 static void check_capacity(struct audit *audit, const struct audit_instance *new)
 {
-    const struct audit_node *node = audit_find_node(audit_site(audit, new->cluster), new->node);
+    const struct audit_node *node = new->node;
     struct tf_vector sum = {0};
     if (!node || tf_gpu_set_count(new->gpus) != new->need.gpus ||
         (new->gpus & ~tf_gpu_set_all(node->node.capacity.gpus)) || (new->gpus & node->node.foreign.gpus)) {
         audit_fail(audit, "I3: instance %s starts on GPUs of %s that are not ours, or not as many as asked",
-                   audit_id(&new->id), new->node);
+                   audit_id(&new->id), node_of(new));
         return;
     }
-    tf_vec_each (i, &audit->instances) {
-        if (!i->live || strcmp(i->cluster, new->cluster) != 0 || strcmp(i->node, new->node) != 0)
-            continue;
+    tf_vec_each (at, &node->live) {
+        const struct audit_instance *i = *at;
         sum = tf_vector_add(sum, i->need);
         if (i != new && (i->gpus & new->gpus))
             audit_fail(audit, "I3: instances %s and %s run on the same GPU of %s in %s", audit_id(&i->id),
-                       audit_id(&new->id), new->node, new->cluster);
+                       audit_id(&new->id), node_of(new), new->site->name);
     }
     sum.gpus = 0;
     if (!tf_vector_fits(sum, node->node.capacity))
         audit_fail(audit, "I3: with instance %s more runs on %s in %s than it can hold", audit_id(&new->id),
-                   new->node, new->cluster);
+                   node_of(new), new->site->name);
 }
 
 void audit_check_start(struct audit *audit, const struct audit_instance *new)
@@ -82,17 +88,31 @@ void audit_check_start(struct audit *audit, const struct audit_instance *new)
     check_capacity(audit, new);
 }
 
+static struct audit_instance *add_instance(struct audit *audit, const char *cluster,
+                                           const struct tf_instance_id *id, const char *node)
+{
+    struct audit_instance *i = tf_calloc(1, sizeof *i);
+    i->id = *id;
+    i->job = audit_job(audit, id->uid);
+    i->site = audit_site(audit, cluster);
+    i->node = audit_find_node(i->site, node);
+    i->key = (struct audit_key){*id, i->site->number};
+    HASH_ADD(hh, audit->instances, key, sizeof i->key, i);
+    tf_vec_push(&i->job->instances, i);
+    return i;
+}
+
 void audit_started(struct audit *audit, const char *cluster, const struct tf_instance_id *id,
                    const char *node, uint64_t gpus, struct tf_vector need)
 {
-    struct audit_instance *i = tf_vec_add(&audit->instances);
-    *i = (struct audit_instance){.cluster = tf_strdup(cluster),
-                                 .node = tf_strdup(node),
-                                 .id = *id,
-                                 .gpus = gpus,
-                                 .need = need,
-                                 .live = true,
-                                 .started = audit->now};
+    struct audit_instance *i = add_instance(audit, cluster, id, node);
+    i->gpus = gpus;
+    i->need = need;
+    i->live = true;
+    i->started = audit->now;
+    i->job->live++;
+    if (i->node)
+        tf_vec_push(&i->node->live, i);
     audit->counts.starts++;
     struct audit_epoch *e = audit_epoch(audit, id->uid, id->epoch);
     if (!e->ran)
@@ -104,11 +124,22 @@ void audit_started(struct audit *audit, const char *cluster, const struct tf_ins
 
 /* ---- ends ---- */
 
+static void leave_node(struct audit_instance *i)
+{
+    for (size_t n = 0; i->node && n < i->node->live.count; n++)
+        if (i->node->live.items[n] == i) {
+            tf_vec_remove(&i->node->live, n);
+            return;
+        }
+}
+
 void audit_ended(struct audit *audit, const char *cluster, const struct tf_instance_id *id,
                  enum audit_end end)
 {
     struct audit_instance *i = audit_instance(audit, cluster, id);
+    i->job->live -= i->live;
     i->live = false;
+    leave_node(i);
     audit->counts.ends++;
     if (end != AUDIT_STOPPED)
         audit_epoch(audit, id->uid, id->epoch)->troubled = true;
@@ -144,8 +175,8 @@ static bool clock_may_stop(const struct audit *audit, const struct audit_job *jo
     int64_t max = job->manifest.spec.max_runtime;
     if (max > 0 && audit->now.ms - epoch->first.ms >= max - SLACK)
         return true;
-    tf_vec_each (i, &audit->instances)
-        if (tf_uid_eq(i->id.uid, epoch->uid) && i->id.epoch == epoch->epoch && is_slow(audit, job, i))
+    tf_vec_each (i, &job->instances)
+        if ((*i)->id.epoch == epoch->epoch && is_slow(audit, job, *i))
             return true;
     return false;
 }
@@ -156,7 +187,8 @@ static bool lost_a_node(struct audit *audit, const char *cluster, const struct a
 {
     enum { NEWS = 40 * TF_SECOND };
     struct audit_site *site = audit_site(audit, cluster);
-    const struct tf_allocation *a = audit_allocation(site, epoch->uid);
+    const struct audit_allocation *known = audit_allocation(site, epoch->uid);
+    const struct tf_allocation *a = known ? &known->a : NULL;
     for (size_t i = 0; a && a->epoch == epoch->epoch && i < a->members.count; i++) {
         const struct audit_node *node = audit_find_node(site, a->members.items[i].node);
         if (node && node->lost.ms && audit->now.ms - node->lost.ms < NEWS)
@@ -184,14 +216,17 @@ void audit_stop(struct audit *audit, const char *cluster, const struct tf_instan
 /* From now on the engine would not refuse what it had refused. */
 void audit_forgotten(struct audit *audit, const char *cluster, struct tf_uid uid, uint64_t epoch)
 {
+    const struct audit_site *site = audit_site(audit, cluster);
     const struct audit_epoch *e = audit_epoch(audit, uid, epoch);
-    if (e->placed && e->cluster && strcmp(e->cluster, cluster) == 0)
+    if (e->placed && e->site == site)
         audit_fail(audit,
                    "I14: the engine of %s is told to forget epoch %" PRIu64
                    " of job %s, whose end the leader has not stored",
                    cluster, epoch, audit_uid(uid));
-    tf_vec_each (i, &audit->instances)
-        if (i->live && tf_uid_eq(i->id.uid, uid) && i->id.epoch == epoch && strcmp(i->cluster, cluster) == 0)
+    tf_vec_each (at, &e->job->instances) {
+        const struct audit_instance *i = *at;
+        if (i->live && i->id.epoch == epoch && i->site == site)
             audit_fail(audit, "I14: the engine of %s is told to forget instance %s, which runs", cluster,
                        audit_id(&i->id));
+    }
 }

@@ -10,10 +10,12 @@
 
 /* ---- the federation's jobs ---- */
 
-static bool any_live(const struct audit *audit, struct tf_uid uid, uint64_t epoch)
+static bool any_live(const struct audit_job *job, uint64_t epoch)
 {
-    tf_vec_each (i, &audit->instances)
-        if (i->live && tf_uid_eq(i->id.uid, uid) && (epoch == 0 || i->id.epoch == epoch))
+    if (job->live == 0)
+        return false;
+    tf_vec_each (i, &job->instances)
+        if ((*i)->live && (epoch == 0 || (*i)->id.epoch == epoch))
             return true;
     return false;
 }
@@ -21,7 +23,7 @@ static bool any_live(const struct audit *audit, struct tf_uid uid, uint64_t epoc
 /* The federation has stored the end of an epoch: nothing of it may live, and it must really have ended. */
 void audit_check_dropped(struct audit *audit, const struct audit_epoch *e)
 {
-    if (any_live(audit, e->uid, e->epoch))
+    if (any_live(e->job, e->epoch))
         audit_fail(audit,
                    "I14: the end of epoch %" PRIu64 " of job %s is stored while an instance of it lives",
                    e->epoch, audit_uid(e->uid));
@@ -29,7 +31,7 @@ void audit_check_dropped(struct audit *audit, const struct audit_epoch *e)
         audit_fail(audit,
                    "I14: the end of epoch %" PRIu64 " of job %s is stored, but %s, which took it, has not "
                    "ended it",
-                   e->epoch, audit_uid(e->uid), e->cluster);
+                   e->epoch, audit_uid(e->uid), e->site ? e->site->name : "its subcluster");
 }
 
 static const struct tf_placement *placement_of(const struct tf_job_record *record, uint64_t epoch)
@@ -40,45 +42,52 @@ static const struct tf_placement *placement_of(const struct tf_job_record *recor
     return NULL;
 }
 
-static void drop_epochs(struct audit *audit, struct tf_uid uid, const struct tf_job_record *now)
+static void drop_epochs(struct audit *audit, const struct audit_job *job, const struct tf_job_record *now)
 {
-    tf_vec_each (e, &audit->epochs) {
-        if (!tf_uid_eq(e->uid, uid) || !e->placed || (now && placement_of(now, e->epoch)))
+    tf_vec_each (at, &job->epochs) {
+        struct audit_epoch *e = *at;
+        if (!e->placed || (now && placement_of(now, e->epoch)))
             continue;
         e->placed = false;
         e->dropped = true;
+        audit_count_promise(e);
         audit_check_dropped(audit, e);
     }
 }
 
-static void check_new_epoch(struct audit *audit, const struct audit_epoch *new)
+static void note_number(struct audit *audit, struct audit_epoch *new)
 {
-    tf_vec_each (e, &audit->epochs)
-        if (e->epoch == new->epoch && e->cluster && !tf_uid_eq(e->uid, new->uid))
-            audit_fail(audit, "I2: epoch %" PRIu64 " was given to job %s and to job %s", new->epoch,
-                       audit_uid(e->uid), audit_uid(new->uid));
+    struct audit_epoch *e = NULL;
+    HASH_FIND(hh, audit->numbers, &new->epoch, sizeof new->epoch, e);
+    if (!e)
+        HASH_ADD(hh, audit->numbers, epoch, sizeof new->epoch, new);
+    else if (e != new)
+        audit_fail(audit, "I2: epoch %" PRIu64 " was given to job %s and to job %s", new->epoch,
+                   audit_uid(e->uid), audit_uid(new->uid));
 }
 
 static void take_placement(struct audit *audit, const struct tf_job_record *record,
                            const struct tf_placement *p)
 {
     struct audit_epoch *e = audit_epoch(audit, record->uid, p->epoch);
+    struct audit_site *site = audit_site(audit, p->cluster);
     if (e->dropped)
         audit_fail(audit, "I14: epoch %" PRIu64 " of job %s is placed again after its end was stored",
                    p->epoch, audit_uid(record->uid));
-    if (e->cluster && strcmp(e->cluster, p->cluster) != 0)
+    if (e->site && e->site != site)
         audit_fail(audit, "I2: epoch %" PRIu64 " of job %s goes from %s to %s", p->epoch,
-                   audit_uid(record->uid), e->cluster, p->cluster);
+                   audit_uid(record->uid), e->site->name, p->cluster);
     if (!e->placed) {
-        check_new_epoch(audit, e);
+        note_number(audit, e);
         audit->counts.placements++;
-        audit_site(audit, p->cluster)->placed = true;
+        site->placed = true;
     }
-    tf_str_set(&e->cluster, p->cluster);
+    e->site = site;
     tf_str_set(&e->model, p->model);
     e->placed = true;
     e->size = p->size;
     e->released |= p->release != TF_RELEASE_NONE;
+    audit_count_promise(e);
 }
 
 /* I1: a record goes only into the archive, or when its user deleted it (then, too). */
@@ -87,12 +96,21 @@ static void check_gone(struct audit *audit, struct audit_job *job)
     if (job->acked && !job->archived)
         audit_fail(audit, "I1: job %s was acknowledged and is neither stored nor archived any more",
                    audit_uid(job->uid));
-    if (any_live(audit, job->uid, 0))
+    if (any_live(job, 0))
         audit_fail(audit, "I1: job %s goes from the store while an instance of it lives",
                    audit_uid(job->uid));
-    drop_epochs(audit, job->uid, NULL);
+    drop_epochs(audit, job, NULL);
+    HASH_DELETE(by_name, audit->names, job);
+    tf_str_set(&job->stored_as, NULL);
     job->stored = false;
     tf_job_record_release(&job->record);
+}
+
+static void is_stored(struct audit *audit, struct audit_job *job, const struct tf_job_record *record)
+{
+    job->stored = true;
+    job->stored_as = tf_asprintf("%s/%s", record->tenant, record->name);
+    HASH_ADD_KEYPTR(by_name, audit->names, job->stored_as, strlen(job->stored_as), job);
 }
 
 /* Whoever repeats a submit for longer than finished jobs are kept begins the job anew; nobody else does. */
@@ -124,10 +142,11 @@ static void take_job(struct audit *audit, const struct tf_job_record *record)
                    record->placements.count);
     if (!job->stored && job->archived)
         comes_back(audit, job);
-    job->stored = true;
+    if (!job->stored)
+        is_stored(audit, job, record);
     job->version = record->version;
     tf_job_record_copy(&job->record, record);
-    drop_epochs(audit, record->uid, record);
+    drop_epochs(audit, job, record);
     tf_vec_each (p, &record->placements)
         take_placement(audit, record, p);
 }
@@ -175,7 +194,7 @@ static void check_kept_ends(struct audit *audit, const struct audit_site *site,
 {
     tf_vec_each (ended, &old->ended) {
         const struct audit_epoch *e = audit_epoch(audit, old->uid, ended->epoch);
-        if ((!new || !has_ended(new, ended->epoch)) && e->placed && strcmp(e->cluster, site->name) == 0)
+        if ((!new || !has_ended(new, ended->epoch)) && e->placed && e->site == site)
             audit_fail(audit,
                        "I14: %s forgets the end of epoch %" PRIu64
                        " of job %s, which the leader has not stored",
@@ -193,20 +212,21 @@ static void take_end(struct audit *audit, struct audit_site *site, const struct 
                      const struct tf_ended *ended)
 {
     struct audit_epoch *e = audit_epoch(audit, a->uid, ended->epoch);
-    if (!e->cluster || strcmp(e->cluster, site->name) != 0 || e->ended)
+    if (e->site != site || e->ended)
         return;
     e->ended = true;
     e->end = ended->end;
     if (ended->end == TF_END_REFUSED && ended->reason != TF_REASON_ENGINE) {
         audit->counts.refusals++;
-        tf_vec_push(&site->refused, ended->epoch);
+        tf_vec_push(&site->refused, e);
     }
-    tf_vec_each (i, &audit->instances)
-        if (i->live && tf_uid_eq(i->id.uid, a->uid) && i->id.epoch == ended->epoch &&
-            strcmp(i->cluster, site->name) == 0)
+    tf_vec_each (at, &e->job->instances) {
+        const struct audit_instance *i = *at;
+        if (i->live && i->id.epoch == ended->epoch && i->site == site)
             audit_fail(audit,
                        "I14: %s records the end (%s) of epoch %" PRIu64 " while instance %s of it lives",
                        site->name, tf_end_name(ended->end), ended->epoch, audit_id(&i->id));
+    }
 }
 
 static void take_live(struct audit *audit, const struct audit_site *site, const struct tf_allocation *a)
@@ -215,7 +235,7 @@ static void take_live(struct audit *audit, const struct audit_site *site, const 
     if (e->ended)
         audit_fail(audit, "I14: epoch %" PRIu64 " of job %s lives again in the store of %s", a->epoch,
                    audit_uid(a->uid), site->name);
-    if (!e->cluster || strcmp(e->cluster, site->name) != 0)
+    if (e->site != site)
         audit_fail(audit, "I14: %s takes epoch %" PRIu64 " of job %s, which was not placed there", site->name,
                    a->epoch, audit_uid(a->uid));
     if (e->dropped)
@@ -229,28 +249,43 @@ static void take_live(struct audit *audit, const struct audit_site *site, const 
     e->recorded = true;
 }
 
+static void promises_changed(const struct audit_job *job)
+{
+    tf_vec_each (e, &job->epochs)
+        audit_count_promise(*e);
+}
+
 static void take_allocation(struct audit *audit, struct audit_site *site, const struct tf_allocation *new)
 {
-    struct tf_allocation *old = audit_allocation(site, new->uid);
-    if (old)
-        check_kept_ends(audit, site, old, new);
-    else
-        old = tf_vec_add(&site->allocations);
-    tf_allocation_copy(old, new);
+    struct audit_allocation *known = audit_allocation(site, new->uid);
+    if (known) {
+        check_kept_ends(audit, site, &known->a, new);
+        audit_count_allocation(audit, site, &known->a, -1);
+    } else {
+        known = tf_calloc(1, sizeof *known);
+        known->a.uid = new->uid;
+        HASH_ADD(hh, site->allocations, a.uid, sizeof known->a.uid, known);
+    }
+    tf_allocation_copy(&known->a, new);
+    audit_count_allocation(audit, site, &known->a, 1);
     tf_vec_each (ended, &new->ended)
         take_end(audit, site, new, ended);
     if (new->phase != TF_ALLOCATION_IDLE)
         take_live(audit, site, new);
+    promises_changed(audit_job(audit, new->uid));
 }
 
 static void drop_allocation(struct audit *audit, struct audit_site *site, struct tf_uid uid)
 {
-    struct tf_allocation *old = audit_allocation(site, uid);
-    if (!old)
+    struct audit_allocation *known = audit_allocation(site, uid);
+    if (!known)
         return;
-    check_kept_ends(audit, site, old, NULL);
-    tf_allocation_release(old);
-    tf_vec_remove(&site->allocations, (size_t)(old - site->allocations.items));
+    check_kept_ends(audit, site, &known->a, NULL);
+    audit_count_allocation(audit, site, &known->a, -1);
+    HASH_DEL(site->allocations, known);
+    tf_allocation_release(&known->a);
+    free(known);
+    promises_changed(audit_job(audit, uid));
 }
 
 static void take_term(struct audit *audit, struct audit_site *site, struct tf_term term)
@@ -287,7 +322,7 @@ void audit_transaction(struct audit *audit, const char *store)
 {
     if (strcmp(store, AUDIT_FEDERATION) == 0) {
         tf_vec_each (site, &audit->sites)
-            audit_check_room(audit, site);
+            audit_check_room(audit, *site);
         return;
     }
     audit_check_ledger(audit, audit_site(audit, store));
@@ -301,8 +336,7 @@ void audit_told_up(struct audit *audit, const char *cluster, const struct tf_up 
         return;
     const struct tf_report *r = &up->report;
     const struct audit_epoch *e = audit_epoch(audit, r->uid, r->epoch);
-    bool here = e->cluster && strcmp(e->cluster, cluster) == 0;
-    if (!here)
+    if (e->site != audit_site(audit, cluster))
         return;
     if (r->ended.end == TF_END_UNKNOWN && e->recorded && e->placed)
         audit_fail(audit, "I14: %s says that it does not know epoch %" PRIu64 " of job %s, which it took",
@@ -318,7 +352,7 @@ void audit_told_up(struct audit *audit, const char *cluster, const struct tf_up 
 static void check_entry(struct audit *audit, const char *cluster, const struct tf_entry *entry)
 {
     const struct audit_epoch *e = audit_epoch(audit, entry->uid, entry->epoch);
-    bool placed_here = e->cluster && strcmp(e->cluster, cluster) == 0;
+    bool placed_here = e->site == audit_site(audit, cluster);
     if (entry->kind == TF_ENTRY_PLACE && !placed_here)
         audit_fail(audit, "§2: %s is told to place epoch %" PRIu64 " of job %s, which is not stored", cluster,
                    entry->epoch, audit_uid(entry->uid));
