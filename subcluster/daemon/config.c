@@ -141,6 +141,55 @@ static const struct tf_row process_rows[] = {
 };
 static const struct tf_table process_table = TF_TABLE(P, process_rows);
 
+#define V struct subd_virtual
+
+static const struct tf_row virtual_rows[] = {
+    {.key = "seed",
+     TF_INT64(V, seed),
+     .max = INT64_MAX,
+     .def = "1",
+     .help = "of all that is drawn: the same instance has the same fate wherever the seed is the same"},
+    {.key = "startMin",
+     TF_DURATION(V, start_min),
+     .max = TF_HOUR,
+     .def = "1s",
+     .help = "an instance is ready so long after its start, at least"},
+    {.key = "startMax", TF_DURATION(V, start_max), .max = TF_HOUR, .def = "3s", .help = "and at most"},
+    {.key = "stopMin",
+     TF_DURATION(V, stop_min),
+     .max = TF_HOUR,
+     .def = "100ms",
+     .help = "it ends so long after it is asked to, at least"},
+    {.key = "stopMax",
+     TF_DURATION(V, stop_max),
+     .max = TF_HOUR,
+     .def = "1s",
+     .help = "and at most; what takes longer than its `grace` is killed then"},
+    {.key = "run",
+     TF_DURATION(V, run),
+     .max = 365 * 24 * (int64_t)TF_HOUR,
+     .def = "0s",
+     .help = "how long it runs, unless its environment says `VIRTUAL_RUN` or its command is `sleep N`; 0 = "
+             "for ever. It ends with the code `VIRTUAL_EXIT`, or 0"},
+    {.key = "fail",
+     TF_FRACTION(V, fail),
+     .max = 10000,
+     .def = "0%",
+     .help = "so many attempts end before their time, with the code 1"},
+    {.key = "foreign",
+     TF_FRACTION(V, foreign),
+     .max = 9000,
+     .def = "0%",
+     .help = "so much of the time somebody else uses GPUs of a node, from one to all that are free"},
+    {.key = "foreignStay",
+     TF_DURATION(V, foreign_stay),
+     .min = 100,
+     .max = 24 * TF_HOUR,
+     .def = "10m",
+     .help = "how long such a use lasts on average"},
+};
+static const struct tf_table virtual_table = TF_TABLE(V, virtual_rows);
+
 /* 0 means "not said" in a table's enums, so the names are one above the log's own numbers until the load is
  * over. */
 enum { ENUM_SHIFT = 1 };
@@ -192,9 +241,10 @@ static const struct tf_row rows[] = {
          "absolute path of the folder of the engine's memory: records, locks and output of instances; made "
          "if it is missing, and never to be removed while instances run"},
     {.key = "engine",
-     TF_ENUM(C, engine, "process"),
+     TF_ENUM(C, engine, "process", "virtual"),
      .def = "process",
-     .help = "what runs instances; `process`: processes on this machine"},
+     .help = "what runs instances; `process`: processes on this machine; `virtual`: nothing runs, nodes and "
+             "instances are invented"},
     {.key = "allowRoot",
      TF_BOOL(C, allow_root),
      .def = "false",
@@ -205,6 +255,7 @@ static const struct tf_row rows[] = {
      .max = 4000,
      .help = "path of `tidefed-shim`; absent = beside this program"},
     {.key = "process", TF_OBJECT(C, process, &process_table), .help = "of the process engine"},
+    {.key = "virtual", TF_OBJECT(C, invented, &virtual_table), .help = "of the virtual engine"},
     {.key = "keepOutput",
      TF_DURATION(C, keep_output),
      .max = 24 * TF_HOUR,
@@ -222,7 +273,7 @@ static const struct tf_row rows[] = {
      .min = 1,
      .max = TF_ITEMS_MAX,
      .flags = TF_ROW_REQUIRED,
-     .help = "of the process engine: what this machine passes for"},
+     .help = "of the process engine: what this machine passes for; of the virtual one: what there is"},
     {.key = "settings",
      TF_OBJECT(C, settings, &tf_local_settings_table),
      .help = "what decisions go by that the federation does not say"},
@@ -238,7 +289,7 @@ static void settle(void *object)
         config->decision_log = tf_asprintf("%s/decisions.log", config->state_dir);
 }
 
-static void check_paths(const struct subd_config *config, struct tf_complaints *out)
+static void check_values(const struct subd_config *config, struct tf_complaints *out)
 {
     if (config->state_dir[0] != '/')
         tf_complaints_add(out, "stateDir", "\"%s\" is not an absolute path", config->state_dir);
@@ -249,6 +300,10 @@ static void check_paths(const struct subd_config *config, struct tf_complaints *
     if (config->process.port_high < config->process.port_low)
         tf_complaints_add(out, "process.portHigh", "%d is below portLow, %d", config->process.port_high,
                           config->process.port_low);
+    if (config->invented.start_max < config->invented.start_min)
+        tf_complaints_add(out, "virtual.startMax", "it is below startMin");
+    if (config->invented.stop_max < config->invented.stop_min)
+        tf_complaints_add(out, "virtual.stopMax", "it is below stopMin");
     tf_vec_each (endpoint, &config->store_endpoints)
         if (!tf_starts_with(*endpoint, "http://"))
             tf_complaints_add(out, "store.endpoints", "\"%s\" does not begin with http://", *endpoint);
@@ -269,7 +324,7 @@ static void check(const void *object, struct tf_complaints *out)
 {
     const struct subd_config *config = object;
     struct subd_nodes nodes = {0};
-    check_paths(config, out);
+    check_values(config, out);
     check_planes(&config->topology, out);
     subd_config_nodes(config, &nodes, out);
     subd_nodes_release(&nodes);

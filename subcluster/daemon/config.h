@@ -41,7 +41,15 @@ struct subd_process {
     int32_t files_limit, port_low, port_high, journal_days;
 };
 
-enum subd_engine_kind { SUBD_ENGINE_NONE, SUBD_ENGINE_PROCESS };
+/* Of the virtual engine; see engine/virtual/virtual.h. */
+struct subd_virtual {
+    int64_t seed;
+    int64_t start_min, start_max, stop_min, stop_max, run; /* ms */
+    int32_t fail, foreign;                                 /* basis points */
+    int64_t foreign_stay;                                  /* ms */
+};
+
+enum subd_engine_kind { SUBD_ENGINE_NONE, SUBD_ENGINE_PROCESS, SUBD_ENGINE_VIRTUAL };
 
 struct subd_config {
     char *name, *region;
@@ -56,6 +64,7 @@ struct subd_config {
     char *shim;          /* NULL = beside this program */
     int64_t keep_output; /* ms after the end of an epoch was stored */
     struct subd_process process;
+    struct subd_virtual invented;
     struct tf_planes topology;
     struct subd_node_groups node_groups;
     struct tf_local_settings settings;

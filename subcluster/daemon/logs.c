@@ -228,6 +228,10 @@ static const struct tf_stream_events events = {
 static int start_thread(struct push *push, const struct tf_ask *ask, struct tf_error *err)
 {
     struct tf_instance_id id;
+    if (push->subd->config.engine == SUBD_ENGINE_VIRTUAL)
+        return tf_error_set(err, TF_ERR_NOT_FOUND,
+                            "subcluster %s only invents its instances: there is no output",
+                            push->subd->config.name);
     if (!subd_running_find(push->subd, ask->uid, ask->epoch, ask->index, &id))
         return tf_error_set(
             err, TF_ERR_NOT_FOUND,

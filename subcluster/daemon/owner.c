@@ -58,7 +58,7 @@ static void boot(struct subd *subd)
     b->name = tf_strdup(config->name);
     b->region = tf_strdup(config->region ? config->region : "");
     b->version = tf_strdup(TF_VERSION);
-    b->engine = tf_strdup("process");
+    b->engine = tf_strdup(subd_running_engine(subd));
     tf_pairs_copy(&b->labels, &config->labels);
     tf_planes_copy(&b->planes, &config->topology);
     b->owner_revision = subd_owner_revision(subd);

@@ -71,6 +71,7 @@ void subd_shell_reset(struct subd *subd);
 int subd_running_start(struct subd *subd, struct tf_error *err); /* before SUB_EV_BOOT */
 void subd_running_stop(struct subd *subd);                       /* instances live on; none is fine */
 uint32_t subd_running_capabilities(const struct subd *subd);     /* set of enum tf_capability */
+const char *subd_running_engine(const struct subd *subd);        /* its name */
 void subd_running_adopt(struct subd *subd);
 /* START, STOP, FORGET, PEERS, FENCE; what the action owns may be taken. */
 void subd_running_perform(struct subd *subd, struct sub_action *action);

@@ -7,6 +7,7 @@
 #include "common/base/hash.h"
 #include "common/base/text.h"
 #include "subcluster/engine/process.h"
+#include "subcluster/engine/virtual/virtual.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -497,7 +498,7 @@ void subd_running_perform(struct subd *subd, struct sub_action *action)
 
 /* ---- life ---- */
 
-static struct tf_engine *make_engine(struct running *r, struct tf_error *err)
+static struct tf_engine *make_process_engine(struct running *r, struct tf_error *err)
 {
     const struct subd_config *config = &r->subd->config;
     struct tf_process_config process;
@@ -520,12 +521,36 @@ static struct tf_engine *make_engine(struct running *r, struct tf_error *err)
     return engine;
 }
 
+/* Its memory is beside the other engine's, so that neither is taken for the other. */
+static struct tf_engine *make_virtual_engine(struct running *r, struct tf_error *err)
+{
+    const struct subd_virtual *said = &r->subd->config.invented;
+    struct tf_virtual_config config = {
+        .state_dir = tf_asprintf("%s/virtual", r->subd->config.state_dir),
+        .seed = (uint64_t)said->seed,
+        .start_min = said->start_min,
+        .start_max = said->start_max,
+        .stop_min = said->stop_min,
+        .stop_max = said->stop_max,
+        .run = said->run,
+        .fail = said->fail,
+        .foreign = said->foreign,
+        .foreign_stay = said->foreign_stay,
+    };
+    tf_vec_each (node, &r->subd->nodes)
+        tf_node_copy(tf_vec_add(&config.nodes), node);
+    struct tf_engine *engine = tf_virtual_engine_create(&config, r->subd->loop, on_engine, r, err);
+    tf_virtual_config_release(&config);
+    return engine;
+}
+
 int subd_running_start(struct subd *subd, struct tf_error *err)
 {
     struct running *r = tf_calloc(1, sizeof *r);
     r->subd = subd;
     r->owner = subd_owner_revision(subd);
-    r->engine = make_engine(r, err);
+    r->engine = subd->config.engine == SUBD_ENGINE_VIRTUAL ? make_virtual_engine(r, err)
+                                                           : make_process_engine(r, err);
     if (!r->engine) {
         free(r);
         return -1;
@@ -541,6 +566,11 @@ uint32_t subd_running_capabilities(const struct subd *subd)
            (caps->freezes ? (uint32_t)TF_CAP_FREEZES : 0) | (caps->fences ? (uint32_t)TF_CAP_FENCES : 0) |
            (caps->placeholders ? (uint32_t)TF_CAP_PLACEHOLDERS : 0) |
            (caps->migrates ? (uint32_t)TF_CAP_MIGRATES : 0);
+}
+
+const char *subd_running_engine(const struct subd *subd)
+{
+    return subd->running->engine->name;
 }
 
 void subd_running_adopt(struct subd *subd)

@@ -5,6 +5,8 @@
 #include "common/base/alloc.h"
 #include "common/base/cleanup.h"
 #include "common/base/text.h"
+#include "subcluster/engine/check.h"
+#include "subcluster/engine/state/memory.h"
 #include "subcluster/engine/state/proc.h"
 #include "subcluster/engine/state/record.h"
 #include "subcluster/engine/state/spec.h"
@@ -14,48 +16,16 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sys/inotify.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- the memory ---- */
-
-static int load_marker(struct worker *w, struct tf_error *err)
-{
-    struct tf_record_reader record = {0};
-    const char *key, *value;
-    int rc = -1;
-    if (tf_record_load(w->root, "marker", &record, err))
-        return -1;
-    while (tf_record_next(&record, &key, &value))
-        if (tf_str_eq(key, "id"))
-            rc = tf_uid_parse(value, &w->memory, err);
-    tf_record_reader_release(&record);
-    return rc;
-}
 
 static void unknown(struct worker *w, const char *text)
 {
     struct tf_engine_event event = {.type = TF_ENGINE_UNKNOWN, .text = text};
     w->adopted = w->listing = false;
     w->tell(w->context, &event);
-}
-
-/* mkdir -p */
-static int make_folders(const char *path, struct tf_error *err)
-{
-    TF_AUTO_FREE char *text = tf_strdup(path);
-    for (char *p = text + 1;; p++) {
-        if (*p != '/' && *p != '\0')
-            continue;
-        char was = *p;
-        *p = '\0';
-        if (mkdir(text, 0700) != 0 && errno != EEXIST)
-            return tf_error_errno(err, TF_ERR_IO, errno, "cannot make the folder %s", text);
-        *p = was;
-        if (!was)
-            return 0;
-    }
 }
 
 static int open_root(struct worker *w, struct tf_error *err)
@@ -67,23 +37,12 @@ static int open_root(struct worker *w, struct tf_error *err)
 
 static int make_memory(struct worker *w, struct tf_error *err)
 {
-    struct tf_error why = TF_ERROR_INIT;
-    if (make_folders(w->config.state_dir, err) || open_root(w, err))
+    if (tf_root_make(w->config.state_dir, err) || open_root(w, err))
         return -1;
-    if (load_marker(w, &why) == 0)
-        return 0;
-    if (why.code != TF_ERR_NOT_FOUND)
-        return tf_error_set(err, why.code, "%s", why.text);
-    char text[TF_UID_TEXT];
-    TF_AUTO_BUF out = TF_BUF_INIT;
-    if (getrandom(&w->memory, sizeof w->memory, 0) != (ssize_t)sizeof w->memory)
-        return tf_error_errno(err, TF_ERR_IO, errno, "no random numbers");
     if (mkdirat(w->root, "instances", 0700) != 0 && errno != EEXIST)
         return tf_error_errno(err, TF_ERR_IO, errno, "cannot make the folder instances in %s",
                               w->config.state_dir);
-    tf_uid_format(w->memory, text);
-    tf_record_put(&out, "id", text);
-    return tf_record_save(w->root, "marker", &out, true, err);
+    return tf_memory_make(w->root, &w->memory, err);
 }
 
 /* ---- adopt ---- */
@@ -152,7 +111,7 @@ static void scan(struct worker *w, int parent, const char *path, int level)
 static void adopt(struct worker *w)
 {
     struct tf_error err = TF_ERROR_INIT;
-    if (load_marker(w, &err)) {
+    if (tf_memory_load(w->root, &w->memory, &err)) {
         unknown(w, err.text);
         return;
     }
@@ -194,23 +153,13 @@ static enum tf_engine_refusal cannot_start(const struct worker *w, const struct 
                  "set allowRoot: true in the engine's configuration");
         return TF_REFUSED_POLICY;
     }
-    if (node < 0) {
-        snprintf(text, size, "there is no node \"%.63s\" in the engine's configuration",
-                 spec->node ? spec->node : "");
-        return TF_REFUSED_NODE;
-    }
-    const struct tf_node *n = &w->nodes[node].node;
-    if (spec->gpus & ~tf_gpu_set_all(n->capacity.gpus)) {
-        snprintf(text, size, "node %s has no such GPUs: it has %" PRId32, n->name, n->capacity.gpus);
-        return TF_REFUSED_NODE;
-    }
+    const struct tf_node *n = node < 0 ? NULL : &w->nodes[node].node;
+    enum tf_engine_refusal why = engine_check_start(n, spec, text, size);
+    if (why)
+        return why;
     if (w->nodes[node].down || w->nodes[node].dying) {
         snprintf(text, size, "node %s is out of service: see %s/down", n->name, w->config.state_dir);
         return TF_REFUSED_NODE;
-    }
-    if (spec->command.count == 0 || spec->ports.count > TF_ENGINE_PORTS_MAX) {
-        snprintf(text, size, "a command is needed, and at most %d ports", TF_ENGINE_PORTS_MAX);
-        return TF_REFUSED_POLICY;
     }
     return TF_REFUSED_NONE;
 }

@@ -4,13 +4,8 @@
 #include "subcluster/engine/worker.h"
 
 #include "common/base/text.h"
+#include "subcluster/engine/state/memory.h"
 #include "subcluster/engine/state/proc.h"
-
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 void nodes_init(struct worker *w)
 {
@@ -76,34 +71,28 @@ static void kill_instances(struct worker *w, int node)
             instance_stop(w, i, &request);
 }
 
-static DIR *open_down(struct worker *w)
+static void mark(void *context, const char *name)
 {
-    if (mkdirat(w->root, "down", 0700) != 0 && errno != EEXIST)
-        return NULL;
-    int fd = openat(w->root, "down", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    return fd < 0 ? NULL : fdopendir(fd);
+    struct worker *w = context;
+    int node = node_find(w, name);
+    if (node >= 0)
+        w->nodes[node].marked = true;
 }
 
 void nodes_read_down(struct worker *w)
 {
-    DIR *dir = open_down(w);
-    if (!dir) {
-        worker_trouble(w, "cannot read the folder down in %s: %s", w->config.state_dir, strerror(errno));
+    struct tf_error err = TF_ERROR_INIT;
+    for (size_t n = 0; n < w->config.nodes.count; n++)
+        w->nodes[n].marked = false;
+    if (tf_marks_read(w->root, "down", mark, w, &err)) {
+        worker_trouble(w, "%s", err.text);
         return;
     }
-    bool *down = tf_calloc(w->config.nodes.count + 1, sizeof *down);
-    for (struct dirent *entry; (entry = readdir(dir));) {
-        int node = node_find(w, entry->d_name);
-        if (node >= 0)
-            down[node] = true;
-    }
-    closedir(dir);
     for (size_t n = 0; n < w->config.nodes.count; n++) {
-        bool went = down[n] && !w->nodes[n].down;
-        w->nodes[n].down = down[n];
+        bool went = w->nodes[n].marked && !w->nodes[n].down;
+        w->nodes[n].down = w->nodes[n].marked;
         if (went)
             kill_instances(w, (int)n);
         node_judge(w, &w->nodes[n]);
     }
-    free(down);
 }

@@ -1,38 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The face of the process engine: calls go to the worker's thread through a queue, events come back through
- * the inbox of the caller's loop. */
+ * an outlet. */
 #include "subcluster/engine/process.h"
 
 #include "common/base/alloc.h"
 #include "common/base/cleanup.h"
 #include "common/base/text.h"
+#include "subcluster/engine/check.h"
+#include "subcluster/engine/outlet.h"
 #include "subcluster/engine/worker.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
-
-/* An event on its way, with all that it points at. */
-struct parcel {
-    struct tf_engine_event event;
-    struct tf_node node;
-    char *tenant, *name, *node_name, *text;
-    struct tf_engine_port ports[TF_ENGINE_PORTS_MAX];
-    struct parcel *next;
-};
-
-/* Outlives the engine while the loop still has it in its inbox. */
-struct outlet {
-    struct tf_inbox_item item; /* first */
-    struct tf_loop *loop;
-    tf_engine_event_f event;
-    void *context;
-    bool closed; /* loop thread only */
-    pthread_mutex_t mutex;
-    struct parcel *first, **last; /* under mutex, as is: */
-    bool posted;
-};
 
 struct process {
     struct tf_engine engine; /* first */
@@ -46,87 +27,10 @@ struct process {
 
 /* ---- events ---- */
 
-static void parcel_free(struct parcel *p)
-{
-    tf_node_release(&p->node);
-    free(p->tenant);
-    free(p->name);
-    free(p->node_name);
-    free(p->text);
-    free(p);
-}
-
-static void outlet_free(struct outlet *outlet)
-{
-    while (outlet->first) {
-        struct parcel *p = outlet->first;
-        outlet->first = p->next;
-        parcel_free(p);
-    }
-    pthread_mutex_destroy(&outlet->mutex);
-    free(outlet);
-}
-
-/* In the loop thread. A callback may destroy the engine: then the rest is not delivered. */
-static void deliver(struct tf_inbox_item *item)
-{
-    struct outlet *outlet = TF_CONTAINER_OF(item, struct outlet, item);
-    pthread_mutex_lock(&outlet->mutex);
-    struct parcel *p = outlet->first;
-    outlet->first = NULL;
-    outlet->last = &outlet->first;
-    /* Still posted while we deliver, so that a destroy within a callback leaves the outlet to us. */
-    pthread_mutex_unlock(&outlet->mutex);
-    while (p) {
-        struct parcel *next = p->next;
-        if (!outlet->closed)
-            outlet->event(outlet->context, &p->event);
-        parcel_free(p);
-        p = next;
-    }
-    if (outlet->closed) {
-        outlet_free(outlet);
-        return;
-    }
-    pthread_mutex_lock(&outlet->mutex);
-    bool more = outlet->first != NULL;
-    outlet->posted = more;
-    pthread_mutex_unlock(&outlet->mutex);
-    if (more)
-        tf_loop_post(outlet->loop, item);
-}
-
-static struct parcel *pack(const struct tf_engine_event *event)
-{
-    struct parcel *p = tf_calloc(1, sizeof *p);
-    p->event = *event;
-    if (event->node) {
-        tf_node_copy(&p->node, event->node);
-        p->event.node = &p->node;
-    }
-    p->event.tenant = p->tenant = tf_strdup(event->tenant);
-    p->event.name = p->name = tf_strdup(event->name);
-    p->event.node_name = p->node_name = tf_strdup(event->node_name);
-    p->event.text = p->text = tf_strdup(event->text ? event->text : "");
-    if (event->port_count > 0)
-        memcpy(p->ports, event->ports, event->port_count * sizeof *event->ports);
-    p->event.ports = p->ports;
-    return p;
-}
-
 /* In the worker's thread. */
 static void tell(void *context, const struct tf_engine_event *event)
 {
-    struct outlet *outlet = ((struct process *)context)->outlet;
-    struct parcel *p = pack(event);
-    pthread_mutex_lock(&outlet->mutex);
-    *outlet->last = p;
-    outlet->last = &p->next;
-    bool post = !outlet->posted;
-    outlet->posted = true;
-    pthread_mutex_unlock(&outlet->mutex);
-    if (post)
-        tf_loop_post(outlet->loop, &outlet->item);
+    outlet_tell(((struct process *)context)->outlet, event);
 }
 
 /* ---- calls ---- */
@@ -264,11 +168,8 @@ static void process_destroy(struct tf_engine *engine)
     wake(p);
     pthread_join(p->thread, NULL);
     struct outlet *outlet = p->outlet;
-    outlet->closed = true;
-    bool posted = outlet->posted;
     process_free(p);
-    if (!posted)
-        outlet_free(outlet);
+    outlet_close(outlet);
 }
 
 void tf_process_config_init(struct tf_process_config *config)
@@ -320,11 +221,8 @@ static int check_nodes(const struct tf_process_config *c, struct tf_error *err)
 {
     for (size_t i = 0; i < c->nodes.count; i++) {
         const struct tf_node *node = &c->nodes.items[i];
-        if (tf_name_check(node->name, "node", err))
+        if (engine_check_node(node, err))
             return -1;
-        if (node->capacity.gpus < 0 || node->capacity.gpus > TF_NODE_GPUS_MAX)
-            return tf_error_set(err, TF_ERR_INVALID, "node %s: 0 to %d GPUs are possible", node->name,
-                                TF_NODE_GPUS_MAX);
         for (size_t k = 0; k < i; k++)
             if (tf_str_eq(c->nodes.items[k].name, node->name))
                 return tf_error_set(err, TF_ERR_INVALID, "two nodes are named %s", node->name);
@@ -365,18 +263,6 @@ static const struct tf_engine calls = {
     .fence = process_fence,
 };
 
-static struct outlet *outlet_create(struct tf_loop *loop, tf_engine_event_f event, void *context)
-{
-    struct outlet *outlet = tf_calloc(1, sizeof *outlet);
-    outlet->item.run = deliver;
-    outlet->loop = loop;
-    outlet->event = event;
-    outlet->context = context;
-    outlet->last = &outlet->first;
-    pthread_mutex_init(&outlet->mutex, NULL);
-    return outlet;
-}
-
 /* Signals are for the threads of the daemon that want them. */
 static int start_thread(struct process *p, struct tf_error *err)
 {
@@ -408,7 +294,7 @@ struct tf_engine *tf_process_engine_create(const struct tf_process_config *confi
     if (worker_open(&p->worker, err) || start_thread(p, err)) {
         struct outlet *outlet = p->outlet;
         process_free(p);
-        outlet_free(outlet);
+        outlet_close(outlet);
         return NULL;
     }
     return &p->engine;

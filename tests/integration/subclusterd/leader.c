@@ -94,6 +94,7 @@ static void take_report(struct world *w, const struct tf_report *report)
 static void take_profile(struct world *w, struct tf_profile *profile)
 {
     w->profiles++;
+    w->health = profile->health;
     if (!profile->full)
         return;
     w->full_profiles++;

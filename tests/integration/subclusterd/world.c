@@ -35,23 +35,25 @@ static void write_config(const struct world *w)
             "federation: [\"%s\"]\n"
             "store: {endpoints: [\"%s\"]}\n"
             "stateDir: %s\n"
-            "engine: process\n"
+            "engine: %s\n"
+            "virtual: {startMin: 0s, startMax: 100ms, stopMax: 200ms}\n"
             "allowRoot: true\n"
             "keepOutput: %s\n"
             "settings: {leaseTtl: 1s, profileInterval: 50ms}\n"
             "topology:\n"
             "  - {plane: parameter, levels: [rdma-pod]}\n"
             "nodes:\n"
-            "  - {prefix: n, count: 4, model: H800, gpus: 8, gpuMemory: 80Gi, cpu: 64, memory: 512Gi,\n"
+            "  - {prefix: n, count: %d, model: H800, gpus: 8, gpuMemory: 80Gi, cpu: 64, memory: 512Gi,\n"
             "     domains: {parameter: \"rdma-{i/2}\"}}\n",
-            w->address, test_etcd_endpoint(w->etcd), w->state_dir, w->keep_output);
+            w->address, test_etcd_endpoint(w->etcd), w->state_dir, w->engine, w->keep_output, w->node_count);
     CU_ASSERT_EQUAL(fclose(file), 0);
 }
 
-void world_begin(struct world *w, const char *keep_output)
+static void begin(struct world *w, const char *keep_output, const char *engine, int node_count)
 {
     char dir[] = "/tmp/tidefed-subclusterd-XXXXXX";
-    *w = (struct world){.term = {0, 1}, .keep_output = keep_output};
+    *w = (struct world){
+        .term = {0, 1}, .keep_output = keep_output, .engine = engine, .node_count = node_count};
     CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
     w->etcd = test_etcd_start(NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(w->etcd);
@@ -61,6 +63,16 @@ void world_begin(struct world *w, const char *keep_output)
     w->log = tf_asprintf("%s/subclusterd.log", dir);
     leader_begin(w);
     write_config(w);
+}
+
+void world_begin(struct world *w, const char *keep_output)
+{
+    begin(w, keep_output, "process", 4);
+}
+
+void world_begin_virtual(struct world *w, const char *keep_output, int node_count)
+{
+    begin(w, keep_output, "virtual", node_count);
 }
 
 void world_new_store(struct world *w)

@@ -38,6 +38,8 @@ struct world {
     struct test_etcd *etcd;
     char *dir, *state_dir, *config, *log;
     const char *keep_output;
+    const char *engine; /* "process", or "virtual" */
+    int node_count;     /* of 8 GPUs */
     const char *option; /* one more for the daemons that are started; NULL = none */
     struct tf_loop *loop;
     struct tf_rpc *rpc;
@@ -59,15 +61,18 @@ struct world {
     struct tf_hello hello;
     bool listed;
     int profiles, full_profiles;
-    struct tf_profile profile;   /* the latest full one */
-    struct tf_nodes_reply nodes; /* answer to the latest Ask{NODES} */
-    uint64_t answered;           /* its id */
+    struct tf_profile profile;      /* the latest full one */
+    struct tf_health_counts health; /* of the latest one, full or not */
+    struct tf_nodes_reply nodes;    /* answer to the latest Ask{NODES} */
+    uint64_t answered;              /* its id */
     TF_VEC(struct world_output) outputs;
 };
 
 /* keep_output: "0s" lets exit records go as soon as ends are stored. Fails the test if anything is missing.
  */
 void world_begin(struct world *w, const char *keep_output);
+/* The same with so many invented nodes. */
+void world_begin_virtual(struct world *w, const char *keep_output, int node_count);
 /* Another store in the place of the first one, empty; the first one is gone. */
 void world_new_store(struct world *w);
 /* Kills the daemons, ends what still runs under the state folder, removes all. */

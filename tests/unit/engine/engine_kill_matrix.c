@@ -89,7 +89,7 @@ static bool strike(unsigned at)
     const char *wrong = tracer_run(&t) ? NULL : "cannot be traced";
     if (!t.hit && t.status != 0)
         wrong = "the daemon alone does not come to its end";
-    station_config(&s, p.state);
+    station_config(&s, STATION_PROCESS, p.state);
     CU_ASSERT_TRUE_FATAL(station_open(&s));
     if (!wrong)
         wrong = recover(&p, &s);

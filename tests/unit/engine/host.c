@@ -33,7 +33,7 @@ int main(int argc, char **argv)
     struct tf_uid uid;
     if (argc != 5 || tf_uid_parse(argv[2], &uid, NULL))
         return 2;
-    station_config(&s, argv[1]);
+    station_config(&s, STATION_PROCESS, argv[1]);
     station_spec(&spec, uid, 0, argv[3]);
     int rc = station_open(&s) ? go(&s, &spec, argv[4]) : 1;
     tf_engine_spec_release(&spec);

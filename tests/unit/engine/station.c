@@ -17,37 +17,47 @@ static void keep(void *context, const struct tf_engine_event *event)
     e->text = tf_strdup(event->text);
     e->node = tf_strdup(event->node ? event->node->name : event->node_name);
     e->node_state = event->node ? event->node->state : TF_NODE_NONE;
+    e->foreign = event->node ? event->node->foreign.gpus : 0;
     e->job = event->name ? tf_asprintf("%s/%s", event->tenant, event->name) : NULL;
     if (event->port_count)
         memcpy(e->ports, event->ports, event->port_count * sizeof *event->ports);
 }
 
-static void add_node(struct tf_process_config *config, const char *name, int32_t gpus)
+/* To the nodes of both configurations. */
+static void add_node(struct station *s, const char *name, int32_t gpus)
 {
-    struct tf_node *node = tf_vec_add(&config->nodes);
+    struct tf_node *node = tf_vec_add(&s->config.nodes);
     node->name = tf_strdup(name);
     node->model = tf_strdup("H800");
     node->gpu_memory = 81920;
     node->capacity = (struct tf_vector){.gpus = gpus, .slots = 100, .cpu = 64000, .memory = 65536};
+    tf_node_copy(tf_vec_add(&s->invented.nodes), node);
 }
 
-void station_config(struct station *s, const char *state_dir)
+void station_config(struct station *s, enum station_kind kind, const char *state_dir)
 {
-    *s = (struct station){0};
+    *s = (struct station){.kind = kind};
     tf_process_config_init(&s->config);
+    tf_virtual_config_init(&s->invented);
+    s->invented.state_dir = tf_strdup(state_dir);
+    s->invented.start_min = s->invented.stop_min = 1;
+    s->invented.start_max = s->invented.stop_max = 20;
     s->config.state_dir = tf_strdup(state_dir);
     s->config.shim = tf_strdup(TF_TEST_SHIM);
     tf_str_set(&s->config.work_dir, "/tmp");
     s->config.allow_root = true;
-    add_node(&s->config, "a", 8);
-    add_node(&s->config, "b", 4);
+    add_node(s, "a", 8);
+    add_node(s, "b", 4);
 }
 
 bool station_open(struct station *s)
 {
     struct tf_error err = TF_ERROR_INIT;
     s->loop = tf_loop_create(&err);
-    s->engine = s->loop ? tf_process_engine_create(&s->config, s->loop, keep, s, &err) : NULL;
+    if (s->loop)
+        s->engine = s->kind == STATION_VIRTUAL
+                        ? tf_virtual_engine_create(&s->invented, s->loop, keep, s, &err)
+                        : tf_process_engine_create(&s->config, s->loop, keep, s, &err);
     if (!s->engine)
         printf("%s\n", err.text);
     return s->engine != NULL;
@@ -77,6 +87,7 @@ void station_release(struct station *s)
 {
     station_close(s);
     tf_process_config_release(&s->config);
+    tf_virtual_config_release(&s->invented);
 }
 
 struct want {
@@ -145,6 +156,17 @@ size_t station_count(struct station *s, enum tf_instance_state state)
     return n;
 }
 
+/* What invented instances cannot find in their script. */
+static void say_fate(struct tf_engine_spec *spec, const char *script)
+{
+    const char *code = strstr(script, "exit ");
+    if (strstr(script, "sleep 1000"))
+        return;
+    tf_pairs_set(&spec->env, "VIRTUAL_RUN", "0s");
+    if (code)
+        tf_pairs_set(&spec->env, "VIRTUAL_EXIT", code + strlen("exit "));
+}
+
 void station_spec(struct tf_engine_spec *spec, struct tf_uid uid, uint32_t index, const char *script)
 {
     *spec = (struct tf_engine_spec){.id = {uid, 7, index, 1}, .gpus = 1, .rank = index, .size = 8};
@@ -155,6 +177,7 @@ void station_spec(struct tf_engine_spec *spec, struct tf_uid uid, uint32_t index
     tf_strs_add(&spec->command, "sh");
     tf_strs_add(&spec->command, "-c");
     tf_strs_add(&spec->command, script);
+    say_fate(spec, script);
 }
 
 struct tf_uid station_uid(void)

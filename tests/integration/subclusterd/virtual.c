@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The daemon with the virtual engine and thousands of nodes: all is as with real ones, and outlives it. */
+#include "common/base/cleanup.h"
+#include "tests/integration/subclusterd/world.h"
+#include "tests/support/process.h"
+#include "tests/support/suite.h"
+
+#include <unistd.h>
+
+enum { NODES = 2000, GANG = 1000 };
+
+static struct world w;
+
+static void begin(void)
+{
+    if (w.dir)
+        world_end(&w); /* the test before failed in the middle */
+    world_begin_virtual(&w, "0s", NODES);
+    world_start(&w, 0);
+    WORLD_UNTIL(&w, w.listed && w.full_profiles > 0);
+}
+
+static enum tf_end end_of(uint64_t epoch)
+{
+    return world_epoch(&w, epoch)->report.ended.end;
+}
+
+static bool is_running(uint64_t epoch)
+{
+    const struct tf_report *report = &world_epoch(&w, epoch)->report;
+    return report->phase == TF_PHASE_RUNNING && report->ready == report->size;
+}
+
+/* A job of whole nodes. */
+static uint64_t place_gang(int32_t n)
+{
+    struct tf_entry *entry = world_job(&w, n, "exec sleep 1000");
+    entry->spec.group.shape.gpus = 8;
+    return world_place(&w);
+}
+
+static void end_clean(void)
+{
+    WORLD_UNTIL(&w, world_count_allocations(&w) == 0);
+    CU_ASSERT_EQUAL(world_count_processes(&w), 0);
+    world_end(&w);
+}
+
+static void test_life(void)
+{
+    begin();
+    CU_ASSERT_STRING_EQUAL(w.hello.engine, "virtual");
+    CU_ASSERT_EQUAL(w.profile.health.gpus, NODES * 8);
+    CU_ASSERT_EQUAL(w.profile.health.free_gpus, NODES * 8);
+    uint64_t gang = place_gang(GANG);
+    struct tf_entry *entry = world_job(&w, 1, "");
+    tf_pairs_set(&entry->spec.group.env, "VIRTUAL_RUN", "100ms");
+    uint64_t brief = world_place(&w);
+    entry = world_job(&w, 1, "");
+    tf_pairs_set(&entry->spec.group.env, "VIRTUAL_RUN", "0s");
+    tf_pairs_set(&entry->spec.group.env, "VIRTUAL_EXIT", "3");
+    entry->spec.retry_limit = 1;
+    uint64_t fails = world_place(&w);
+    WORLD_UNTIL(&w, is_running(gang));
+    WORLD_UNTIL(&w, end_of(brief) == TF_END_FINISHED && end_of(fails) == TF_END_FAILED);
+    CU_ASSERT_EQUAL(world_epoch(&w, fails)->report.ended.exit_code, 3);
+    CU_ASSERT_EQUAL(world_epoch(&w, fails)->report.ended.failures, 1);
+    world_ask_nodes(&w);
+    WORLD_UNTIL(&w, w.answered == w.next_ask);
+    CU_ASSERT_TRUE(w.nodes.nodes.count > 0);
+    uint64_t ask = world_ask_logs(&w, gang, 0, false, -1);
+    WORLD_UNTIL(&w, world_output(&w, ask)->ended);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(world_output(&w, ask)->error);
+    CU_ASSERT_PTR_NOT_NULL(strstr(world_output(&w, ask)->error, "only invents"));
+    world_release(&w, gang, TF_RELEASE_DELETE);
+    WORLD_UNTIL(&w, end_of(gang) == TF_END_RELEASED);
+    end_clean();
+}
+
+/* Killed at any time: the gang runs on, and what is told of it is what was. */
+static void test_outlives(void)
+{
+    begin();
+    uint64_t gang = place_gang(GANG);
+    for (int i = 0; i < 3; i++) {
+        world_wait(&w, 20 * i);
+        world_kill(&w, 0);
+        w.listed = false;
+        world_start(&w, 0);
+        WORLD_UNTIL(&w, w.listed && is_running(gang));
+    }
+    CU_ASSERT_EQUAL(end_of(gang), TF_END_NONE);
+    tf_vec_each (m, &world_epoch(&w, gang)->report.members)
+        CU_ASSERT_EQUAL(m->attempt, 1);
+    world_release(&w, gang, TF_RELEASE_DELETE);
+    world_kill(&w, 0);
+    world_start(&w, 0);
+    WORLD_UNTIL(&w, end_of(gang) == TF_END_RELEASED);
+    end_clean();
+}
+
+static char *mark(const char *folder, const char *node)
+{
+    char *path = tf_asprintf("%s/virtual/%s/%s", w.state_dir, folder, node);
+    FILE *file = fopen(path, "we");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    fclose(file);
+    return path;
+}
+
+/* A node that comes back soon costs nothing; one that is lost ends what ran there. */
+static void test_nodes_flap(void)
+{
+    begin();
+    uint64_t all = place_gang(NODES);
+    WORLD_UNTIL(&w, is_running(all));
+    TF_AUTO_FREE char *away = mark("away", "n1999");
+    WORLD_UNTIL(&w, w.health.unreachable == 1);
+    CU_ASSERT_EQUAL(unlink(away), 0);
+    WORLD_UNTIL(&w, w.health.ready == NODES);
+    CU_ASSERT_TRUE(is_running(all));
+    CU_ASSERT_EQUAL(end_of(all), TF_END_NONE);
+    TF_AUTO_FREE char *down = mark("down", "n7");
+    WORLD_UNTIL(&w, end_of(all) == TF_END_LOST);
+    CU_ASSERT_EQUAL(unlink(down), 0);
+    WORLD_UNTIL(&w, w.health.free_gpus == NODES * 8);
+    end_clean();
+}
+
+int main(void)
+{
+    static const struct suite_test tests[] = {
+        {"life", test_life},
+        {"outlives", test_outlives},
+        {"nodes flap", test_nodes_flap},
+    };
+    return test_etcd_available() ? suite_run("subclusterd virtual", tests, TF_ARRAY_LEN(tests)) : 0;
+}
