@@ -2,21 +2,18 @@
 #ifndef TF_FEDERATION_DAEMON_CONFIG_H
 #define TF_FEDERATION_DAEMON_CONFIG_H
 
-#include "common/log/log.h"
+#include "common/log/config.h"
 #include "common/model/settings.h"
+#include "common/store/config.h"
 
 /* What fedd.yaml says. */
 struct fedd_config {
     char *listen;    /* loopback address with port, or unix:/path */
     char *advertise; /* where clients and subclusters find it; NULL = listen, with the port that was bound */
     char *data_dir;  /* the archive of finished jobs and the decision log */
-    struct tf_strs store_endpoints;
-    char *store_prefix;
-    int64_t store_timeout; /* of one request; 0 = half the lease */
+    struct tf_store_config store; /* its prefix is never NULL after the load */
     struct tf_settings settings;
-    enum tf_log_format log_format;
-    enum tf_log_level log_level;
-    char *log_file; /* NULL = stderr */
+    struct tf_log_config log; /* its decisions are never NULL after the load */
 };
 extern const struct tf_table fedd_config_table;
 

@@ -4,7 +4,6 @@
 
 #include "common/base/cleanup.h"
 #include "common/base/text.h"
-#include "common/store/etcd.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -19,18 +18,13 @@ static int make_folder(const char *path, struct tf_error *err)
 
 static int open_decisions(struct fedd *fedd, struct tf_error *err)
 {
-    TF_AUTO_FREE char *path = tf_asprintf("%s/decisions.log", fedd->config.data_dir);
-    fedd->decisions = tf_decisions_open(path);
+    fedd->decisions = tf_decisions_open(fedd->config.log.decisions);
     return tf_decisions_check(fedd->decisions, err);
 }
 
 static int open_store(struct fedd *fedd, struct tf_error *err)
 {
-    const struct tf_etcd_options options = {
-        .endpoints = (const char *const *)fedd->config.store_endpoints.items,
-        .endpoint_count = fedd->config.store_endpoints.count,
-    };
-    fedd->store = tf_etcd_store_create(fedd->loop, &options, err);
+    fedd->store = tf_store_config_open(fedd->loop, &fedd->config.store, err);
     return fedd->store ? 0 : -1;
 }
 

@@ -66,7 +66,7 @@ static void check_epoch(struct fedd *fedd)
     fedd->blocked = tf_asprintf("the stored counter of epochs, key %s/epoch, cannot be read (%s): nothing is "
                                 "placed or answered until it is restored from a backup, or removed and fedd "
                                 "started once with --accept-rollback",
-                                fedd->config.store_prefix, why);
+                                fedd->config.store.prefix, why);
     tf_log_error("%s", fedd->blocked);
 }
 
@@ -118,11 +118,11 @@ int lead_start(struct fedd *fedd, struct tf_error *err)
 {
     const struct tf_keep_options options = {
         .store = fedd->store,
-        .prefix = fedd->config.store_prefix,
+        .prefix = fedd->config.store.prefix,
         .owner_name = "leader",
         .owner_value = tf_bytes_of(fedd->address),
         .ttl_ms = fedd->config.settings.lease_ttl,
-        .timeout_ms = fedd->config.store_timeout,
+        .timeout_ms = fedd->config.store.timeout,
         .accept_rollback = fedd->accept_rollback,
     };
     fedd->keep = tf_keep_create(fedd->loop, &options, &events, fedd, err);

@@ -121,9 +121,7 @@ static int start(const struct arguments *arguments, struct tf_error *err)
     struct fedd_options options = {.accept_rollback = arguments->accept_rollback};
     if (fedd_config_load(arguments->config, &options.config, err))
         return -1;
-    const struct tf_log_options log = {.level = options.config.log_level,
-                                       .format = options.config.log_format,
-                                       .path = options.config.log_file};
+    const struct tf_log_options log = tf_log_config_options(&options.config.log);
     int failed = arguments->listen ? fedd_config_set_listen(&options.config, arguments->listen, err) : 0;
     if (!failed && arguments->check)
         printf("%s: the configuration is right\n", arguments->config);

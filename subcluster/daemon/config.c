@@ -11,31 +11,6 @@
 #define C struct subd_config
 #define N struct subd_node_group
 
-static const struct tf_row store_rows[] = {
-    {.key = "endpoints",
-     TF_STRINGS(C, store_endpoints),
-     .min = 1,
-     .max = 253,
-     .count = 16,
-     .flags = TF_ROW_REQUIRED,
-     .help = "the members of the subcluster's etcd, as `http://HOST:PORT`; each is tried in turn"},
-    {.key = "prefix",
-     TF_STRING(C, store_prefix),
-     .min = 2,
-     .max = 200,
-     .help =
-         "all keys are under it; absent = `/tidefed/local/NAME`, so that several subclusters can share an "
-         "etcd"},
-    {.key = "timeout",
-     TF_DURATION(C, store_timeout),
-     .min = 100,
-     .max = TF_MINUTE,
-     .flags = TF_ROW_ZERO,
-     .help =
-         "of one request; absent = half the lease, so that a lost answer is noticed while it is still held"},
-};
-static const struct tf_table store_table = TF_TABLE(C, store_rows);
-
 static const struct tf_row plane_rows[] = {
     {.key = "plane",
      TF_NAME(struct tf_plane, name),
@@ -190,31 +165,6 @@ static const struct tf_row virtual_rows[] = {
 };
 static const struct tf_table virtual_table = TF_TABLE(V, virtual_rows);
 
-/* 0 means "not said" in a table's enums, so the names are one above the log's own numbers until the load is
- * over. */
-enum { ENUM_SHIFT = 1 };
-
-static const struct tf_row log_rows[] = {
-    {.key = "level",
-     TF_ENUM(C, log_level, "debug", "info", "warn", "error"),
-     .def = "info",
-     .flags = TF_ROW_RELOADABLE,
-     .help = "lines of a lower level are not written"},
-    {.key = "format", TF_ENUM(C, log_format, "text", "json"), .def = "text", .help = "one line an event"},
-    {.key = "file",
-     TF_STRING(C, log_file),
-     .min = 1,
-     .max = 4000,
-     .help = "appended to, opened again at SIGHUP; absent = stderr"},
-    {.key = "decisions",
-     TF_STRING(C, decision_log),
-     .min = 1,
-     .max = 4000,
-     .help = "one line a decision, with its reason; two files of 16 MiB are kept; absent = "
-             "`STATEDIR/decisions.log`"},
-};
-static const struct tf_table log_table = TF_TABLE(C, log_rows);
-
 static const struct tf_row rows[] = {
     {.key = "name",
      TF_NAME(C, name),
@@ -231,7 +181,10 @@ static const struct tf_row rows[] = {
      .flags = TF_ROW_REQUIRED,
      .help = "addresses of the federation's daemons, `HOST:PORT` or `unix:/path`; any of them names the one "
              "that leads"},
-    {.key = "store", TF_GROUP(&store_table), .flags = TF_ROW_REQUIRED, .help = "the subcluster's own etcd"},
+    {.key = "store",
+     TF_OBJECT(C, store, &tf_store_config_table),
+     .flags = TF_ROW_REQUIRED,
+     .help = "the subcluster's own etcd"},
     {.key = "stateDir",
      TF_STRING(C, state_dir),
      .min = 1,
@@ -277,24 +230,22 @@ static const struct tf_row rows[] = {
     {.key = "settings",
      TF_OBJECT(C, settings, &tf_local_settings_table),
      .help = "what decisions go by that the federation does not say"},
-    {.key = "log", TF_GROUP(&log_table), .help = "the log of the daemon"},
+    {.key = "log", TF_OBJECT(C, log, &tf_log_config_table), .help = "the log of the daemon"},
 };
 
 static void settle(void *object)
 {
     struct subd_config *config = object;
-    if (!config->store_prefix && config->name)
-        config->store_prefix = tf_asprintf("/tidefed/local/%s", config->name);
-    if (!config->decision_log && config->state_dir)
-        config->decision_log = tf_asprintf("%s/decisions.log", config->state_dir);
+    if (!config->store.prefix && config->name)
+        config->store.prefix = tf_asprintf("/tidefed/local/%s", config->name);
+    if (!config->log.decisions && config->state_dir)
+        config->log.decisions = tf_asprintf("%s/decisions.log", config->state_dir);
 }
 
 static void check_values(const struct subd_config *config, struct tf_complaints *out)
 {
     if (config->state_dir[0] != '/')
         tf_complaints_add(out, "stateDir", "\"%s\" is not an absolute path", config->state_dir);
-    if (config->store_prefix[0] != '/')
-        tf_complaints_add(out, "store.prefix", "\"%s\" does not begin with '/'", config->store_prefix);
     if (config->process.work_dir && config->process.work_dir[0] != '/')
         tf_complaints_add(out, "process.workDir", "\"%s\" is not an absolute path", config->process.work_dir);
     if (config->process.port_high < config->process.port_low)
@@ -304,9 +255,6 @@ static void check_values(const struct subd_config *config, struct tf_complaints 
         tf_complaints_add(out, "virtual.startMax", "it is below startMin");
     if (config->invented.stop_max < config->invented.stop_min)
         tf_complaints_add(out, "virtual.stopMax", "it is below stopMin");
-    tf_vec_each (endpoint, &config->store_endpoints)
-        if (!tf_starts_with(*endpoint, "http://"))
-            tf_complaints_add(out, "store.endpoints", "\"%s\" does not begin with http://", *endpoint);
 }
 
 static void check_planes(const struct tf_planes *planes, struct tf_complaints *out)
@@ -334,11 +282,7 @@ const struct tf_table subd_config_table = TF_TABLE(C, rows, .settle = settle, .c
 
 int subd_config_load(const char *path, struct subd_config *config, struct tf_error *err)
 {
-    if (tf_conf_load(path, &subd_config_table, config, err))
-        return -1;
-    config->log_level = (enum tf_log_level)((int)config->log_level - ENUM_SHIFT);
-    config->log_format = (enum tf_log_format)((int)config->log_format - ENUM_SHIFT);
-    return 0;
+    return tf_conf_load(path, &subd_config_table, config, err);
 }
 
 void subd_config_release(struct subd_config *config)

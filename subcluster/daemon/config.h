@@ -2,9 +2,10 @@
 #ifndef TF_SUBCLUSTER_DAEMON_CONFIG_H
 #define TF_SUBCLUSTER_DAEMON_CONFIG_H
 
-#include "common/log/log.h"
+#include "common/log/config.h"
 #include "common/model/node.h"
 #include "common/model/settings.h"
+#include "common/store/config.h"
 
 /* What subclusterd.yaml says. */
 
@@ -54,10 +55,8 @@ enum subd_engine_kind { SUBD_ENGINE_NONE, SUBD_ENGINE_PROCESS, SUBD_ENGINE_VIRTU
 struct subd_config {
     char *name, *region;
     struct tf_pairs labels;
-    struct tf_strs federation; /* addresses of fedd */
-    struct tf_strs store_endpoints;
-    char *store_prefix;    /* never NULL after the load */
-    int64_t store_timeout; /* of one request; 0 = half the lease */
+    struct tf_strs federation;    /* addresses of fedd */
+    struct tf_store_config store; /* its prefix is never NULL after the load */
     char *state_dir;
     enum subd_engine_kind engine;
     bool allow_root;
@@ -68,10 +67,7 @@ struct subd_config {
     struct tf_planes topology;
     struct subd_node_groups node_groups;
     struct tf_local_settings settings;
-    enum tf_log_format log_format;
-    enum tf_log_level log_level;
-    char *log_file;     /* NULL = stderr */
-    char *decision_log; /* never NULL after the load */
+    struct tf_log_config log; /* its decisions are never NULL after the load */
 };
 extern const struct tf_table subd_config_table;
 

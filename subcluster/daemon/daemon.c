@@ -4,7 +4,6 @@
 
 #include "common/base/cleanup.h"
 #include "common/rpc/address.h"
-#include "common/store/etcd.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -27,12 +26,7 @@ static int make_folders(const char *path, struct tf_error *err)
 
 static int open_store(struct subd *subd, struct tf_error *err)
 {
-    const struct tf_strs *endpoints = &subd->config.store_endpoints;
-    const struct tf_etcd_options options = {
-        .endpoints = (const char *const *)endpoints->items,
-        .endpoint_count = endpoints->count,
-    };
-    subd->store = tf_etcd_store_create(subd->loop, &options, err);
+    subd->store = tf_store_config_open(subd->loop, &subd->config.store, err);
     return subd->store ? 0 : -1;
 }
 

@@ -17,7 +17,7 @@ struct arguments {
 
 static const struct argp_option options[] = {
     {"config", 'c', "FILE", 0, "what to be and to do: see --print-config-reference", 0},
-    {"check-config", OPTION_CHECK, NULL, 0, "read the configuration, say what is wrong with it, and exit", 0},
+    {"check-config", OPTION_CHECK, NULL, 0, "say whether the configuration is right, and end", 0},
     {"print-config-reference", OPTION_REFERENCE, NULL, 0, "print all keys of the configuration and exit", 0},
     {"accept-rollback", OPTION_ROLLBACK, NULL, 0,
      "the subcluster's store was restored from a copy: go on from what it says now", 0},
@@ -117,7 +117,7 @@ static void on_signal(struct tf_signals *signals, int signo)
 static int complain(const struct tf_error *err)
 {
     fprintf(stderr, "subclusterd: %s\n", err->text);
-    return 1;
+    return err->code == TF_ERR_INVALID ? 2 : 1;
 }
 
 /* Everything that lives as long as the loop. Takes the configuration. */
@@ -142,13 +142,6 @@ static int serve(struct program *program, struct subd_options *subd_options)
     return program->status;
 }
 
-static int open_log(const struct subd_config *config, struct tf_error *err)
-{
-    const struct tf_log_options log = {
-        .level = config->log_level, .format = config->log_format, .path = config->log_file};
-    return tf_log_open(&log, err);
-}
-
 static int print_reference(void)
 {
     TF_AUTO_BUF text = TF_BUF_INIT;
@@ -169,11 +162,12 @@ int main(int argc, char **argv)
     if (subd_config_load(arguments.config, &subd_options.config, &err))
         return complain(&err);
     if (arguments.check) {
-        printf("%s: sound\n", arguments.config);
+        printf("%s: the configuration is right\n", arguments.config);
         subd_config_release(&subd_options.config);
         return 0;
     }
-    if (open_log(&subd_options.config, &err)) {
+    const struct tf_log_options log = tf_log_config_options(&subd_options.config.log);
+    if (tf_log_open(&log, &err)) {
         subd_config_release(&subd_options.config);
         return complain(&err);
     }

@@ -83,7 +83,7 @@ static void on_held(void *arg, struct tf_term term)
         subd_fail(subd);
         return;
     }
-    subd->decisions = tf_decisions_open(subd->config.decision_log);
+    subd->decisions = tf_decisions_open(subd->config.log.decisions);
     subd->sub = sub_create(term.revision);
     boot(subd);
 }
@@ -163,11 +163,11 @@ int subd_owner_start(struct subd *subd, struct tf_error *err)
     TF_AUTO_FREE char *who = tf_asprintf("%s:%d", host, (int)getpid());
     const struct tf_keep_options options = {
         .store = subd->store,
-        .prefix = subd->config.store_prefix,
+        .prefix = subd->config.store.prefix,
         .owner_name = "owner",
         .owner_value = tf_bytes_of(who),
         .ttl_ms = subd->config.settings.lease_ttl,
-        .timeout_ms = subd->config.store_timeout,
+        .timeout_ms = subd->config.store.timeout,
         .accept_rollback = subd->accept_rollback,
     };
     subd->keep = tf_keep_create(subd->loop, &options, &events, subd, err);

@@ -75,6 +75,8 @@ static const struct {
     {"listen: 127.0.0.1:0\ndataDir: d\n", NULL, 2, "fedd: c.yaml:1:1: store: is missing\n"},
     {"listen: 127.0.0.1:0\ndataDir: d\nstore:\n  endpoints: [127.0.0.1:2379]\n", NULL, 2,
      "fedd: c.yaml:4:3: store.endpoints: \"127.0.0.1:2379\" does not begin with http://\n"},
+    {GOOD "  prefix: tidefed\n", NULL, 2,
+     "fedd: c.yaml:5:11: store.prefix: \"tidefed\" does not begin with '/'\n"},
     {GOOD "settings: {leaseTtl: 5}\n", NULL, 2,
      "fedd: c.yaml:5:22: settings.leaseTtl: 5 has no unit: a duration needs one, as in 30s, 5m, 2h, 1d\n"},
     {GOOD "log: {level: loud}\n", NULL, 2,

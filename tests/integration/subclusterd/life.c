@@ -486,7 +486,7 @@ static void test_command(void)
     CU_ASSERT_NOT_EQUAL(run_program("--nonsense", NULL, text, sizeof text), 0);
     CU_ASSERT_EQUAL(run_program("--config", "/no/such/file", text, sizeof text), 1);
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "/no/such/file"));
-    CU_ASSERT_EQUAL(run_program("--config", "deploy/quickstart.sh", text, sizeof text), 1);
+    CU_ASSERT_EQUAL(run_program("--config", "deploy/quickstart.sh", text, sizeof text), 2);
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "deploy/quickstart.sh:"));
 }
 

@@ -42,11 +42,13 @@ static void test_defaults(void)
     struct subd_config config;
     struct subd_nodes nodes;
     load_well(HEAD NODE, &config, &nodes);
-    CU_ASSERT_STRING_EQUAL(config.store_prefix, "/tidefed/local/bj-a");
-    CU_ASSERT_STRING_EQUAL(config.decision_log, "/var/lib/tidefed/bj-a/decisions.log");
+    CU_ASSERT_STRING_EQUAL(config.store.prefix, "/tidefed/local/bj-a");
+    CU_ASSERT_STRING_EQUAL(config.log.decisions, "/var/lib/tidefed/bj-a/decisions.log");
     CU_ASSERT_EQUAL(config.engine, SUBD_ENGINE_PROCESS);
-    CU_ASSERT_EQUAL(config.log_level, TF_LOG_INFO);
-    CU_ASSERT_EQUAL(config.log_format, TF_LOG_TEXT);
+    const struct tf_log_options log = tf_log_config_options(&config.log);
+    CU_ASSERT_EQUAL(log.level, TF_LOG_INFO);
+    CU_ASSERT_EQUAL(log.format, TF_LOG_TEXT);
+    CU_ASSERT_PTR_NULL(log.path);
     CU_ASSERT_FALSE(config.allow_root);
     CU_ASSERT_EQUAL(config.settings.lease_ttl, 5000);
     CU_ASSERT_EQUAL(config.settings.profile_interval, 500);
