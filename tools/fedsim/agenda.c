@@ -36,7 +36,7 @@ void sim_agenda_at(struct sim_agenda *agenda, struct tf_mono at, sim_due_f *run,
     if (at.ms == TF_NEVER.ms)
         return;
     struct sim_due due = {.at = at.ms > agenda->now.ms ? at : agenda->now,
-                          .lot = tf_rng_next(&agenda->rng),
+                          .lot = agenda->in_order ? 0 : tf_rng_next(&agenda->rng),
                           .number = agenda->added++,
                           .run = run,
                           .arg = arg,

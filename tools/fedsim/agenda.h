@@ -24,6 +24,7 @@ struct sim_due {
 
 struct sim_agenda {
     struct tf_mono now;
+    bool in_order; /* events of one moment come as they were added */
     struct tf_rng rng;
     TF_VEC(struct sim_due) heap;
     uint64_t added, done;

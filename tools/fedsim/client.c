@@ -14,8 +14,10 @@ struct wish {
     struct sim_clients *clients;
     size_t job;
     enum sim_verb verb;
-    uint64_t call;     /* the attempt under way */
-    struct tf_uid uid; /* of the job, when that was sent */
+    struct tf_elastic sizes; /* of SIM_SCALE */
+    bool over;               /* fulfilled, or dropped */
+    uint64_t call;           /* the attempt under way */
+    struct tf_uid uid;       /* of the job, when that was sent */
 };
 
 static const char *const verbs[] = {
@@ -33,7 +35,7 @@ static struct sim_world *world_of(const struct wish *wish)
     return wish->clients->world;
 }
 
-static void wish_in(struct sim_clients *clients, size_t job, enum sim_verb verb, struct tf_mono at);
+static struct wish *wish_in(struct sim_clients *clients, size_t job, enum sim_verb verb, struct tf_mono at);
 
 /* ---- asking ---- */
 
@@ -58,10 +60,8 @@ static struct fed_event request_of(const struct wish *wish)
     if (wish->verb == SIM_SUBMIT || wish->verb == SIM_RESTART)
         return submit_of(wish);
     struct fed_event event = {.kind = kinds[wish->verb]};
-    if (wish->verb == SIM_SCALE) {
-        event.job.elastic = job->manifest.spec.elastic;
-        event.job.elastic.max = event.job.elastic.min;
-    }
+    if (wish->verb == SIM_SCALE)
+        event.job.elastic = wish->sizes;
     event.job.tenant = tf_strdup(job->manifest.tenant);
     event.job.name = tf_strdup(job->manifest.name);
     event.job.uid = job->uid;
@@ -74,6 +74,7 @@ struct letter {
     uint64_t starts; /* of fedd, when it was sent: it dies with that process */
     uint64_t call;
     struct sim_answer answer;
+    char *text; /* of the answer, owned */
 };
 
 static void arrives_at_fedd(void *arg, uint64_t tag)
@@ -110,6 +111,17 @@ static void note_asked(const struct wish *wish)
         audit_restart_asked(audit, job->uid, job->again, &job->manifest);
 }
 
+static void tell_world(const struct wish *wish, enum sim_fact_kind kind, enum tf_error_code code,
+                       const char *text)
+{
+    world_tell(world_of(wish), &(struct sim_fact){.kind = kind,
+                                                  .job = job_of(wish),
+                                                  .verb = wish->verb,
+                                                  .elastic = wish->sizes,
+                                                  .code = code,
+                                                  .text = text});
+}
+
 static void ask(void *arg, uint64_t tag);
 
 static void out_of_patience(void *arg, uint64_t call)
@@ -125,6 +137,8 @@ static void ask(void *arg, uint64_t tag)
     struct sim_world *world = world_of(wish);
     struct sim_agenda *agenda = &world->agenda;
     (void)tag;
+    if (wish->over)
+        return;
     struct letter *letter = tf_calloc(1, sizeof *letter);
     letter->wish = wish;
     letter->fedd = world->fedds.items[tf_rng_below(&world->rng, world->fedds.count)];
@@ -135,6 +149,7 @@ static void ask(void *arg, uint64_t tag)
     world_say(world, "client", "%s %s (call %" PRIu64 " to %s)", verbs[wish->verb],
               job_of(wish)->manifest.name, wish->call, letter->fedd->process.name);
     note_asked(wish);
+    tell_world(wish, SIM_FACT_ASKED, TF_OK, "");
     sim_agenda_in(agenda, tf_rng_range(&world->rng, world->delay_min, world->delay_max), arrives_at_fedd,
                   letter, 0);
     sim_agenda_in(agenda, tf_rng_range(&world->rng, PATIENCE_MIN, PATIENCE_MAX), out_of_patience, wish,
@@ -146,6 +161,7 @@ static void ask(void *arg, uint64_t tag)
 static void fulfilled(struct wish *wish)
 {
     wish->call = 0;
+    wish->over = true;
     wish->clients->open--;
 }
 
@@ -160,13 +176,18 @@ static void is_submitted(struct wish *wish)
     struct sim_clients *clients = wish->clients;
     struct sim_job *job = job_of(wish);
     audit_submit_acked(world_of(wish)->audit, job->uid);
+    if (job->scripted)
+        return;
     wish_in(clients, wish->job, SIM_LOOK, later(wish, 0, 10 * TF_SECOND));
     if (job->delete_after > 0)
         wish_in(clients, wish->job, SIM_DELETE, later(wish, 0, job->delete_after));
     if (job->holds)
         wish_in(clients, wish->job, SIM_HOLD, later(wish, 0, 20 * TF_SECOND));
-    if (job->scales)
-        wish_in(clients, wish->job, SIM_SCALE, later(wish, 0, 20 * TF_SECOND));
+    if (job->scales) {
+        int32_t min = job->manifest.spec.elastic.min;
+        struct wish *scale = wish_in(clients, wish->job, SIM_SCALE, later(wish, 0, 20 * TF_SECOND));
+        scale->sizes = (struct tf_elastic){min, min, job->manifest.spec.elastic.step};
+    }
     if (!tf_uid_is_none(job->again))
         wish_in(clients, wish->job, SIM_RESTART, later(wish, 0, 40 * TF_SECOND));
 }
@@ -188,7 +209,7 @@ static void succeeded(struct wish *wish, const struct sim_answer *answer)
         is_submitted(wish);
     else if (wish->verb == SIM_DELETE)
         audit_delete_acked(audit, wish->uid);
-    else if (wish->verb == SIM_HOLD)
+    else if (wish->verb == SIM_HOLD && !job_of(wish)->scripted)
         wish_in(wish->clients, wish->job, SIM_RESUME, later(wish, 0, 20 * TF_SECOND));
     else if (wish->verb == SIM_RESTART)
         is_restarted(wish, answer);
@@ -211,16 +232,21 @@ static void take_answer(void *arg, uint64_t tag)
     struct wish *wish = letter->wish;
     (void)tag;
     if (wish->call == letter->call) {
-        if (letter->answer.code == TF_ERR_NOT_FOUND)
+        enum tf_error_code code = letter->answer.code;
+        bool done = code == TF_OK, final = !done && is_final(wish, code);
+        if (code == TF_ERR_NOT_FOUND)
             audit_not_found(world_of(wish)->audit, wish->uid);
-        if (letter->answer.code == TF_OK)
+        if (done || final)
+            tell_world(wish, SIM_FACT_ANSWERED, code, letter->text);
+        if (done)
             succeeded(wish, &letter->answer);
-        else if (is_final(wish, letter->answer.code))
+        else if (final)
             fulfilled(wish);
         else
             sim_agenda_at(&world_of(wish)->agenda, later(wish, 0, AGAIN_MAX), ask, wish, 0);
         wish->call = 0;
     }
+    free(letter->text);
     free(letter);
 }
 
@@ -234,20 +260,31 @@ void client_answered(struct sim_world *world, uint64_t call, const struct sim_an
     if (tf_rng_below(&world->rng, 1000) < clients->lose)
         return;
     struct letter *letter = tf_calloc(1, sizeof *letter);
-    *letter = (struct letter){.wish = wish, .call = call, .answer = *answer};
+    *letter = (struct letter){.wish = wish, .call = call, .answer = *answer, .text = tf_strdup(text)};
     sim_agenda_in(&world->agenda, tf_rng_range(&world->rng, world->delay_min, world->delay_max), take_answer,
                   letter, 0);
 }
 
 /* ---- wishes ---- */
 
-static void wish_in(struct sim_clients *clients, size_t job, enum sim_verb verb, struct tf_mono at)
+static struct wish *wish_in(struct sim_clients *clients, size_t job, enum sim_verb verb, struct tf_mono at)
 {
     struct wish *wish = tf_calloc(1, sizeof *wish);
     *wish = (struct wish){.clients = clients, .job = job, .verb = verb};
     clients->open++;
     tf_vec_push(&clients->wishes, wish);
     sim_agenda_at(&clients->world->agenda, at, ask, wish, 0);
+    return wish;
+}
+
+void clients_ask(struct sim_clients *clients, size_t job, enum sim_verb verb, struct tf_elastic sizes)
+{
+    tf_vec_each (at, &clients->wishes) {
+        struct wish *other = *at;
+        if (other->job == job && other->verb == verb && !other->over)
+            fulfilled(other);
+    }
+    wish_in(clients, job, verb, clients->world->agenda.now)->sizes = sizes;
 }
 
 static void add_id(struct sim_clients *clients, struct tf_uid uid, size_t job)

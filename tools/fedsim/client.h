@@ -22,6 +22,7 @@ struct sim_job {
     bool holds;           /* is held and resumed in between */
     bool scales;          /* is scaled to max = min */
     struct tf_uid again;  /* id of an `apply --restart`; none = it is not restarted */
+    bool scripted;        /* its user does nothing but what clients_ask says */
 };
 
 struct wish;
@@ -54,6 +55,9 @@ void clients_release(struct sim_clients *clients);
 void clients_add(struct sim_clients *clients, struct sim_job job, struct tf_mono at);
 /* Who was submitted, or begun anew, under that id; NULL. Borrowed until the next is added. */
 const struct sim_job *clients_job(const struct sim_clients *clients, struct tf_uid uid);
+/* The job's user wants that now, and asks until there is an answer; an earlier wish of the same kind is
+ * dropped. sizes: of SIM_SCALE. */
+void clients_ask(struct sim_clients *clients, size_t job, enum sim_verb verb, struct tf_elastic sizes);
 /* text is why not. */
 void client_answered(struct sim_world *world, uint64_t call, const struct sim_answer *answer,
                      const char *text);

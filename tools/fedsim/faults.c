@@ -91,6 +91,7 @@ static void crash_between(struct sim_faults *faults)
     if (!process->has_core)
         return;
     process->crash_armed = true;
+    process->crash_before = -1;
     process->crash_steps = (uint32_t)between(faults, 0, 12);
     sim_agenda_in(&faults->world->agenda, between(faults, 500, 10 * TF_SECOND), look_after, process, 0);
 }

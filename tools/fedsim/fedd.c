@@ -88,6 +88,7 @@ static void archive(struct sim_fedd *fedd, const struct tf_job_record *record)
     world_say(world, fedd->process.name, "archives %s/%s as %s", record->tenant, record->name,
               tf_phase_name(record->phase));
     audit_archived(world->audit, record);
+    world_tell(world, &(struct sim_fact){.kind = SIM_FACT_ARCHIVED, .archived = record});
     world->busy_at = world->agenda.now;
     sim_agenda_in(&world->agenda, tf_rng_range(&world->rng, 0, ARCHIVE_MS_MAX), is_archived, archived, 0);
 }

@@ -9,7 +9,7 @@
 #include <assert.h>
 #include <inttypes.h>
 
-enum { EXIT_TERM = 143, EXIT_KILL = 137, POLITE_MS_MAX = 500 };
+enum { EXIT_TERM = 143, EXIT_KILL = 137 };
 
 static struct sim_world *world_of(const struct sim_fleet *fleet)
 {
@@ -100,6 +100,11 @@ void fleet_repeat(struct sim_fleet *fleet)
 
 /* ---- lives ---- */
 
+static void tell_world(const struct sim_fleet *fleet, enum sim_fact_kind kind, const struct sim_instance *i)
+{
+    world_tell(world_of(fleet), &(struct sim_fact){.kind = kind, .site = fleet->site, .instance = i});
+}
+
 static void say(const struct sim_fleet *fleet, const struct sim_instance *i, const char *what)
 {
     struct sim_world *world = world_of(fleet);
@@ -125,6 +130,7 @@ void fleet_end(struct sim_fleet *fleet, struct sim_instance *i, enum sim_instanc
                                            : AUDIT_FAILED;
     audit_ended(world_of(fleet)->audit, fleet->site->name, &i->id, end);
     world_of(fleet)->busy_at = world_of(fleet)->agenda.now;
+    tell_world(fleet, SIM_FACT_ENDED, i);
     fleet_tell(fleet, i);
 }
 
@@ -148,6 +154,7 @@ static void gets_ready(void *arg, uint64_t number)
     world_of(fleet)->busy_at = world_of(fleet)->agenda.now;
     if (is_heard(fleet, i))
         audit_ready(world_of(fleet)->audit, fleet->site->name, &i->id);
+    tell_world(fleet, SIM_FACT_READY, i);
     fleet_tell(fleet, i);
 }
 
@@ -166,7 +173,7 @@ static void begin_life(struct sim_fleet *fleet, struct sim_instance *i)
     i->deaf = draw(&rng, nature->deaf);
     bool fails = draw(&rng, nature->fail);
     i->exit_code = fails ? (int32_t)tf_rng_range(&rng, 1, 3) : 0;
-    int64_t ready = tf_rng_range(&rng, 0, nature->start_max);
+    int64_t ready = tf_rng_range(&rng, nature->start_min, nature->start_max);
     if (draw(&rng, nature->fail_early)) {
         i->exit_code = 1;
         sim_agenda_in(agenda, ready, by_itself_ends, fleet, i->number);
@@ -193,6 +200,16 @@ static struct sim_run *run_of(struct sim_fleet *fleet, const struct tf_instance_
     run->key = key;
     HASH_ADD(hh, fleet->runs, key, sizeof run->key, run);
     return run;
+}
+
+void fleet_finish(struct sim_fleet *fleet, struct tf_uid uid, uint64_t epoch)
+{
+    struct sim_run_key key = {uid, epoch};
+    struct sim_run *run = NULL;
+    HASH_FIND(hh, fleet->runs, &key, sizeof key, run);
+    for (size_t n = 0; run && n < run->instances.count; n++)
+        if (fleet_runs(run->instances.items[n]))
+            fleet_end(fleet, run->instances.items[n], SIM_EXITED, 0, false);
 }
 
 static struct sim_instance *add(struct sim_fleet *fleet, const struct tf_instance_id *id,
@@ -267,6 +284,7 @@ static void call_start(struct sim_fleet *fleet, const struct sim_call *call)
     i->need = tf_shape_vector(&start->group.shape);
     say(fleet, i, "starts");
     audit_started(world_of(fleet)->audit, fleet->site->name, &i->id, i->node, i->gpus, i->need);
+    tell_world(fleet, SIM_FACT_STARTED, i);
     fleet_tell(fleet, i);
     begin_life(fleet, i);
 }
@@ -298,10 +316,13 @@ static void call_stop(struct sim_fleet *fleet, const struct sim_call *call)
         return;
     }
     audit_stop(world->audit, fleet->site->name, &i->id);
-    int64_t polite = call->grace > 0 ? tf_rng_range(&world->rng, 0, POLITE_MS_MAX) : 0;
+    const struct sim_nature *nature = world_nature(world, i->id.uid);
+    int64_t polite = call->grace > 0 ? tf_rng_range(&world->rng, nature->stop_min, nature->stop_max) : 0;
     int64_t wait = call->stop_delay + (i->deaf || polite > call->grace ? call->grace : polite);
     struct tf_mono dies = {world->agenda.now.ms + wait};
     say(fleet, i, "is asked to stop");
+    if (i->dies.ms == TF_NEVER.ms)
+        tell_world(fleet, SIM_FACT_STOPPING, i);
     if (dies.ms < i->dies.ms)
         i->dies = dies;
     sim_agenda_at(&world->agenda, i->dies, stop_takes_effect, fleet, i->number);

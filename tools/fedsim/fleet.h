@@ -18,13 +18,16 @@ struct sim_subd;
 /* How the instances of a job behave. Times are drawn anew for each attempt, from a seed that is the job's. */
 struct sim_nature {
     uint64_t seed;
-    int64_t start_max;         /* ms until ready, at most */
-    int64_t run_min, run_max;  /* ms from ready to the end; 0 = for ever */
-    uint32_t fail, fail_early; /* permille of attempts: end with a code; before they are ready */
-    uint32_t never_ready;      /* permille */
-    uint32_t deaf;             /* permille: ignores the polite stop */
-    uint32_t engine_refuses;   /* permille of starts */
+    int64_t start_min, start_max; /* ms until ready */
+    int64_t stop_min, stop_max;   /* ms from the polite stop to the end; beyond grace it is killed */
+    int64_t run_min, run_max;     /* ms from ready to the end; 0 = for ever */
+    uint32_t fail, fail_early;    /* permille of attempts: end with a code; before they are ready */
+    uint32_t never_ready;         /* permille */
+    uint32_t deaf;                /* permille: ignores the polite stop */
+    uint32_t engine_refuses;      /* permille of starts */
 };
+
+enum { SIM_STOP_MS = 500 }; /* of jobs that do not say how long they take to stop, at most */
 
 enum sim_instance_state {
     SIM_STARTING = 1,
@@ -98,13 +101,23 @@ void fleet_release(struct sim_fleet *fleet);
 void fleet_add_node(struct sim_fleet *fleet, struct tf_node *node); /* taken */
 
 /* ---- what happens to nodes ---- */
+/* lost_after: the engine gives it up then; negative = never. */
 void fleet_node_unreachable(struct sim_fleet *fleet, size_t node, int64_t lost_after);
+/* The engine knows at once that it is lost, and what ran there. */
+void fleet_node_down(struct sim_fleet *fleet, size_t node);
+/* Nothing new is to come there: TF_NODE_CORDONED or TF_NODE_DRAINING. fleet_node_returns ends it. */
+void fleet_node_closed(struct sim_fleet *fleet, size_t node, enum tf_node_state state);
 void fleet_node_returns(struct sim_fleet *fleet, size_t node);
 void fleet_node_foreign(struct sim_fleet *fleet, size_t node, uint64_t gpus);
 void fleet_node_bad(struct sim_fleet *fleet, size_t node, uint64_t gpus);
 /* The present state of a random instance is told once more. */
 void fleet_repeat(struct sim_fleet *fleet);
 uint64_t fleet_free_gpus(const struct sim_fleet *fleet, size_t node);
+uint64_t fleet_held_gpus(const struct sim_fleet *fleet, size_t node);
+int fleet_node_find(const struct sim_fleet *fleet, const char *name); /* -1 if there is none */
+bool fleet_runs(const struct sim_instance *instance);
+/* The work of that epoch is done: its instances end by themselves, well. */
+void fleet_finish(struct sim_fleet *fleet, struct tf_uid uid, uint64_t epoch);
 bool fleet_is_whole(const struct sim_fleet *fleet); /* every node is ready */
 
 #endif

@@ -5,6 +5,10 @@
 
 #include "common/base/text.h"
 
+/* A node and the number of its changes, in one tag. */
+enum { NODE_SHIFT = 32 };
+#define NODE_BITS ((UINT64_C(1) << NODE_SHIFT) - 1)
+
 void fleet_add_node(struct sim_fleet *fleet, struct tf_node *node)
 {
     size_t len = strlen(node->name);
@@ -24,6 +28,7 @@ static void tell_node(struct sim_fleet *fleet, struct sim_node *node)
     node->changes++;
     audit_node(world->audit, fleet->site->name, &node->node);
     world->busy_at = world->agenda.now;
+    world_tell(world, &(struct sim_fact){.kind = SIM_FACT_NODE, .site = fleet->site, .node = node});
     tf_vec_each (subd, &fleet->site->subds) {
         if (!(*subd)->adopted)
             continue;
@@ -34,12 +39,8 @@ static void tell_node(struct sim_fleet *fleet, struct sim_node *node)
 }
 
 /* What ran there counts as gone: the node will end it before it is ready again. */
-static void is_lost(void *arg, uint64_t tag)
+static void lose(struct sim_fleet *fleet, struct sim_node *node)
 {
-    struct sim_fleet *fleet = arg;
-    struct sim_node *node = &fleet->nodes.items[tag & 0xffff];
-    if (node->changes != tag >> 16 || node->node.state != TF_NODE_UNREACHABLE)
-        return;
     node->node.state = TF_NODE_LOST;
     tell_node(fleet, node);
     tf_vec_each (at, &fleet->instances) {
@@ -49,6 +50,14 @@ static void is_lost(void *arg, uint64_t tag)
     }
 }
 
+static void is_lost(void *arg, uint64_t tag)
+{
+    struct sim_fleet *fleet = arg;
+    struct sim_node *node = &fleet->nodes.items[tag & NODE_BITS];
+    if (node->changes == tag >> NODE_SHIFT && node->node.state == TF_NODE_UNREACHABLE)
+        lose(fleet, node);
+}
+
 void fleet_node_unreachable(struct sim_fleet *fleet, size_t number, int64_t lost_after)
 {
     struct sim_node *node = &fleet->nodes.items[number];
@@ -56,8 +65,25 @@ void fleet_node_unreachable(struct sim_fleet *fleet, size_t number, int64_t lost
         return;
     node->node.state = TF_NODE_UNREACHABLE;
     tell_node(fleet, node);
-    sim_agenda_in(&fleet->site->world->agenda, lost_after, is_lost, fleet,
-                  node->changes << 16 | (uint64_t)number);
+    if (lost_after >= 0)
+        sim_agenda_in(&fleet->site->world->agenda, lost_after, is_lost, fleet,
+                      node->changes << NODE_SHIFT | (uint64_t)number);
+}
+
+void fleet_node_down(struct sim_fleet *fleet, size_t number)
+{
+    struct sim_node *node = &fleet->nodes.items[number];
+    if (node->node.state != TF_NODE_LOST)
+        lose(fleet, node);
+}
+
+void fleet_node_closed(struct sim_fleet *fleet, size_t number, enum tf_node_state state)
+{
+    struct sim_node *node = &fleet->nodes.items[number];
+    if (node->node.state == TF_NODE_LOST || node->node.state == TF_NODE_UNREACHABLE)
+        return;
+    node->node.state = state;
+    tell_node(fleet, node);
 }
 
 /* What happened while nothing was heard of it is told now. */
@@ -78,8 +104,9 @@ void fleet_node_returns(struct sim_fleet *fleet, size_t number)
     }
 }
 
-static uint64_t held(const struct sim_fleet *fleet, const struct sim_node *node)
+uint64_t fleet_held_gpus(const struct sim_fleet *fleet, size_t number)
 {
+    const struct sim_node *node = &fleet->nodes.items[number];
     uint64_t gpus = 0;
     tf_vec_each (i, &fleet->instances)
         if (fleet_runs(*i) && tf_str_eq((*i)->node, node->node.name))
@@ -90,7 +117,8 @@ static uint64_t held(const struct sim_fleet *fleet, const struct sim_node *node)
 uint64_t fleet_free_gpus(const struct sim_fleet *fleet, size_t number)
 {
     const struct sim_node *node = &fleet->nodes.items[number];
-    return tf_gpu_set_all(node->node.capacity.gpus) & ~node->node.foreign.gpus & ~held(fleet, node);
+    return tf_gpu_set_all(node->node.capacity.gpus) & ~node->node.foreign.gpus &
+           ~fleet_held_gpus(fleet, number);
 }
 
 void fleet_node_foreign(struct sim_fleet *fleet, size_t number, uint64_t gpus)
@@ -105,6 +133,13 @@ void fleet_node_bad(struct sim_fleet *fleet, size_t number, uint64_t gpus)
     struct sim_node *node = &fleet->nodes.items[number];
     node->node.bad_gpus = gpus;
     tell_node(fleet, node);
+}
+
+int fleet_node_find(const struct sim_fleet *fleet, const char *name)
+{
+    struct sim_node_name *found = NULL;
+    HASH_FIND_STR(fleet->names, name, found);
+    return found ? (int)found->node : -1;
 }
 
 bool fleet_is_whole(const struct sim_fleet *fleet)

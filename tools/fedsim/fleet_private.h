@@ -6,7 +6,6 @@
 #include "tools/fedsim/fleet.h"
 
 struct sim_node *fleet_node(struct sim_fleet *fleet, const char *name); /* NULL if there is none */
-bool fleet_runs(const struct sim_instance *instance);
 /* To every daemon that has adopted. */
 void fleet_tell(struct sim_fleet *fleet, const struct sim_instance *instance);
 void fleet_end(struct sim_fleet *fleet, struct sim_instance *instance, enum sim_instance_state state,

@@ -21,6 +21,12 @@ static struct sim_seen *seen_of(struct sim_store *store, struct tf_bytes key)
     return seen;
 }
 
+static void tell(struct sim_world *world, const struct sim_store *store, const struct tf_record *record)
+{
+    audit_record(world->audit, store->name, record);
+    world_tell(world, &(struct sim_fact){.kind = SIM_FACT_RECORD, .store = store, .record = record});
+}
+
 static bool is_guards(struct tf_bytes key)
 {
     static const char *const own[] = {"leader", "owner", "head"};
@@ -35,7 +41,7 @@ static void forget(struct look *look, struct sim_seen *seen)
     struct tf_record record = {0};
     if (!tf_wire_record_parse_key(seen->key, strlen(seen->key), &record, NULL)) {
         record.gone = true;
-        audit_record(look->world->audit, look->store->name, &record);
+        tell(look->world, look->store, &record);
     }
     tf_record_release(&record);
     HASH_DEL(look->store->seen, seen);
@@ -54,7 +60,7 @@ static void see(struct look *look, struct sim_seen *seen, const struct tf_store_
     if (tf_wire_record_unpack(seen->key, strlen(seen->key), row->value.data, row->value.len, &record, &err))
         world_breach(look->world, "a stored record cannot be read back: %s", err.text);
     else
-        audit_record(look->world->audit, look->store->name, &record);
+        tell(look->world, look->store, &record);
     tf_record_release(&record);
 }
 

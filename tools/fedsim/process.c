@@ -358,5 +358,8 @@ size_t process_crash_point(struct sim_process *process, size_t actions)
         process->crash_steps--;
         return SIZE_MAX;
     }
+    size_t before = (size_t)process->crash_before;
+    if (process->crash_before >= 0)
+        return before < actions ? before : actions;
     return (size_t)tf_rng_below(&process->world->rng, actions + 1);
 }

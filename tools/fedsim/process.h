@@ -65,6 +65,7 @@ struct sim_process {
     TF_VEC(struct sim_encoded) out; /* of the transaction that is under way */
     bool crash_armed;
     uint32_t crash_steps; /* then: after so many steps more, between two actions */
+    int64_t crash_before; /* which of them; negative = any */
 };
 
 void process_init(struct sim_process *process, struct sim_world *world, const struct sim_process_ops *ops);

@@ -161,7 +161,7 @@ static void random_spec(struct sim_world *world, struct tf_job_spec *spec)
 
 static struct sim_nature random_nature(struct sim_world *world)
 {
-    struct sim_nature n = {.seed = tf_rng_next(&world->rng)};
+    struct sim_nature n = {.seed = tf_rng_next(&world->rng), .stop_max = SIM_STOP_MS};
     n.start_max = one_in(world, 3) ? 4 * TF_SECOND : 500;
     if (!one_in(world, 4)) {
         n.run_max = between(world, 1, 30) * TF_SECOND;

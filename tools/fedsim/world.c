@@ -127,9 +127,25 @@ bool world_run(struct sim_world *world, struct tf_mono until, int64_t quiet)
         world->rests = quiet > 0 && next.ms > world->busy_at.ms + quiet;
         if (next.ms > until.ms || world->rests)
             break;
-        advance(world, next.ms > world->agenda.now.ms ? next : world->agenda.now);
+        next = next.ms > world->agenda.now.ms ? next : world->agenda.now;
+        if (world->watch)
+            world->watch(world->watch_arg, next);
+        advance(world, next);
     }
     return !world->breached;
+}
+
+/* ---- listeners ---- */
+
+void world_listen(struct sim_world *world, sim_hear_f *hear, void *arg)
+{
+    tf_vec_push(&world->listeners, (struct sim_listener){hear, arg});
+}
+
+void world_tell(struct sim_world *world, const struct sim_fact *fact)
+{
+    tf_vec_each (listener, &world->listeners)
+        listener->hear(listener->arg, fact);
 }
 
 /* ---- words ---- */
@@ -175,7 +191,7 @@ struct sim_fedd *world_leader(struct sim_world *world)
 
 const struct sim_nature *world_nature(const struct sim_world *world, struct tf_uid uid)
 {
-    static const struct sim_nature quiet = {.start_max = TF_SECOND};
+    static const struct sim_nature quiet = {.start_max = TF_SECOND, .stop_max = SIM_STOP_MS};
     const struct sim_job *job = clients_job(&world->clients, uid);
     return job ? &job->nature : &quiet;
 }
@@ -233,6 +249,7 @@ void world_release(struct sim_world *world)
     tf_vec_release(&world->ways);
     store_release(&world->store);
     clients_release(&world->clients);
+    tf_vec_release(&world->listeners);
     tf_settings_release(&world->settings);
     audit_destroy(world->audit);
     sim_diary_release(&world->diary);

@@ -7,6 +7,7 @@
 #include "tools/fedsim/audit/audit.h"
 #include "tools/fedsim/client.h"
 #include "tools/fedsim/diary.h"
+#include "tools/fedsim/fact.h"
 #include "tools/fedsim/fedd.h"
 #include "tools/fedsim/fleet.h"
 #include "tools/fedsim/subd.h"
@@ -40,8 +41,18 @@ struct sim_way {
     bool up_cut, down_cut;
 };
 
+struct sim_listener {
+    sim_hear_f *hear;
+    void *arg;
+};
+/* Called before each step of the world, whose time will then be next. */
+typedef void sim_watch_f(void *arg, struct tf_mono next);
+
 struct sim_world {
     uint64_t seed;
+    TF_VEC(struct sim_listener) listeners;
+    sim_watch_f *watch;
+    void *watch_arg;
     struct sim_agenda agenda;
     struct sim_diary diary;
     struct tf_rng rng; /* of the world's decisions */
@@ -73,6 +84,8 @@ struct sim_fedd *world_add_fedd(struct sim_world *world);
 struct sim_site *world_add_site(struct sim_world *world, const char *name, const char *region, size_t subds);
 void world_add_node(struct sim_site *site, struct tf_node *node); /* taken */
 void world_start(struct sim_world *world);
+void world_listen(struct sim_world *world, sim_hear_f *hear, void *arg);
+void world_tell(struct sim_world *world, const struct sim_fact *fact);
 /* Runs until that moment, a breach, or (quiet > 0) nothing has happened for so long. False on a breach. */
 bool world_run(struct sim_world *world, struct tf_mono until, int64_t quiet);
 
