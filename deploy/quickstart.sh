@@ -138,11 +138,12 @@ etcd_up() { curl -fsS "$(cat "$home/conf/$1.etcd")/health" | grep -q true; }
 wait_for "the federation's etcd" etcd_up federation
 wait_for "the subclusters' etcd" etcd_up local
 
-fedd_address=127.0.0.1:$(free_port)
+fedd_address=127.0.0.1:$(free_port) fedd_metrics=127.0.0.1:$(free_port)
 cat >"$home/conf/fedd.yaml" <<EOF
 listen: $fedd_address
 dataDir: $home/data/fedd
 store: {endpoints: ["$(cat "$home/conf/federation.etcd")"]}
+metrics: {listen: $fedd_metrics}
 settings:
   classes: {online: 900, train: 500, batch: 300, offline: 100}
 EOF
@@ -154,6 +155,7 @@ name: $1
 region: $2
 federation: ["$fedd_address"]
 store: {endpoints: ["$(cat "$home/conf/local.etcd")"]}
+metrics: {listen: "127.0.0.1:$(free_port)"}
 stateDir: $home/state/$1
 engine: process
 allowRoot: $allow_root
@@ -215,6 +217,7 @@ Try next:
   fedctl get jobs -A              fedctl describe job web/hello
   fedctl get nodes                fedctl explain job web/hello
   fedctl apply -f JOB.yaml        fedctl logs -f web/hello
+  curl http://$fedd_metrics/metrics    # figures for Prometheus; also /healthz and /readyz
 Logs are in $home/log. To stop everything:
   deploy/quickstart.sh --stop     # --keep-data keeps the stores
 EOF

@@ -10,7 +10,7 @@
 #include "common/base/alloc.h"
 #include "common/base/cleanup.h"
 #include "common/log/log.h"
-#include "common/rpc/address.h"
+#include "common/net/address.h"
 
 #include <assert.h>
 #include <grpc/byte_buffer.h>

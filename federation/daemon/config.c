@@ -5,8 +5,7 @@
 #include "common/base/cleanup.h"
 #include "common/base/text.h"
 #include "common/conf/conf.h"
-
-#include <arpa/inet.h>
+#include "common/net/address.h"
 
 #define C struct fedd_config
 
@@ -35,29 +34,15 @@ static const struct tf_row rows[] = {
      .flags = TF_ROW_REQUIRED,
      .help = "the federation's etcd"},
     {.key = "settings", TF_OBJECT(C, settings, &tf_settings_table), .help = "what decisions go by"},
+    {.key = "metrics", TF_OBJECT(C, monitor, &tf_monitor_table), .help = "what is shown over HTTP"},
     {.key = "log", TF_OBJECT(C, log, &tf_log_config_table), .help = "the log of the daemon"},
 };
-
-/* 127.x.y.z: an address, not a name that begins like one. */
-static bool is_loopback4(const char *address)
-{
-    struct in_addr in;
-    const char *colon = strchr(address, ':');
-    TF_AUTO_FREE char *host = colon ? tf_strndup(address, (size_t)(colon - address)) : NULL;
-    return host && inet_pton(AF_INET, host, &in) == 1 && ntohl(in.s_addr) >> 24 == 127;
-}
-
-static bool is_loopback(const char *address)
-{
-    return tf_starts_with(address, "unix:/") || is_loopback4(address) || tf_starts_with(address, "[::1]:") ||
-           tf_starts_with(address, "localhost:");
-}
 
 #define NOT_LOOPBACK "\"%s\" is not a loopback address or unix:/path; others need TLS, which is not there yet"
 
 int fedd_config_set_listen(struct fedd_config *config, const char *address, struct tf_error *err)
 {
-    if (!is_loopback(address))
+    if (!tf_address_is_local(address))
         return tf_error_set(err, TF_ERR_INVALID, "--listen: " NOT_LOOPBACK, address);
     tf_str_set(&config->listen, address);
     return 0;
@@ -75,7 +60,7 @@ static void settle(void *object)
 static void check(const void *object, struct tf_complaints *out)
 {
     const struct fedd_config *config = object;
-    if (config->listen && !is_loopback(config->listen))
+    if (config->listen && !tf_address_is_local(config->listen))
         tf_complaints_add(out, "listen", NOT_LOOPBACK, config->listen);
 }
 

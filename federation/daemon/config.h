@@ -4,6 +4,7 @@
 
 #include "common/log/config.h"
 #include "common/model/settings.h"
+#include "common/monitor/monitor.h"
 #include "common/store/config.h"
 
 /* What fedd.yaml says. */
@@ -13,6 +14,7 @@ struct fedd_config {
     char *data_dir;  /* the archive of finished jobs and the decision log */
     struct tf_store_config store; /* its prefix is never NULL after the load */
     struct tf_settings settings;
+    struct tf_monitor_config monitor;
     struct tf_log_config log; /* its decisions are never NULL after the load */
 };
 extern const struct tf_table fedd_config_table;

@@ -72,6 +72,10 @@ struct fedd *fedd_create(struct tf_loop *loop, struct tf_rpc *rpc, struct fedd_o
         return NULL;
     }
     upkeep_start(fedd);
+    if (metrics_start(fedd, err)) {
+        fedd_destroy(fedd);
+        return NULL;
+    }
     tf_server_start(fedd->server);
     return fedd;
 }
@@ -103,6 +107,7 @@ void fedd_destroy(struct fedd *fedd)
     tf_server_destroy(fedd->server);
     logs_release(fedd);
     upkeep_stop(fedd);
+    metrics_stop(fedd);
     tf_keep_destroy(fedd->keep);
     tf_store_destroy(fedd->store);
     archive_close(fedd);

@@ -62,6 +62,8 @@ static void perform(struct fedd *fedd, struct fed_action *action)
         break;
     case FED_ACT_PERSIST:
         keep_for_watchers(fedd, action->persist.items, action->persist.count);
+        tf_tally_sent(&fedd->tally, action->persist.count);
+        census_stale(fedd);
         tf_keep_commit(fedd->keep, TF_STEAL(action->persist.items), action->persist.count);
         action->persist.count = 0;
         break;
@@ -84,9 +86,11 @@ static void perform(struct fedd *fedd, struct fed_action *action)
         ask_again(fedd);
         break;
     case FED_ACT_TRACE:
+        fedd->tally.decisions++;
         tf_decisions_line(fedd->decisions, action->text);
         break;
     case FED_ACT_ALARM:
+        fedd->tally.alarms++;
         tf_log_error("%s", action->text);
         break;
     }
@@ -95,10 +99,12 @@ static void perform(struct fedd *fedd, struct fed_action *action)
 static void step(struct fedd *fedd, struct fed_event *event)
 {
     struct fed_actions actions = {0};
+    int64_t began = tf_tally_clock();
     fed_step(fedd->fed, tf_loop_now(fedd->loop), event, &actions);
     for (size_t i = 0; i < actions.count; i++)
         perform(fedd, &actions.items[i]);
     fed_actions_release(&actions);
+    tf_tally_step(&fedd->tally, began);
 }
 
 void host_step(struct fedd *fedd, struct fed_event *event)
@@ -118,6 +124,7 @@ void host_step(struct fedd *fedd, struct fed_event *event)
 
 void host_committed(struct fedd *fedd)
 {
+    tf_tally_committed(&fedd->tally);
     publish(fedd);
     host_step(fedd, &(struct fed_event){.kind = FED_EV_COMMITTED});
 }
@@ -134,6 +141,8 @@ void host_release(struct fedd *fedd)
 void host_reset(struct fedd *fedd)
 {
     assert(!fedd->stepping);
+    tf_tally_dropped(&fedd->tally);
+    census_reset(fedd);
     tf_timer_cancel(fedd->loop, &fedd->wake);
     tf_vec_each (event, &fedd->waiting)
         fed_event_release(event);

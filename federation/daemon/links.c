@@ -19,10 +19,11 @@ struct link {
     struct tf_stream *stream;
     char *name; /* of the subcluster, once it said hello */
     struct tf_timer hello;
+    struct tf_mono profile_at;
     UT_hash_handle hh;
 };
 
-static struct link *find(struct fedd *fedd, uint64_t number)
+static struct link *find(const struct fedd *fedd, uint64_t number)
 {
     struct link *link = NULL;
     HASH_FIND(hh, fedd->links, &number, sizeof number, link);
@@ -103,6 +104,15 @@ static bool is_of_quarantined_job(const struct fedd *fedd, const struct tf_up *u
            lead_quarantined(fedd, "jobs", up->report.tenant, up->report.name);
 }
 
+/* For the metrics. */
+static void note(struct link *link, const struct tf_up *up)
+{
+    if (up->kind == TF_UP_PROFILE)
+        link->profile_at = tf_loop_now(link->fedd->loop).mono;
+    else if (up->kind == TF_UP_REPORT)
+        metrics_report(link->fedd, &up->report);
+}
+
 static void on_message(void *arg, struct tf_stream *stream, struct tf_bytes body)
 {
     struct link *link = arg;
@@ -127,6 +137,7 @@ static void on_message(void *arg, struct tf_stream *stream, struct tf_bytes body
     } else if (is_of_quarantined_job(link->fedd, &up)) {
         tf_up_release(&up);
     } else {
+        note(link, &up);
         host_step(link->fedd, &(struct fed_event){.kind = FED_EV_UP, .link = link->number, .up = up});
     }
 }
@@ -165,6 +176,7 @@ static void on_open(void *arg, struct tf_stream *stream)
     link->fedd = fedd;
     link->stream = stream;
     link->number = ++fedd->next_number;
+    link->profile_at = TF_NEVER;
     HASH_ADD(hh, fedd->links, number, sizeof link->number, link);
     struct tf_mono due = {tf_loop_now(fedd->loop).mono.ms + HELLO_WITHIN_MS};
     tf_timer_start(fedd->loop, &link->hello, due, on_no_hello);
@@ -204,4 +216,10 @@ void links_close_all(struct fedd *fedd, const char *why)
 {
     while (fedd->links)
         refuse(fedd->links, TF_ERR_UNAVAILABLE, "%s", why);
+}
+
+struct tf_mono links_profile_at(const struct fedd *fedd, uint64_t number)
+{
+    const struct link *link = find(fedd, number);
+    return link ? link->profile_at : TF_NEVER;
 }

@@ -5,6 +5,7 @@
 #include "common/base/cleanup.h"
 #include "common/conf/conf.h"
 #include "common/loop/signals.h"
+#include "federation/daemon/metrics.h"
 
 #include <argp.h>
 
@@ -13,12 +14,13 @@ enum {
     OPTION_CHECK = 256,
     OPTION_ROLLBACK,
     OPTION_REFERENCE,
+    OPTION_METRICS,
 };
 
 struct arguments {
     const char *config;
     const char *listen;
-    bool check, accept_rollback, reference;
+    bool check, accept_rollback, reference, metrics;
 };
 
 static const struct argp_option option_rows[] = {
@@ -29,6 +31,8 @@ static const struct argp_option option_rows[] = {
      "the store was restored from a backup: go on from what the subclusters report", 0},
     {"print-config-reference", OPTION_REFERENCE, NULL, 0,
      "print every key of the configuration as Markdown, and end", 0},
+    {"print-metrics-reference", OPTION_METRICS, NULL, 0,
+     "print every figure of /metrics as Markdown, and end", 0},
     {0},
 };
 
@@ -50,6 +54,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         return 0;
     case OPTION_REFERENCE:
         arguments->reference = true;
+        return 0;
+    case OPTION_METRICS:
+        arguments->metrics = true;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -131,10 +138,13 @@ static int start(const struct arguments *arguments, struct tf_error *err)
     return failed;
 }
 
-static int print_reference(void)
+static int print_reference(const struct arguments *arguments)
 {
     TF_AUTO_BUF text = TF_BUF_INIT;
-    tf_table_markdown(&fedd_config_table, &text);
+    if (arguments->metrics)
+        tf_monitor_markdown(fedd_metrics, fedd_metric_count, &text);
+    else
+        tf_table_markdown(&fedd_config_table, &text);
     fputs(tf_buf_text(&text), stdout);
     return 0;
 }
@@ -145,8 +155,8 @@ int main(int argc, char **argv)
     struct tf_error err = TF_ERROR_INIT;
     tf_signals_block();
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
-    if (arguments.reference)
-        return print_reference();
+    if (arguments.reference || arguments.metrics)
+        return print_reference(&arguments);
     if (!arguments.config) {
         fprintf(stderr, "fedd: --config FILE is needed (see --help)\n");
         return 2;

@@ -5,6 +5,8 @@
 #include "common/base/buf.h"
 #include "common/base/hash.h"
 #include "common/log/decisions.h"
+#include "common/monitor/monitor.h"
+#include "common/monitor/tally.h"
 #include "common/wire/api.h"
 #include "federation/daemon/daemon.h"
 
@@ -17,6 +19,8 @@ struct ask;
 struct archive;
 struct upkeep;
 struct logs;
+struct census;
+struct metrics;
 
 struct fedd {
     struct tf_loop *loop;
@@ -57,6 +61,9 @@ struct fedd {
     struct archive *archive;
     struct upkeep *upkeep;
     struct logs *logs;
+    struct census *census;
+    struct metrics *metrics;
+    struct tf_tally tally;
 
     void (*stopped)(void *arg);
     void *stopped_arg;
@@ -112,6 +119,8 @@ void links_register(struct fedd *fedd);
 void links_send(struct fedd *fedd, uint64_t link, const struct tf_down *down);
 void links_close(struct fedd *fedd, uint64_t link, const char *why);
 void links_close_all(struct fedd *fedd, const char *why);
+struct tf_mono links_profile_at(const struct fedd *fedd,
+                                uint64_t link); /* of its last profile; TF_NEVER: none yet */
 
 /* changes.c, reads.c, watch.c, asks.c */
 void changes_register(struct fedd *fedd);
@@ -144,5 +153,27 @@ void upkeep_start(struct fedd *fedd);
 void upkeep_now(struct fedd *fedd); /* this one has begun to lead */
 void upkeep_stop(struct fedd *fedd);
 struct tf_store_status upkeep_status(const struct fedd *fedd); /* as last seen; zero before */
+
+/* census.c: jobs by class, counted over and over while metrics are shown */
+struct census_row {
+    char *class_name;
+    int64_t jobs[TF_PHASE_DELETED + 1];
+    int64_t waiting_gpus;
+    struct tf_wall oldest; /* submit of the pending job that was submitted first; 0 = none is pending */
+};
+struct census_counts {
+    struct census_row *items;
+    size_t count, cap;
+};
+void census_start(struct fedd *fedd);
+void census_stale(struct fedd *fedd); /* some job changes */
+void census_reset(struct fedd *fedd); /* the core is being dropped */
+void census_stop(struct fedd *fedd);  /* not started is fine */
+const struct census_counts *census_counts(const struct fedd *fedd);
+
+/* metrics.c */
+int metrics_start(struct fedd *fedd, struct tf_error *err);
+void metrics_stop(struct fedd *fedd);
+void metrics_report(struct fedd *fedd, const struct tf_report *report); /* before the core is given it */
 
 #endif

@@ -230,6 +230,7 @@ static const struct tf_row rows[] = {
     {.key = "settings",
      TF_OBJECT(C, settings, &tf_local_settings_table),
      .help = "what decisions go by that the federation does not say"},
+    {.key = "metrics", TF_OBJECT(C, monitor, &tf_monitor_table), .help = "what is shown over HTTP"},
     {.key = "log", TF_OBJECT(C, log, &tf_log_config_table), .help = "the log of the daemon"},
 };
 

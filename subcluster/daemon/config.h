@@ -5,6 +5,7 @@
 #include "common/log/config.h"
 #include "common/model/node.h"
 #include "common/model/settings.h"
+#include "common/monitor/monitor.h"
 #include "common/store/config.h"
 
 /* What subclusterd.yaml says. */
@@ -67,6 +68,7 @@ struct subd_config {
     struct tf_planes topology;
     struct subd_node_groups node_groups;
     struct tf_local_settings settings;
+    struct tf_monitor_config monitor;
     struct tf_log_config log; /* its decisions are never NULL after the load */
 };
 extern const struct tf_table subd_config_table;

@@ -3,7 +3,7 @@
 #include "subcluster/daemon/private.h"
 
 #include "common/base/cleanup.h"
-#include "common/rpc/address.h"
+#include "common/net/address.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -64,6 +64,10 @@ struct subd *subd_create(struct tf_loop *loop, struct tf_rpc *rpc, struct subd_o
         return NULL;
     }
     subd_upkeep_start(subd);
+    if (subd_metrics_start(subd, err)) {
+        subd_destroy(subd);
+        return NULL;
+    }
     return subd;
 }
 
@@ -102,6 +106,7 @@ void subd_destroy(struct subd *subd)
     if (!subd)
         return;
     subd_upkeep_stop(subd);
+    subd_metrics_stop(subd);
     subd_owner_drop(subd);
     subd_logs_destroy(subd);
     tf_keep_destroy(subd->keep);

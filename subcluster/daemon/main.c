@@ -3,22 +3,24 @@
 #include "common/base/cleanup.h"
 #include "common/loop/signals.h"
 #include "subcluster/daemon/daemon.h"
+#include "subcluster/daemon/metrics.h"
 
 #include <argp.h>
 
 const char *argp_program_version = "subclusterd " TF_VERSION;
 
-enum { OPTION_CHECK = 256, OPTION_REFERENCE, OPTION_ROLLBACK, OPTION_ENGINE };
+enum { OPTION_CHECK = 256, OPTION_REFERENCE, OPTION_ROLLBACK, OPTION_ENGINE, OPTION_METRICS };
 
 struct arguments {
     const char *config;
-    bool check, reference, accept_rollback, new_engine_memory;
+    bool check, reference, metrics, accept_rollback, new_engine_memory;
 };
 
 static const struct argp_option options[] = {
     {"config", 'c', "FILE", 0, "what to be and to do: see --print-config-reference", 0},
     {"check-config", OPTION_CHECK, NULL, 0, "say whether the configuration is right, and end", 0},
     {"print-config-reference", OPTION_REFERENCE, NULL, 0, "print all keys of the configuration and exit", 0},
+    {"print-metrics-reference", OPTION_METRICS, NULL, 0, "print all figures of /metrics and exit", 0},
     {"accept-rollback", OPTION_ROLLBACK, NULL, 0,
      "the subcluster's store was restored from a copy: go on from what it says now", 0},
     {"new-engine-memory", OPTION_ENGINE, NULL, 0,
@@ -41,6 +43,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case OPTION_REFERENCE:
         arguments->reference = true;
         return 0;
+    case OPTION_METRICS:
+        arguments->metrics = true;
+        return 0;
     case OPTION_ROLLBACK:
         arguments->accept_rollback = true;
         return 0;
@@ -51,7 +56,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         argp_error(state, "\"%s\": subclusterd takes options only", text);
         return 0;
     case ARGP_KEY_END:
-        if (!arguments->config && !arguments->reference)
+        if (!arguments->config && !arguments->reference && !arguments->metrics)
             argp_error(state, "which configuration? Give --config FILE");
         return 0;
     default:
@@ -142,10 +147,13 @@ static int serve(struct program *program, struct subd_options *subd_options)
     return program->status;
 }
 
-static int print_reference(void)
+static int print_reference(const struct arguments *arguments)
 {
     TF_AUTO_BUF text = TF_BUF_INIT;
-    tf_table_markdown(&subd_config_table, &text);
+    if (arguments->metrics)
+        tf_monitor_markdown(subd_metrics, subd_metric_count, &text);
+    else
+        tf_table_markdown(&subd_config_table, &text);
     fputs(tf_buf_text(&text), stdout);
     return 0;
 }
@@ -157,8 +165,8 @@ int main(int argc, char **argv)
     struct tf_error err = TF_ERROR_INIT;
     tf_signals_block();
     argp_parse(&parser, argc, argv, 0, NULL, &arguments);
-    if (arguments.reference)
-        return print_reference();
+    if (arguments.reference || arguments.metrics)
+        return print_reference(&arguments);
     if (subd_config_load(arguments.config, &subd_options.config, &err))
         return complain(&err);
     if (arguments.check) {

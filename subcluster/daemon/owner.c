@@ -119,6 +119,7 @@ static void on_committed(void *arg)
     if (!subd->sub)
         return;
     if (!subd->proving) {
+        tf_tally_committed(&subd->tally);
         subd_feed(subd, &(struct sub_event){.kind = SUB_EV_COMMITTED});
         return;
     }

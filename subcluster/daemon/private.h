@@ -5,6 +5,8 @@
 #include "common/keep/keep.h"
 #include "common/log/decisions.h"
 #include "common/loop/loop.h"
+#include "common/monitor/monitor.h"
+#include "common/monitor/tally.h"
 #include "common/rpc/client.h"
 #include "subcluster/core/sub.h"
 #include "subcluster/daemon/daemon.h"
@@ -16,6 +18,7 @@ struct running;
 struct uplink;
 struct push;
 struct upkeep;
+struct metrics;
 
 struct subd {
     struct tf_loop *loop;
@@ -46,6 +49,8 @@ struct subd {
     struct push *pushes;
     struct upkeep *upkeep;
     struct tf_decisions *decisions;
+    struct metrics *metrics;
+    struct tf_tally tally;
 
     void (*failed)(void *arg);
     void *failed_arg;
@@ -73,6 +78,7 @@ void subd_running_stop(struct subd *subd);                       /* instances li
 uint32_t subd_running_capabilities(const struct subd *subd);     /* set of enum tf_capability */
 const char *subd_running_engine(const struct subd *subd);        /* its name */
 void subd_running_adopt(struct subd *subd);
+bool subd_running_listed(const struct subd *subd); /* the engine has told of all it knows */
 /* START, STOP, FORGET, PEERS, FENCE; what the action owns may be taken. */
 void subd_running_perform(struct subd *subd, struct sub_action *action);
 /* The instance whose output is meant: epoch 0 = the latest, and of it the last attempt. False if the engine
@@ -86,6 +92,7 @@ void subd_uplink_stop(struct subd *subd);  /* none is fine; tells the core nothi
 void subd_uplink_send(struct subd *subd, const struct tf_up *up);
 void subd_uplink_close(struct subd *subd, const char *why);
 struct tf_channel *subd_uplink_channel(struct subd *subd); /* NULL: away */
+bool subd_uplink_attached(const struct subd *subd);        /* and the leader has answered */
 
 /* asks.c, logs.c */
 void subd_ask(struct subd *subd, const struct tf_ask *ask);
@@ -96,5 +103,12 @@ void subd_logs_destroy(struct subd *subd); /* waits for them */
 /* upkeep.c */
 void subd_upkeep_start(struct subd *subd);
 void subd_upkeep_stop(struct subd *subd);
+struct tf_store_status subd_upkeep_status(const struct subd *subd); /* as last seen; zero before */
+
+/* metrics.c */
+int subd_metrics_start(struct subd *subd, struct tf_error *err);
+void subd_metrics_stop(struct subd *subd); /* not started is fine */
+void subd_metrics_call(struct subd *subd, enum sub_action_kind kind);
+void subd_metrics_engine(struct subd *subd, const struct tf_engine_event *event);
 
 #endif

@@ -373,6 +373,7 @@ static void on_node(struct running *r, const struct tf_node *node)
 static void on_engine(void *context, const struct tf_engine_event *e)
 {
     struct running *r = context;
+    subd_metrics_engine(r->subd, e);
     switch (e->type) {
     case TF_ENGINE_NODE:
         on_node(r, e->node);
@@ -576,6 +577,11 @@ const char *subd_running_engine(const struct subd *subd)
 void subd_running_adopt(struct subd *subd)
 {
     subd->running->engine->adopt(subd->running->engine, subd->running->owner);
+}
+
+bool subd_running_listed(const struct subd *subd)
+{
+    return subd->running && subd->running->listed;
 }
 
 void subd_running_stop(struct subd *subd)

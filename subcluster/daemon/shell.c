@@ -33,6 +33,7 @@ static void perform(struct subd *subd, struct sub_action *action)
     case SUB_ACT_NONE:
         break;
     case SUB_ACT_PERSIST:
+        tf_tally_sent(&subd->tally, action->persist.count);
         tf_keep_commit(subd->keep, TF_STEAL(action->persist.items), action->persist.count);
         action->persist.count = 0;
         break;
@@ -47,6 +48,7 @@ static void perform(struct subd *subd, struct sub_action *action)
     case SUB_ACT_FORGET:
     case SUB_ACT_PEERS:
     case SUB_ACT_FENCE:
+        subd_metrics_call(subd, action->kind);
         subd_running_perform(subd, action);
         break;
     case SUB_ACT_WAKE:
@@ -56,9 +58,11 @@ static void perform(struct subd *subd, struct sub_action *action)
         ask_again(subd);
         break;
     case SUB_ACT_TRACE:
+        subd->tally.decisions++;
         tf_decisions_line(subd->decisions, action->text);
         break;
     case SUB_ACT_ALARM:
+        subd->tally.alarms++;
         tf_log_error("%s", action->text);
         break;
     }
@@ -67,10 +71,12 @@ static void perform(struct subd *subd, struct sub_action *action)
 static void step(struct subd *subd, struct sub_event *event)
 {
     struct sub_actions actions = {0};
+    int64_t began = tf_tally_clock();
     sub_step(subd->sub, tf_loop_now(subd->loop), event, &actions);
     for (size_t i = 0; i < actions.count; i++)
         perform(subd, &actions.items[i]);
     sub_actions_release(&actions);
+    tf_tally_step(&subd->tally, began);
 }
 
 void subd_feed(struct subd *subd, struct sub_event *event)
@@ -90,6 +96,7 @@ void subd_feed(struct subd *subd, struct sub_event *event)
 
 void subd_shell_reset(struct subd *subd)
 {
+    tf_tally_dropped(&subd->tally);
     tf_timer_cancel(subd->loop, &subd->wake);
     for (size_t i = subd->next_event; i < subd->events.count; i++)
         sub_event_release(&subd->events.items[i]);

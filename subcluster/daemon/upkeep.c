@@ -21,7 +21,8 @@ struct upkeep {
     struct tf_timer timer;
     uint64_t request;
     int rounds;
-    int64_t seen;   /* revision of the round of the last compaction: what is older goes next time */
+    int64_t seen; /* revision of the round of the last compaction: what is older goes next time */
+    struct tf_store_status status;
     int64_t warned; /* percent, when it was last said; 0 = all is well */
 };
 
@@ -66,6 +67,7 @@ static void on_status(void *cookie, const struct tf_store_reply *reply)
     if (reply->error.code != TF_OK || !upkeep->subd->sub)
         return;
     const struct tf_store_status *status = &reply->status;
+    upkeep->status = *status;
     if (status->quota_bytes > 0)
         warn(upkeep, status->full ? 100 : status->used_bytes * 100 / status->quota_bytes);
     if (upkeep->rounds % COMPACT_EVERY == 0)
@@ -91,6 +93,11 @@ void subd_upkeep_start(struct subd *subd)
     subd->upkeep = tf_calloc(1, sizeof *subd->upkeep);
     subd->upkeep->subd = subd;
     tf_timer_start(subd->loop, &subd->upkeep->timer, tf_loop_now(subd->loop).mono, on_timer);
+}
+
+struct tf_store_status subd_upkeep_status(const struct subd *subd)
+{
+    return subd->upkeep->status;
 }
 
 void subd_upkeep_stop(struct subd *subd)

@@ -241,6 +241,11 @@ struct tf_channel *subd_uplink_channel(struct subd *subd)
     return subd->uplink && subd->uplink->stream ? subd->uplink->channel : NULL;
 }
 
+bool subd_uplink_attached(const struct subd *subd)
+{
+    return subd->uplink && subd->uplink->stream && subd->uplink->heard;
+}
+
 void subd_uplink_start(struct subd *subd)
 {
     if (subd->uplink)

@@ -14,7 +14,9 @@ common/wire            common/base common/model common/wire proto
 common/conf            common/base common/conf
 common/log             common/base common/log
 common/loop            common/base common/log common/loop
-common/rpc             common/base common/log common/loop common/rpc
+common/net             common/base common/net
+common/monitor         common/base common/log common/net common/loop common/monitor
+common/rpc             common/base common/log common/net common/loop common/rpc
 common/store           common/base common/log common/loop common/store
 common/keep            common/base common/model common/wire common/log common/loop common/store common/keep
 federation/core        common/base common/model common/fit federation/core
@@ -40,7 +42,7 @@ xxhash.h         common/base
 protobuf-c       common/wire
 zlib.h           tools/fedsim/trace tests
 CUnit            tests
-microhttpd.h     federation/daemon subcluster/daemon
+microhttpd.h     common/monitor
 '
 
 failures=$(

@@ -6,7 +6,7 @@
 #include "common/base/name.h"
 #include "common/base/text.h"
 #include "common/conf/conf.h"
-#include "common/rpc/address.h"
+#include "common/net/address.h"
 
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TF_RPC_ADDRESS_H
-#define TF_RPC_ADDRESS_H
+#ifndef TF_NET_ADDRESS_H
+#define TF_NET_ADDRESS_H
 
 #include "common/base/error.h"
 
@@ -9,6 +9,9 @@
 /* Addresses as people write them: "127.0.0.1:7700", "[::1]:7700", "host:7700", "unix:/run/x.sock". */
 bool tf_address_is_unix(const char *address);
 
+/* Only processes of this machine can reach it: 127.x.y.z, [::1], localhost, unix:/path. */
+bool tf_address_is_local(const char *address);
+
 /* -1 with advice if it is not one of these forms. */
 int tf_address_check(const char *address, struct tf_error *err);
 
@@ -16,5 +19,9 @@ int tf_address_check(const char *address, struct tf_error *err);
  * gRPC itself would take over the Unix socket of a living server, and says nothing about its reasons. Blocks
  * for a look-up of the name, if it is one. */
 int tf_address_probe(const char *address, struct tf_error *err);
+
+/* A TCP socket that listens there, without sharing the port; -1 with advice. Blocks for a look-up of the
+ * name, if it is one. */
+int tf_address_listen(const char *address, struct tf_error *err);
 
 #endif

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks addresses before gRPC gets them, since it does not say why it refuses one. */
-#include "common/rpc/address.h"
+/* Addresses: their forms, and what stands against listening there. gRPC is given them only after a look here,
+ * since it does not say why it refuses one. */
+#include "common/net/address.h"
 
 #include "common/base/alloc.h"
 #include "common/base/cleanup.h"
 #include "common/base/text.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <sys/socket.h>
@@ -17,6 +19,21 @@
 bool tf_address_is_unix(const char *address)
 {
     return tf_starts_with(address, UNIX_PREFIX);
+}
+
+/* 127.x.y.z: an address, not a name that begins like one. */
+static bool is_loopback4(const char *address)
+{
+    struct in_addr in;
+    const char *colon = strchr(address, ':');
+    TF_AUTO_FREE char *host = colon ? tf_strndup(address, (size_t)(colon - address)) : NULL;
+    return host && inet_pton(AF_INET, host, &in) == 1 && ntohl(in.s_addr) >> 24 == 127;
+}
+
+bool tf_address_is_local(const char *address)
+{
+    return tf_address_is_unix(address) || is_loopback4(address) || tf_starts_with(address, "[::1]:") ||
+           tf_starts_with(address, "localhost:");
 }
 
 static const char *unix_path(const char *address)
@@ -99,18 +116,9 @@ static int probe_unix(const char *address, struct tf_error *err)
     return probe_folder(address, err);
 }
 
-static int probe_one(const char *address, const struct addrinfo *at, struct tf_error *err)
+/* Why a bind failed. */
+static int bind_error(const char *address, int sys_errno, struct tf_error *err)
 {
-    int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return 0; /* a family this machine does not have */
-    int on = 1;
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    int rc = bind(fd, at->ai_addr, at->ai_addrlen);
-    int sys_errno = errno;
-    close(fd);
-    if (rc == 0)
-        return 0;
     if (sys_errno == EADDRINUSE)
         return tf_error_set(
             err, TF_ERR_CONFLICT,
@@ -123,19 +131,73 @@ static int probe_one(const char *address, const struct addrinfo *at, struct tf_e
     return tf_error_errno(err, TF_ERR_IO, sys_errno, "cannot listen on %s", address);
 }
 
-static int probe_tcp(const char *address, struct tf_error *err)
+/* A bound socket; -1 without an error is a family that this machine does not have. */
+static int bind_one(const char *address, const struct addrinfo *at, struct tf_error *err)
+{
+    int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return -1;
+    int on = 1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (bind(fd, at->ai_addr, at->ai_addrlen) == 0)
+        return fd;
+    int sys_errno = errno;
+    close(fd);
+    return bind_error(address, sys_errno, err);
+}
+
+/* What the name stands for; the caller frees it. */
+static struct addrinfo *resolve(const char *address, struct tf_error *err)
 {
     struct host_port parts;
-    if (split(address, &parts, err))
-        return -1;
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found = NULL;
+    if (split(address, &parts, err))
+        return NULL;
     int rc = getaddrinfo(parts.host, parts.port, &hints, &found);
-    if (rc)
-        return tf_error_set(err, TF_ERR_INVALID, "cannot listen on %s: %s", address, gai_strerror(rc));
-    for (const struct addrinfo *at = found; at && rc == 0; at = at->ai_next)
-        rc = probe_one(address, at, err);
-    freeaddrinfo(found);
-    return rc;
+    if (rc == 0)
+        return found;
+    tf_error_set(err, TF_ERR_INVALID, "cannot listen on %s: %s", address, gai_strerror(rc));
+    return NULL;
+}
+
+static int probe_tcp(const char *address, struct tf_error *err)
+{
+    struct tf_error why = TF_ERROR_INIT;
+    struct addrinfo *found = resolve(address, &why);
+    for (const struct addrinfo *at = found; at && why.code == TF_OK; at = at->ai_next) {
+        int fd = bind_one(address, at, &why);
+        if (fd >= 0)
+            close(fd);
+    }
+    if (found)
+        freeaddrinfo(found);
+    if (why.code == TF_OK)
+        return 0;
+    if (err)
+        *err = why;
+    return -1;
+}
+
+int tf_address_listen(const char *address, struct tf_error *err)
+{
+    struct tf_error why = TF_ERROR_INIT;
+    int fd = -1;
+    struct addrinfo *found = resolve(address, &why);
+    for (const struct addrinfo *at = found; at && fd < 0 && why.code == TF_OK; at = at->ai_next)
+        fd = bind_one(address, at, &why);
+    if (found)
+        freeaddrinfo(found);
+    if (fd >= 0 && listen(fd, SOMAXCONN)) {
+        bind_error(address, errno, &why);
+        close(fd);
+        fd = -1;
+    }
+    if (fd < 0 && why.code == TF_OK)
+        tf_error_set(&why, TF_ERR_INVALID, "cannot listen on %s: this machine has no such kind of address",
+                     address);
+    if (fd < 0 && err)
+        *err = why;
+    return fd;
 }
 
 int tf_address_probe(const char *address, struct tf_error *err)

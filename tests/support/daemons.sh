@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+# For tests in shell: processes that end with the test, however it ends. Sourced, after `bin` is set; makes the folder
+# $home and, at the exit, ends what was launched and removes it. A test that fails shows the logs.
+
+home=$(mktemp -d "/tmp/tidefed-$test_name-XXXXXX")
+mkdir "$home"/{log,conf,data,state}
+pids=()
+
+finish() {
+    local status=$? pid
+    trap - EXIT
+    for pid in "${pids[@]}"; do kill -KILL "$pid" 2>/dev/null || true; done
+    for pid in "${pids[@]}"; do wait "$pid" 2>/dev/null || true; done
+    for state in "$home"/state/*/; do
+        if [ -e "$state/marker" ]; then "$bin/tidefed-shim" end-all "$state" >/dev/null 2>&1 || true; fi
+    done
+    if [ $status -ne 0 ]; then
+        echo "FAILED; the ends of the logs:"
+        tail -n 15 "$home"/log/*.log || true
+    fi
+    rm -rf "$home"
+    exit $status
+}
+trap finish EXIT
+trap 'exit 1' INT TERM
+
+fail() { echo "$test_name: $*"; exit 1; }
+
+free_port() {
+    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+# NAME COMMAND...: dies with this shell. Its pid is in $launched.
+launch() {
+    local name=$1
+    shift
+    setpriv --pdeathsig KILL "$@" >>"$home/log/$name.log" 2>&1 </dev/null &
+    launched=$!
+    pids+=("$launched")
+}
+
+# WHAT COMMAND...: until it succeeds, at most 60 s.
+wait_for() {
+    local what=$1 deadline=$((SECONDS + 60))
+    shift
+    until "$@" >/dev/null 2>&1; do
+        [ $SECONDS -lt $deadline ] || fail "gave up waiting for $what"
+        sleep 0.1
+    done
+}
+
+# NAME [OPTION...]: an etcd of one member, http; its address is in $home/conf/NAME.etcd.
+launch_etcd() {
+    local name=$1 client peer
+    shift
+    client=$(free_port) peer=$(free_port)
+    echo "127.0.0.1:$client" >"$home/conf/$name.etcd"
+    launch "etcd-$name" etcd --name "$name" --data-dir "$home/data/$name" --unsafe-no-fsync --log-level warn \
+        --listen-client-urls "http://127.0.0.1:$client" --advertise-client-urls "http://127.0.0.1:$client" \
+        --listen-peer-urls "http://127.0.0.1:$peer" --initial-advertise-peer-urls "http://127.0.0.1:$peer" \
+        --initial-cluster "$name=http://127.0.0.1:$peer" "$@"
+    wait_for "etcd $name" curl -fsS "http://127.0.0.1:$client/health"
+}
+
+allow_root=false
+[ "$(id -u)" -ne 0 ] || allow_root=true
+
+# SUBCLUSTER: the part of subclusterd.yaml that tests do not care about: two nodes of eight H800.
+subcluster_nodes() {
+    cat <<END
+stateDir: $home/state/$1
+allowRoot: $allow_root
+nodes:
+  - {prefix: n, count: 2, model: H800, gpus: 8, gpuMemory: 80Gi, cpu: 64, memory: 512Gi}
+END
+}
+
+# The test is about real programs of others: without them it is skipped, but never in CI.
+need() {
+    local program
+    for program in "$@"; do
+        command -v "$program" >/dev/null && continue
+        [ -z "${CI:-}" ] || fail "$program is not installed"
+        echo "$test_name: $program is not installed: skipped"
+        exit 77
+    done
+}
