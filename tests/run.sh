@@ -32,7 +32,7 @@ step "build tsan" build tsan
 # Tests that start servers and drive load take turns; the others share both cores.
 step "tests" ctest --preset release -j2
 step "tests under asan and ubsan" ctest --preset asan -j2 -R '^(unit|property|golden|integration|fuzz)/' -LE no_sanitizer
-step "tests under tsan" ctest --preset tsan -R '^(unit/(log|loop|rpc)|integration/(echo|fedd/(attach|logs)))'
+step "tests under tsan" ctest --preset tsan -R '^(unit/(log|loop|monitor|rpc)|integration/(echo|fedd/(attach|logs)))'
 
 echo "=== all done in $((SECONDS - started)) s"
 if [ ${#failed[@]} -gt 0 ]; then

@@ -10,8 +10,8 @@ cp "$readme" "$new"
 insert() { # PROGRAM OPTION MARK: what it prints, between the mark and the end
     [ -x "$build/bin/$1" ] || { echo "readme: $1 is not built"; exit 1; }
     "$build/bin/$1" "$2" >"$new.table"
-    awk -v table="$new.table" -v mark="$3" '
-        $0 == "<!-- " mark ", printed by '"'"'"$1"'"'"' -->" {
+    awk -v table="$new.table" -v mark="$3" -v program="$1" '
+        $0 == "<!-- " mark ", printed by " program " -->" {
             print; print ""
             while ((getline line < table) > 0) print line
             print ""; skipping = 1; found = 1; next
