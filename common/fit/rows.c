@@ -429,3 +429,85 @@ void tf_fit_debit_undo(struct tf_fit_rows *rows, struct tf_fit_undo *undo)
         tf_fit_rows_drop(rows, change->to, change->nodes);
     }
 }
+
+/* ---- images ---- */
+
+static void image_slot(struct tf_image *image, struct slot *slot)
+{
+    tf_image_open(image, slot);
+    tf_image_skip(image, &slot->hash, "made of the row's content");
+    tf_image_number(image, &slot->next);
+    tf_image_number(image, &slot->listed);
+    tf_image_number(image, &slot->changed);
+    tf_image_number(image, &slot->announced);
+    tf_image_close(image);
+}
+
+static void image_id(struct tf_image *image, uint32_t *id)
+{
+    tf_image_number(image, id);
+}
+
+/* The classes go in one by one, since the catalog is made of them. */
+static void image_classes(struct tf_image *image, struct tf_fit_rows *rows)
+{
+    uint64_t count = tf_image_count(image, rows->classes.count);
+    tf_image_skip(image, &rows->catalog, "made of planes and classes");
+    tf_image_skip(image, &rows->classes, "written one by one");
+    tf_image_skip(image, &rows->class_keys, "made of the classes");
+    tf_image_skip(image, &rows->class_of_key, "made of the classes");
+    for (size_t i = 0; i < count && !tf_image_failed(image); i++) {
+        struct tf_node_class read = {0};
+        bool reads = tf_image_is_reading(image);
+        tf_image_node_class(image, reads ? &read : &rows->classes.items[i]);
+        if (reads && !tf_image_failed(image))
+            append_class(rows, &read);
+        tf_node_class_release(&read);
+    }
+}
+
+static void image_table(struct tf_image *image, struct tf_fit_rows *rows)
+{
+    tf_image_open(image, rows);
+    image_classes(image, rows);
+    tf_image_number(image, &rows->marked_classes);
+    tf_image_list(image, &rows->rows, tf_image_profile_row);
+    tf_image_list(image, &rows->slots, image_slot);
+    rows->buckets.count = tf_image_is_reading(image) ? 0 : rows->buckets.count;
+    tf_image_list(image, &rows->buckets, image_id);
+    tf_image_list(image, &rows->vacant, image_id);
+    tf_image_list(image, &rows->emptied, image_id);
+    tf_image_list(image, &rows->changed, image_id);
+    tf_image_number(image, &rows->listed);
+    tf_image_close(image);
+    for (size_t i = 0; tf_image_is_reading(image) && i < rows->slots.count && i < rows->rows.count; i++)
+        rows->slots.items[i].hash = content_hash(&rows->rows.items[i]);
+}
+
+void tf_image_fit_rows(struct tf_image *image, struct tf_fit_rows **rows)
+{
+    struct tf_planes planes = {0};
+    bool there = tf_image_flag(image, *rows != NULL), reads = tf_image_is_reading(image);
+    tf_image_told(image, rows, sizeof *rows);
+    if (!there)
+        return;
+    tf_image_planes(image, reads ? &planes : &(*rows)->catalog.planes);
+    if (reads)
+        *rows = tf_fit_rows_create(&planes);
+    tf_planes_release(&planes);
+    image_table(image, *rows);
+}
+
+static void image_change(struct tf_image *image, struct tf_fit_change *change)
+{
+    tf_image_open(image, change);
+    tf_image_number(image, &change->from);
+    tf_image_number(image, &change->to);
+    tf_image_number(image, &change->nodes);
+    tf_image_close(image);
+}
+
+void tf_image_fit_undo(struct tf_image *image, struct tf_fit_undo *undo)
+{
+    tf_image_list(image, undo, image_change);
+}

@@ -3,6 +3,7 @@
 #define TF_FIT_ROWS_H
 
 #include "common/fit/pack.h"
+#include "common/model/image.h"
 
 /* R1: what one node has at each level (DESIGN.md §6). */
 
@@ -83,5 +84,10 @@ void tf_fit_undo_release(struct tf_fit_undo *undo);
 void tf_fit_debit(struct tf_fit_rows *rows, const struct tf_fit_placement *placement, struct tf_vector need,
                   tf_level held, struct tf_fit_undo *undo);
 void tf_fit_debit_undo(struct tf_fit_rows *rows, struct tf_fit_undo *undo); /* empties undo */
+
+/* Rows (may be NULL) and debits in force, as they are: ids, marks and the order of all that is found by
+ * searching included. */
+void tf_image_fit_rows(struct tf_image *image, struct tf_fit_rows **rows);
+void tf_image_fit_undo(struct tf_image *image, struct tf_fit_undo *undo);
 
 #endif

@@ -58,6 +58,18 @@ static size_t full_key(struct tf_journal_key key, uint8_t out[1 + TF_JOURNAL_KEY
     return 1 + key.len;
 }
 
+static void append_waiting(struct tf_journal *journal, struct entry *e)
+{
+    e->prev = journal->waiting_tail;
+    if (e->prev)
+        e->prev->next = e;
+    else
+        journal->waiting = e;
+    journal->waiting_tail = e;
+    if (e->kind != TF_RECORD_NONE)
+        HASH_ADD_KEYPTR(hh, journal->by_key, e->key, e->key_len, e);
+}
+
 void tf_journal_touch(struct tf_journal *journal, struct tf_journal_key key)
 {
     uint8_t bytes[1 + TF_JOURNAL_KEY_MAX];
@@ -73,14 +85,7 @@ void tf_journal_touch(struct tf_journal *journal, struct tf_journal_key key)
     e->kind = key.kind;
     e->key_len = len;
     memcpy(e->key, bytes, len);
-    e->prev = journal->waiting_tail;
-    if (e->prev)
-        e->prev->next = e;
-    else
-        journal->waiting = e;
-    journal->waiting_tail = e;
-    if (key.kind != TF_RECORD_NONE)
-        HASH_ADD_KEYPTR(hh, journal->by_key, e->key, e->key_len, e);
+    append_waiting(journal, e);
 }
 
 uint64_t tf_journal_last(const struct tf_journal *journal)
@@ -153,4 +158,81 @@ void tf_journal_committed(struct tf_journal *journal)
     free_list(journal->out);
     journal->out = NULL;
     journal->in_flight = false;
+}
+
+/* ---- images ---- */
+
+static void image_entry(struct tf_image *image, struct entry *e)
+{
+    tf_image_open(image, e);
+    tf_image_skip(image, &e->prev, "the list is written in order");
+    tf_image_skip(image, &e->next, "likewise");
+    tf_image_skip(image, &e->hh, "found by its key");
+    tf_image_number(image, &e->first);
+    tf_image_number(image, &e->kind);
+    tf_image_number(image, &e->key_len);
+    tf_image_skip(image, &e->key, "as much of it as is used:");
+    if (e->key_len > sizeof e->key)
+        tf_image_fail(image, "a journal's key is too long");
+    else
+        tf_image_bytes(image, e->key, e->key_len);
+    tf_image_close(image);
+}
+
+static size_t length(const struct entry *e)
+{
+    size_t count = 0;
+    for (; e; e = e->next)
+        count++;
+    return count;
+}
+
+/* The next one of a list that has been written up to at, or a new one to read into. */
+static struct entry *following(const struct tf_image *image, struct entry *first, struct entry *at)
+{
+    if (tf_image_is_reading(image))
+        return tf_calloc(1, sizeof *at);
+    return at ? at->next : first;
+}
+
+static void image_waiting(struct tf_image *image, struct tf_journal *journal)
+{
+    uint64_t count = tf_image_count(image, length(journal->waiting));
+    struct entry *e = NULL;
+    while (count-- > 0 && !tf_image_failed(image)) {
+        e = following(image, journal->waiting, e);
+        image_entry(image, e);
+        if (tf_image_is_reading(image))
+            append_waiting(journal, e);
+    }
+}
+
+static void image_out(struct tf_image *image, struct tf_journal *journal)
+{
+    uint64_t count = tf_image_count(image, length(journal->out));
+    struct entry *e = NULL, *last = NULL;
+    while (count-- > 0 && !tf_image_failed(image)) {
+        e = following(image, journal->out, e);
+        image_entry(image, e);
+        if (!tf_image_is_reading(image))
+            continue;
+        e->prev = last;
+        *(last ? &last->next : &journal->out) = e;
+        last = e;
+    }
+}
+
+void tf_image_journal(struct tf_image *image, struct tf_journal *journal)
+{
+    tf_image_open(image, journal);
+    tf_image_number(image, &journal->last);
+    tf_image_skip(image, &journal->waiting, "one by one");
+    tf_image_skip(image, &journal->waiting_tail, "the last of them");
+    tf_image_skip(image, &journal->by_key, "made of those that wait");
+    tf_image_skip(image, &journal->out, "one by one");
+    image_waiting(image, journal);
+    image_out(image, journal);
+    tf_image_number(image, &journal->in_flight);
+    tf_image_number(image, &journal->out_first);
+    tf_image_close(image);
 }

@@ -2,6 +2,7 @@
 #ifndef TF_MODEL_JOURNAL_H
 #define TF_MODEL_JOURNAL_H
 
+#include "common/base/image.h"
 #include "common/model/record.h"
 
 /* Which records a core has changed, in order, and up to which change everything is durable.
@@ -42,5 +43,8 @@ typedef bool tf_journal_take_f(struct tf_journal_key key, void *arg);
 size_t tf_journal_take(struct tf_journal *journal, tf_journal_take_f *take, void *arg);
 /* The transaction that is out is durable. */
 void tf_journal_committed(struct tf_journal *journal);
+
+/* Into a new one when reading. */
+void tf_image_journal(struct tf_image *image, struct tf_journal *journal);
 
 #endif

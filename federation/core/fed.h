@@ -2,7 +2,9 @@
 #ifndef TF_FEDERATION_CORE_FED_H
 #define TF_FEDERATION_CORE_FED_H
 
+#include "common/base/image.h"
 #include "common/base/situation.h"
+#include "common/model/core.h"
 #include "common/model/message.h"
 #include "common/model/settings.h"
 
@@ -142,6 +144,15 @@ void fed_actions_release(struct fed_actions *actions); /* frees what is left in 
 
 /* Takes what the event owns (it is released inside) and appends to actions. */
 void fed_step(struct fed *fed, struct tf_now now, struct fed_event *event, struct fed_actions *actions);
+
+/* ---- images (common/base/image.h): the whole state between two steps, and what goes in and comes out ----
+ *
+ * A state that was read decides as its original from then on. Writing changes nothing. Reading, *fed is made
+ * (and owned by the caller, also after a failure) and events and actions are empty before. */
+void fed_image_state(struct tf_image *image, struct fed **fed);
+void fed_image_event(struct tf_image *image, struct fed_event *event);
+void fed_image_action(struct tf_image *image, struct fed_action *action);
+extern const struct tf_core_ops fed_core;
 
 /* ---- the state, for reading: borrowed until the next fed_step ---- */
 

@@ -6,6 +6,7 @@
 #include "common/model/transaction.h"
 #include "federation/core/action.h"
 #include "federation/core/cluster.h"
+#include "federation/core/image.h"
 #include "federation/core/jobs.h"
 
 #include <assert.h>
@@ -182,4 +183,26 @@ void fed_touch_summary(struct fed *fed, const struct cluster *cluster)
 void fed_touch_proof(struct fed *fed)
 {
     tf_journal_touch(fed->journal, (struct tf_journal_key){.kind = TF_RECORD_NONE});
+}
+
+/* ---- images ---- */
+
+static void image_held(struct tf_image *image, struct held_action *held)
+{
+    tf_image_open(image, held);
+    tf_image_number(image, &held->after);
+    fed_image_action(image, &held->action);
+    tf_image_close(image);
+}
+
+void fed_outbox_image(struct tf_image *image, struct fed *fed)
+{
+    struct outbox *box = &fed->outbox;
+    uint64_t count = tf_image_count(image, box->count);
+    tf_image_skip(image, box, "one by one, in order");
+    for (size_t i = 0; i < count && !tf_image_failed(image); i++) {
+        if (tf_image_is_reading(image))
+            fed_outbox_hold(fed, (struct fed_action){.kind = FED_ACT_NONE});
+        image_held(image, &box->items[(box->first + i) % box->cap]);
+    }
 }

@@ -6,6 +6,7 @@
 
 #include "common/base/buf.h"
 #include "common/base/cleanup.h"
+#include "federation/core/image.h"
 #include "federation/core/jobs.h"
 #include "federation/core/refusals.h"
 
@@ -85,6 +86,16 @@ static char *shape_key(const struct job *job)
     return tf_buf_take(&key);
 }
 
+/* Takes the key. */
+static struct shape *shape_add(struct fed *fed, char *key)
+{
+    struct shape *shape = tf_calloc(1, sizeof *shape);
+    shape->key = key;
+    tf_tree_init(&shape->waiting, waiting_cmp);
+    HASH_ADD_KEYPTR(hh, fed->shapes, shape->key, strlen(shape->key), shape);
+    return shape;
+}
+
 static struct shape *shape_of(struct fed *fed, const struct job *job)
 {
     TF_AUTO_FREE char *key = shape_key(job);
@@ -92,11 +103,7 @@ static struct shape *shape_of(struct fed *fed, const struct job *job)
     HASH_FIND_STR(fed->shapes, key, shape);
     if (shape)
         return shape;
-    shape = tf_calloc(1, sizeof *shape);
-    shape->key = TF_STEAL(key);
-    tf_tree_init(&shape->waiting, waiting_cmp);
-    HASH_ADD_KEYPTR(hh, fed->shapes, shape->key, strlen(shape->key), shape);
-    return shape;
+    return shape_add(fed, TF_STEAL(key));
 }
 
 static void shape_destroy(struct fed *fed, struct shape *shape)
@@ -179,5 +186,86 @@ void fed_queue_release(struct fed *fed)
     HASH_ITER (hh, fed->shapes, shape, next) {
         memset(&shape->todo, 0, sizeof shape->todo);
         shape_destroy(fed, shape);
+    }
+}
+
+/* ---- images ---- */
+
+static void image_verdict(struct tf_image *image, struct verdict *v)
+{
+    tf_image_open(image, v);
+    tf_image_number(image, &v->capacity);
+    tf_image_number(image, &v->change);
+    tf_image_number(image, &v->fits);
+    tf_image_number(image, &v->count);
+    tf_image_number(image, &v->model);
+    tf_image_number(image, &v->domains);
+    tf_image_close(image);
+}
+
+static void image_waiting_job(struct tf_image *image, struct fed *fed, struct shape *shape, struct job *job)
+{
+    struct tf_uid uid = {{0}};
+    if (job)
+        uid = job->record.uid;
+    tf_image_uid(image, &uid);
+    if (job || tf_image_failed(image))
+        return;
+    job = fed_job_by_uid(fed, uid);
+    if (!job || job->shape) {
+        tf_image_fail(image, "the queue names a job that is not there");
+        return;
+    }
+    job->shape = shape;
+    tf_tree_insert(&shape->waiting, &job->waiting);
+}
+
+static void image_waiting(struct tf_image *image, struct fed *fed, struct shape *shape)
+{
+    uint64_t count = tf_image_count(image, shape->waiting.count);
+    struct tf_tree_node *at = tf_tree_first(&shape->waiting);
+    for (; count > 0 && !tf_image_failed(image); count--) {
+        bool reads = tf_image_is_reading(image);
+        image_waiting_job(image, fed, shape, reads ? NULL : TF_CONTAINER_OF(at, struct job, waiting));
+        at = reads ? NULL : tf_tree_next(at);
+    }
+    find_first(shape);
+}
+
+static void image_shape(struct tf_image *image, struct fed *fed, struct shape *shape)
+{
+    tf_image_open(image, shape);
+    tf_image_skip(image, &shape->key, "written before");
+    tf_image_skip(image, &shape->hh, "filed by its key");
+    tf_image_skip(image, &shape->waiting, "one by one");
+    tf_image_skip(image, &shape->first, "the first of them");
+    image_waiting(image, fed, shape);
+    tf_image_skip(image, &shape->todo, "filed if it was:");
+    bool todo = tf_image_flag(image, tf_tree_linked(&shape->todo));
+    tf_image_number(image, &shape->failed);
+    tf_image_list(image, &shape->verdicts, image_verdict);
+    tf_image_close(image);
+    if (tf_image_failed(image))
+        return;
+    if (!shape->first)
+        tf_image_fail(image, "a demand has no job");
+    else if (todo)
+        fed_queue_mark(fed, shape);
+}
+
+/* In the order in which they are gone through. */
+void fed_queue_image(struct tf_image *image, struct fed *fed)
+{
+    uint64_t count = tf_image_count(image, HASH_COUNT(fed->shapes));
+    struct shape *shape = tf_image_is_reading(image) ? NULL : fed->shapes;
+    tf_image_skip(image, &fed->shapes, "one by one");
+    tf_image_skip(image, &fed->todo, "made of the shapes");
+    for (; count > 0 && !tf_image_failed(image); count--) {
+        char *key = NULL;
+        tf_image_string(image, shape ? &shape->key : &key);
+        if (tf_image_failed(image) || (!shape && !key))
+            return;
+        image_shape(image, fed, shape ? shape : shape_add(fed, key));
+        shape = shape ? shape->hh.next : NULL;
     }
 }

@@ -2,6 +2,8 @@
 /* Sums by tenant, kept as jobs come, change and end. */
 #include "federation/core/tenants.h"
 
+#include "federation/core/image.h"
+
 #include <assert.h>
 #include <inttypes.h>
 
@@ -136,5 +138,33 @@ void fed_tenants_release(struct fed *fed)
     HASH_ITER (hh, fed->tenants, tenant, next) {
         tenant->jobs = tenant->gpus = 0;
         forget_if_empty(fed, tenant);
+    }
+}
+
+/* ---- images ---- */
+
+static void image_tenant(struct tf_image *image, struct tenant *tenant)
+{
+    tf_image_open(image, tenant);
+    tf_image_skip(image, &tenant->name, "written before");
+    tf_image_skip(image, &tenant->hh, "filed by its name");
+    tf_image_number(image, &tenant->jobs);
+    tf_image_number(image, &tenant->gpus);
+    tf_image_close(image);
+}
+
+void fed_tenants_image(struct tf_image *image, struct fed *fed)
+{
+    uint64_t count = tf_image_count(image, HASH_COUNT(fed->tenants));
+    struct tenant *tenant = tf_image_is_reading(image) ? NULL : fed->tenants;
+    tf_image_skip(image, &fed->tenants, "one by one");
+    for (; count > 0 && !tf_image_failed(image); count--) {
+        char *name = NULL;
+        tf_image_string(image, tenant ? &tenant->name : &name);
+        if (tf_image_failed(image) || (!tenant && !name))
+            return;
+        image_tenant(image, tenant ? tenant : find_or_add(fed, name));
+        free(name);
+        tenant = tenant ? tenant->hh.next : NULL;
     }
 }

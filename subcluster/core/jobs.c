@@ -4,6 +4,7 @@
 #include "subcluster/core/jobs.h"
 
 #include "common/base/cleanup.h"
+#include "subcluster/core/image.h"
 #include "subcluster/core/outbox.h"
 
 #include <assert.h>
@@ -165,4 +166,63 @@ const struct tf_allocation *sub_allocation_next(const struct sub *sub, const str
 {
     const struct job *job = after ? job_of(tf_tree_after(&sub->jobs, after, key_uid)) : jobs_first(sub);
     return job ? &job->record : NULL;
+}
+
+/* ---- images ---- */
+
+static void image_run(struct tf_image *image, struct member_run *run)
+{
+    tf_image_open(image, run);
+    tf_image_number(image, &run->seen);
+    tf_image_number(image, &run->begun);
+    tf_image_number(image, &run->stuck);
+    tf_image_number(image, &run->due);
+    tf_image_number(image, &run->retry);
+    tf_image_close(image);
+}
+
+static void image_job(struct tf_image *image, struct sub *sub, struct job *job)
+{
+    struct tf_mono due = job->due;
+    tf_image_open(image, job);
+    tf_image_allocation(image, &job->record);
+    tf_image_skip(image, &job->by_uid, "filed by its uid");
+    tf_image_list(image, &job->runs, image_run);
+    tf_image_number(image, &job->runtime_due);
+    tf_image_skip(image, &job->by_due, "filed by its moment");
+    tf_image_skip(image, &job->due, "as the moment it is filed by:");
+    tf_image_number(image, &due);
+    tf_image_number(image, &job->report_due);
+    tf_image_number(image, &job->peers_due);
+    tf_image_close(image);
+    if (tf_image_is_reading(image) && !tf_image_failed(image))
+        due_set(sub, job, due);
+}
+
+static void read_job(struct tf_image *image, struct sub *sub)
+{
+    struct tf_uid uid;
+    tf_image_uid(image, &uid);
+    if (tf_image_failed(image))
+        return;
+    if (job_find(sub, uid))
+        tf_image_fail(image, "there are two jobs of one uid");
+    else
+        image_job(image, sub, jobs_add(sub, uid));
+}
+
+void jobs_image(struct tf_image *image, struct sub *sub)
+{
+    uint64_t count = tf_image_count(image, sub->jobs.count);
+    tf_image_skip(image, &sub->jobs, "one by one, in order; the shape of a tree decides nothing");
+    tf_image_skip(image, &sub->dues, "made of the jobs");
+    if (tf_image_is_reading(image)) {
+        while (count-- > 0 && !tf_image_failed(image))
+            read_job(image, sub);
+        return;
+    }
+    for (struct job *job = jobs_first(sub); job; job = jobs_next(job)) {
+        tf_image_uid(image, &job->record.uid);
+        image_job(image, sub, job);
+    }
 }

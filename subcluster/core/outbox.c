@@ -5,6 +5,7 @@
 
 #include "common/model/transaction.h"
 #include "subcluster/core/event.h"
+#include "subcluster/core/image.h"
 #include "subcluster/core/members.h"
 
 #include <assert.h>
@@ -111,4 +112,30 @@ void out_touch_job(struct sub *sub, const struct job *job)
     const struct tf_uid *uid = &job->record.uid;
     tf_journal_touch(sub->outbox.journal,
                      (struct tf_journal_key){TF_RECORD_ALLOCATION, uid->bytes, TF_UID_BYTES});
+}
+
+/* ---- images ---- */
+
+static void image_held(struct tf_image *image, struct held_action *held)
+{
+    tf_image_open(image, held);
+    tf_image_number(image, &held->after);
+    sub_image_action(image, &held->action);
+    tf_image_close(image);
+}
+
+void out_image(struct tf_image *image, struct outbox *box)
+{
+    uint64_t count = tf_image_count(image, box->held.count - box->first);
+    tf_image_open(image, box);
+    tf_image_skip(image, &box->journal, "as it is:");
+    tf_image_journal(image, box->journal);
+    tf_image_skip(image, &box->held, "one by one");
+    tf_image_skip(image, &box->first, "the first of those that are written");
+    for (size_t i = box->first; count > 0 && !tf_image_failed(image); i++, count--) {
+        if (tf_image_is_reading(image))
+            (void)tf_vec_add(&box->held);
+        image_held(image, &box->held.items[i]);
+    }
+    tf_image_close(image);
 }

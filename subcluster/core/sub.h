@@ -2,7 +2,9 @@
 #ifndef TF_SUBCLUSTER_CORE_SUB_H
 #define TF_SUBCLUSTER_CORE_SUB_H
 
+#include "common/base/image.h"
 #include "common/base/situation.h"
+#include "common/model/core.h"
 #include "common/model/message.h"
 
 /* A subcluster's daemon as one pure step function (DESIGN.md §2): state, event -> actions, in order. Same
@@ -149,6 +151,15 @@ void sub_actions_release(struct sub_actions *actions);
 
 /* Takes what the event owns (it is released inside) and appends to actions. */
 void sub_step(struct sub *sub, struct tf_now now, struct sub_event *event, struct sub_actions *actions);
+
+/* ---- images (common/base/image.h): the whole state between two steps, and what goes in and comes out ----
+ *
+ * A state that was read decides as its original from then on. Writing changes nothing. Reading, *sub is made
+ * (and owned by the caller, also after a failure) and events and actions are empty before. */
+void sub_image_state(struct tf_image *image, struct sub **sub);
+void sub_image_event(struct tf_image *image, struct sub_event *event);
+void sub_image_action(struct tf_image *image, struct sub_action *action);
+extern const struct tf_core_ops sub_core;
 
 /* ---- the state, for reading: borrowed until the next sub_step ---- */
 

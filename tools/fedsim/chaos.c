@@ -91,6 +91,7 @@ void sim_chaos_run(const struct sim_chaos_options *options, struct sim_chaos_res
     struct sim_world world;
     struct sim_faults faults;
     world_init(&world, options->seed, options->aloud);
+    world.renew_every = options->renew_every;
     random_world(&world);
     faults_init(&faults, &world);
     world_start(&world);

@@ -6,6 +6,7 @@
 #include "common/base/cleanup.h"
 #include "common/wire/attach.h"
 #include "tools/fedsim/client.h"
+#include "tools/fedsim/renew.h"
 #include "tools/fedsim/words.h"
 #include "tools/fedsim/world.h"
 
@@ -136,6 +137,7 @@ static void fedd_step(struct sim_fedd *fedd, struct fed_event event)
 {
     struct fed_actions actions = {0};
     uint64_t life = fedd->process.life;
+    fedd->core = renew_core(fedd->process.world, &fed_core, fedd->core);
     fed_step(fedd->core, process_now(&fedd->process), &event, &actions);
     size_t crash = process_crash_point(&fedd->process, actions.count);
     for (size_t i = 0; i < actions.count && i < crash && fedd->process.life == life; i++)

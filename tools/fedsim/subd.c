@@ -6,6 +6,7 @@
 #include "common/base/cleanup.h"
 #include "common/wire/attach.h"
 #include "subcluster/core/check.h"
+#include "tools/fedsim/renew.h"
 #include "tools/fedsim/words.h"
 #include "tools/fedsim/world.h"
 
@@ -175,6 +176,7 @@ static void subd_step(struct sim_subd *subd, struct sub_event event)
 {
     struct sub_actions actions = {0};
     uint64_t life = subd->process.life;
+    subd->core = renew_core(world_of(subd), &sub_core, subd->core);
     sub_step(subd->core, process_now(&subd->process), &event, &actions);
     sub_check(subd->core);
     size_t crash = process_crash_point(&subd->process, actions.count);
