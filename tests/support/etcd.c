@@ -2,6 +2,7 @@
 #include "tests/support/etcd.h"
 
 #include "common/base/alloc.h"
+#include "common/base/buf.h"
 #include "common/base/cleanup.h"
 #include "tests/support/process.h"
 
@@ -14,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { START_TIMEOUT_MS = 30 * 1000, START_ATTEMPTS = 5 };
+enum { START_TIMEOUT_MS = 30 * 1000, START_ATTEMPTS = 5, PAGE_MAX = 4 << 20 };
 
 struct test_etcd {
     struct test_etcd_options options;
@@ -52,23 +53,27 @@ static int connect_to(int port)
     return -1;
 }
 
-static bool healthy(void *ctx)
+/* The whole answer, headers too. */
+static bool get(const struct test_etcd *etcd, const char *path, struct tf_buf *out)
 {
-    const struct test_etcd *etcd = ctx;
-    static const char request[] = "GET /health HTTP/1.0\r\n\r\n";
-    char reply[1024];
-    size_t len = 0;
+    char request[128], chunk[8192];
+    int len = snprintf(request, sizeof request, "GET %s HTTP/1.0\r\n\r\n", path);
     int fd = connect_to(etcd->port);
     if (fd < 0)
         return false;
-    ssize_t n = send(fd, request, sizeof request - 1, MSG_NOSIGNAL);
-    while (n > 0 && len < sizeof reply - 1) {
-        n = recv(fd, reply + len, sizeof reply - 1 - len, 0);
-        len += n > 0 ? (size_t)n : 0;
+    ssize_t n = send(fd, request, (size_t)len, MSG_NOSIGNAL);
+    while (n > 0 && out->len < PAGE_MAX) {
+        n = recv(fd, chunk, sizeof chunk, 0);
+        tf_buf_add(out, chunk, n > 0 ? (size_t)n : 0);
     }
     close(fd);
-    reply[len] = '\0';
-    return strstr(reply, "\"health\":\"true\"") != NULL;
+    return out->len > 0;
+}
+
+static bool healthy(void *ctx)
+{
+    TF_AUTO_BUF page = TF_BUF_INIT;
+    return get(ctx, "/health", &page) && strstr(tf_buf_text(&page), "\"health\":\"true\"");
 }
 
 /* Healthy, or ended (a port was taken meanwhile). */
@@ -172,11 +177,17 @@ int test_etcd_port(const struct test_etcd *etcd)
 
 int64_t test_etcd_cpu_us(const struct test_etcd *etcd)
 {
-    struct timespec used;
-    clockid_t clock;
-    if (etcd->pid <= 0 || clock_getcpuclockid(etcd->pid, &clock) != 0 || clock_gettime(clock, &used) != 0)
-        return 0;
-    return (int64_t)used.tv_sec * 1000000 + used.tv_nsec / 1000;
+    return test_process_cpu_us(etcd->pid);
+}
+
+int64_t test_etcd_counter(const struct test_etcd *etcd, const char *name)
+{
+    TF_AUTO_BUF page = TF_BUF_INIT;
+    TF_AUTO_FREE char *line = tf_asprintf("\n%s ", name);
+    if (!get(etcd, "/metrics", &page))
+        return -1;
+    const char *at = strstr(tf_buf_text(&page), line);
+    return at ? (int64_t)strtod(at + strlen(line), NULL) : -1;
 }
 
 void test_etcd_kill(struct test_etcd *etcd)

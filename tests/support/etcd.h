@@ -29,6 +29,9 @@ int test_etcd_port(const struct test_etcd *etcd);
 /* User and system time that it has used since it was started, in microseconds; 0 if it is not running. */
 int64_t test_etcd_cpu_us(const struct test_etcd *etcd);
 
+/* One of its metrics that has no labels, e.g. "etcd_mvcc_put_total"; -1 if it does not say. */
+int64_t test_etcd_counter(const struct test_etcd *etcd, const char *name);
+
 void test_etcd_kill(struct test_etcd *etcd); /* SIGKILL, and waits for its end; keeps the data */
 bool test_etcd_restart(
     struct test_etcd *etcd); /* after a kill: the same ports and data; waits until healthy */

@@ -84,6 +84,15 @@ void test_process_kill(pid_t pid)
     test_process_wait(pid);
 }
 
+int64_t test_process_cpu_us(pid_t pid)
+{
+    struct timespec used;
+    clockid_t clock;
+    if (pid <= 0 || clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0)
+        return 0;
+    return (int64_t)used.tv_sec * 1000000 + used.tv_nsec / 1000;
+}
+
 /* Below the ports that the kernel hands out to outgoing connections: else, while a killed server is away, one
  * of those could get its port, even the connection of a client that keeps dialling it. */
 enum { PORT_LOW = 10000, PORT_HIGH = 19999, PORT_TRIES = 100 };

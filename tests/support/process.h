@@ -17,6 +17,9 @@ int test_process_wait(pid_t pid);
 /* SIGKILL and wait; pid <= 0 is ignored. */
 void test_process_kill(pid_t pid);
 
+/* User and system time that a process has used, in microseconds; 0 if there is none. */
+int64_t test_process_cpu_us(pid_t pid);
+
 /* A TCP port of the loopback that nobody listens on now. */
 int test_free_port(void);
 /* Calls ready until it is true, with short pauses; false after timeout_ms. */

@@ -11,5 +11,7 @@ struct bench {
 };
 
 int bench_store(int argc, char **argv);
+int bench_admit(int argc, char **argv);
+int bench_launch(int argc, char **argv);
 
 #endif

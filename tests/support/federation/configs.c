@@ -33,9 +33,11 @@ static void write_fedd(const struct test_federation *f, size_t daemon, struct tf
     tf_buf_fmt(out, "dataDir: %s/data/%s\n", f->place, d->name);
     tf_buf_fmt(out, "store: {endpoints: [\"%s\"], prefix: /tidefed/%d/federation}\n", store_of(f, d),
                f->round);
+    tf_buf_fmt(out, "settings:\n"
+                    "  classes: {online: 900, train: 500, batch: 300, offline: 100}\n");
+    if (f->options.plain)
+        return;
     tf_buf_fmt(out,
-               "settings:\n"
-               "  classes: {online: 900, train: 500, batch: 300, offline: 100}\n"
                "  leaseTtl: %s\n"
                "  refusalBackoff: 20ms\n"
                "  refusalBackoffMax: 1s\n"
@@ -70,10 +72,14 @@ static void write_subclusterd(const struct test_federation *f, size_t daemon, st
         comma = ", ";
     }
     tf_buf_fmt(out, "]\nstore: {endpoints: [\"%s\"], prefix: %s}\n", store_of(f, d), prefix);
-    tf_buf_fmt(out, "stateDir: %s\nengine: process\nallowRoot: %s\n", state,
-               geteuid() == 0 ? "true" : "false");
+    tf_buf_fmt(out, "stateDir: %s\nengine: %s\nallowRoot: %s\n", state,
+               f->options.engine ? f->options.engine : "process", geteuid() == 0 ? "true" : "false");
     tf_buf_str(out, "keepOutput: 0s\n");
     write_nodes(out, s->nodes);
+    if (f->options.more)
+        tf_buf_str(out, f->options.more);
+    if (f->options.plain)
+        return;
     tf_buf_fmt(out, "settings: {leaseTtl: %s, profileInterval: 20ms%s%s}\n", lease_of(f),
                f->options.budget ? ", decisionBudget: " : "", f->options.budget ? f->options.budget : "");
     tf_buf_fmt(out, "log: {level: debug, decisions: %s/log/%s.decisions}\n", f->place, d->name);

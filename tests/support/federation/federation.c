@@ -80,6 +80,11 @@ bool test_daemon_runs(const struct test_federation *f, const char *name)
     return d->pid > 0 && !d->frozen;
 }
 
+int64_t test_daemon_cpu_us(const struct test_federation *f, const char *name)
+{
+    return test_process_cpu_us(find(f, name)->pid);
+}
+
 const struct tf_strs *test_federation_daemons(const struct test_federation *f)
 {
     return &f->names;
@@ -149,6 +154,11 @@ const struct tf_strs *test_federation_endpoints(const struct test_federation *f)
     return &f->endpoints;
 }
 
+struct test_etcd *test_federation_etcd(const struct test_federation *f, enum test_etcd_role role)
+{
+    return f->etcds[role];
+}
+
 const char *test_federation_etcd_endpoint(const struct test_federation *f, enum test_etcd_role role)
 {
     return test_etcd_endpoint(f->etcds[role]);
@@ -186,7 +196,9 @@ static void make_folder(const char *path)
 
 static bool start_etcds(struct test_federation *f)
 {
-    const struct test_etcd_options options = {.dir = f->folder};
+    const struct test_etcd_options options = {.dir = f->folder,
+                                              .fsync = f->options.plain && !f->options.no_fsync,
+                                              .quota_bytes = f->options.plain ? INT64_C(8) << 30 : 0};
     for (int i = 0; i < TEST_ETCD_ROLES; i++) {
         f->etcds[i] = test_etcd_start(&options);
         if (!f->etcds[i])
@@ -226,7 +238,7 @@ struct test_federation *test_federation_create(const struct test_federation_opti
 {
     struct test_federation *f = tf_calloc(1, sizeof *f);
     f->options = *options;
-    f->folder = tf_strdup("/tmp/tidefed-test-XXXXXX");
+    f->folder = tf_asprintf("%s/tidefed-test-XXXXXX", options->dir ? options->dir : "/tmp");
     if (!mkdtemp(f->folder)) {
         perror(f->folder);
         abort();

@@ -3,6 +3,7 @@
 #define TF_TESTS_FEDERATION_H
 
 #include "common/base/list.h"
+#include "tests/support/etcd.h"
 #include "tests/support/store_proxy.h"
 
 #include <stdbool.h>
@@ -30,6 +31,12 @@ struct test_federation_options {
     bool proxies;       /* each daemon reaches its etcd through a counting proxy of its own */
     const char *lease;  /* of leader and owner keys; NULL = 1s */
     const char *budget; /* decisionBudget; NULL = the default */
+    /* For benchmarks. */
+    const char *engine; /* of subclusterd; NULL = process */
+    const char *more;   /* lines for each subclusterd.yaml; NULL = none */
+    const char *dir;    /* the folder is made under this one; NULL = /tmp */
+    bool plain;         /* as users run it: etcd with fsync, all times and the log as they are by default */
+    bool no_fsync;      /* but without that */
 };
 
 enum test_etcd_role { TEST_ETCD_FEDERATION, TEST_ETCD_LOCAL, TEST_ETCD_ROLES };
@@ -56,6 +63,8 @@ void test_daemon_freeze(struct test_federation *federation,
                         const char *name); /* SIGSTOP; returns when it stands */
 void test_daemon_thaw(struct test_federation *federation, const char *name);
 bool test_daemon_runs(const struct test_federation *federation, const char *name);
+/* User and system time that it has used since it was started, in microseconds; 0 if it does not run. */
+int64_t test_daemon_cpu_us(const struct test_federation *federation, const char *name);
 /* Names of all, in the order fedds, subclusterds; borrowed. */
 const struct tf_strs *test_federation_daemons(const struct test_federation *federation);
 /* Its proxy; NULL without proxies. */
@@ -77,6 +86,7 @@ const char *test_subcluster_owner(const struct test_federation *federation, size
 
 /* Addresses of all fedd, for clients. */
 const struct tf_strs *test_federation_endpoints(const struct test_federation *federation);
+struct test_etcd *test_federation_etcd(const struct test_federation *federation, enum test_etcd_role role);
 const char *test_federation_etcd_endpoint(const struct test_federation *federation, enum test_etcd_role role);
 size_t test_federation_subclusters(const struct test_federation *federation);
 /* Its state folder and its prefix in the local etcd, of this round; owned by the caller. */
