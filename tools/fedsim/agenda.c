@@ -12,6 +12,9 @@ void sim_agenda_init(struct sim_agenda *agenda, uint64_t seed)
 
 void sim_agenda_release(struct sim_agenda *agenda)
 {
+    tf_vec_each (due, &agenda->heap)
+        if (due->given)
+            free(due->arg);
     tf_vec_release(&agenda->heap);
 }
 
@@ -31,20 +34,31 @@ static void swap(struct sim_due *a, struct sim_due *b)
     *b = keep;
 }
 
-void sim_agenda_at(struct sim_agenda *agenda, struct tf_mono at, sim_due_f *run, void *arg, uint64_t tag)
+static void add(struct sim_agenda *agenda, struct sim_due due)
 {
-    if (at.ms == TF_NEVER.ms)
+    if (due.at.ms == TF_NEVER.ms) {
+        if (due.given)
+            free(due.arg);
         return;
-    struct sim_due due = {.at = at.ms > agenda->now.ms ? at : agenda->now,
-                          .lot = agenda->in_order ? 0 : tf_rng_next(&agenda->rng),
-                          .number = agenda->added++,
-                          .run = run,
-                          .arg = arg,
-                          .tag = tag};
+    }
+    if (due.at.ms < agenda->now.ms)
+        due.at = agenda->now;
+    due.lot = agenda->in_order ? 0 : tf_rng_next(&agenda->rng);
+    due.number = agenda->added++;
     tf_vec_push(&agenda->heap, due);
     struct sim_due *heap = agenda->heap.items;
     for (size_t i = agenda->heap.count - 1; i > 0 && is_before(&heap[i], &heap[(i - 1) / 2]); i = (i - 1) / 2)
         swap(&heap[i], &heap[(i - 1) / 2]);
+}
+
+void sim_agenda_at(struct sim_agenda *agenda, struct tf_mono at, sim_due_f *run, void *arg, uint64_t tag)
+{
+    add(agenda, (struct sim_due){.at = at, .run = run, .arg = arg, .tag = tag});
+}
+
+void sim_agenda_give(struct sim_agenda *agenda, struct tf_mono at, sim_due_f *run, void *thing)
+{
+    add(agenda, (struct sim_due){.at = at, .run = run, .arg = thing, .given = true});
 }
 
 void sim_agenda_in(struct sim_agenda *agenda, int64_t ms, sim_due_f *run, void *arg, uint64_t tag)

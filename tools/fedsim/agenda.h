@@ -20,6 +20,7 @@ struct sim_due {
     sim_due_f *run;
     void *arg;
     uint64_t tag;
+    bool given; /* arg is freed if it never comes to this */
 };
 
 struct sim_agenda {
@@ -35,6 +36,8 @@ void sim_agenda_release(struct sim_agenda *agenda);
 /* A moment that has passed counts as now. */
 void sim_agenda_at(struct sim_agenda *agenda, struct tf_mono at, sim_due_f *run, void *arg, uint64_t tag);
 void sim_agenda_in(struct sim_agenda *agenda, int64_t ms, sim_due_f *run, void *arg, uint64_t tag);
+/* thing is taken: run frees it. If the agenda ends before, it is freed there; so it owns nothing else. */
+void sim_agenda_give(struct sim_agenda *agenda, struct tf_mono at, sim_due_f *run, void *thing);
 struct tf_mono sim_agenda_next(const struct sim_agenda *agenda); /* TF_NEVER if it is empty */
 /* Runs the first event if it is due now: false if none is. */
 bool sim_agenda_step(struct sim_agenda *agenda);

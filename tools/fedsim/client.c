@@ -35,6 +35,12 @@ static struct sim_world *world_of(const struct wish *wish)
     return wish->clients->world;
 }
 
+static struct tf_mono later(const struct wish *wish, int64_t min, int64_t max)
+{
+    struct sim_world *world = world_of(wish);
+    return (struct tf_mono){world->agenda.now.ms + tf_rng_range(&world->rng, min, max)};
+}
+
 static struct wish *wish_in(struct sim_clients *clients, size_t job, enum sim_verb verb, struct tf_mono at);
 
 /* ---- asking ---- */
@@ -74,7 +80,7 @@ struct letter {
     uint64_t starts; /* of fedd, when it was sent: it dies with that process */
     uint64_t call;
     struct sim_answer answer;
-    char *text; /* of the answer, owned */
+    char text[]; /* of the answer */
 };
 
 static void arrives_at_fedd(void *arg, uint64_t tag)
@@ -84,7 +90,7 @@ static void arrives_at_fedd(void *arg, uint64_t tag)
     struct wish *wish = letter->wish;
     (void)tag;
     if (process_is_paused(&fedd->process)) {
-        sim_agenda_at(&fedd->process.world->agenda, fedd->process.paused_until, arrives_at_fedd, letter, 0);
+        sim_agenda_give(&fedd->process.world->agenda, fedd->process.paused_until, arrives_at_fedd, letter);
         return;
     }
     fedd->process.world->busy_at = fedd->process.world->agenda.now;
@@ -131,6 +137,18 @@ static void out_of_patience(void *arg, uint64_t call)
         ask(wish, 0);
 }
 
+/* sensible: one that answers, if there is any. */
+static struct sim_fedd *some_fedd(struct sim_world *world, bool sensible)
+{
+    size_t count = world->fedds.count, first = (size_t)tf_rng_below(&world->rng, count);
+    for (size_t i = 0; i < count && sensible; i++) {
+        struct sim_fedd *fedd = world->fedds.items[(first + i) % count];
+        if (fedd->process.up && !process_is_paused(&fedd->process))
+            return fedd;
+    }
+    return world->fedds.items[first];
+}
+
 static void ask(void *arg, uint64_t tag)
 {
     struct wish *wish = arg;
@@ -141,7 +159,7 @@ static void ask(void *arg, uint64_t tag)
         return;
     struct letter *letter = tf_calloc(1, sizeof *letter);
     letter->wish = wish;
-    letter->fedd = world->fedds.items[tf_rng_below(&world->rng, world->fedds.count)];
+    letter->fedd = some_fedd(world, job_of(wish)->scripted);
     letter->starts = letter->fedd->process.starts;
     wish->uid = job_of(wish)->uid;
     tf_vec_push(&wish->clients->calls, wish);
@@ -150,8 +168,7 @@ static void ask(void *arg, uint64_t tag)
               job_of(wish)->manifest.name, wish->call, letter->fedd->process.name);
     note_asked(wish);
     tell_world(wish, SIM_FACT_ASKED, TF_OK, "");
-    sim_agenda_in(agenda, tf_rng_range(&world->rng, world->delay_min, world->delay_max), arrives_at_fedd,
-                  letter, 0);
+    sim_agenda_give(agenda, later(wish, world->delay_min, world->delay_max), arrives_at_fedd, letter);
     sim_agenda_in(agenda, tf_rng_range(&world->rng, PATIENCE_MIN, PATIENCE_MAX), out_of_patience, wish,
                   wish->call);
 }
@@ -163,12 +180,6 @@ static void fulfilled(struct wish *wish)
     wish->call = 0;
     wish->over = true;
     wish->clients->open--;
-}
-
-static struct tf_mono later(const struct wish *wish, int64_t min, int64_t max)
-{
-    struct sim_world *world = world_of(wish);
-    return (struct tf_mono){world->agenda.now.ms + tf_rng_range(&world->rng, min, max)};
 }
 
 static void is_submitted(struct wish *wish)
@@ -246,7 +257,6 @@ static void take_answer(void *arg, uint64_t tag)
             sim_agenda_at(&world_of(wish)->agenda, later(wish, 0, AGAIN_MAX), ask, wish, 0);
         wish->call = 0;
     }
-    free(letter->text);
     free(letter);
 }
 
@@ -259,10 +269,10 @@ void client_answered(struct sim_world *world, uint64_t call, const struct sim_an
               text);
     if (tf_rng_below(&world->rng, 1000) < clients->lose)
         return;
-    struct letter *letter = tf_calloc(1, sizeof *letter);
-    *letter = (struct letter){.wish = wish, .call = call, .answer = *answer, .text = tf_strdup(text)};
-    sim_agenda_in(&world->agenda, tf_rng_range(&world->rng, world->delay_min, world->delay_max), take_answer,
-                  letter, 0);
+    struct letter *letter = tf_calloc(1, sizeof *letter + strlen(text) + 1);
+    *letter = (struct letter){.wish = wish, .call = call, .answer = *answer};
+    memcpy(letter->text, text, strlen(text));
+    sim_agenda_give(&world->agenda, later(wish, world->delay_min, world->delay_max), take_answer, letter);
 }
 
 /* ---- wishes ---- */

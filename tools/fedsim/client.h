@@ -12,6 +12,19 @@
 
 struct sim_world;
 
+/* What ends a job when its work is done; see labour.h. */
+struct sim_labour {
+    int64_t run;                 /* ms from when its core is ready; 0 = does not end so */
+    int64_t work;                /* instance-ms; 0 = does not end so */
+    int64_t checkpoint_every;    /* ms; 0 = never: a new epoch begins from nothing */
+    uint64_t epoch;              /* the latest */
+    int32_t ready;               /* instances of it */
+    int64_t done, saved;         /* instance-ms, as of since; by the last checkpoint */
+    struct tf_mono since, begun; /* begun: its core was ready; 0 = not yet */
+    uint32_t plans;              /* number of the last: earlier ones do not count */
+    bool finished;
+};
+
 enum sim_verb { SIM_SUBMIT = 1, SIM_DELETE, SIM_HOLD, SIM_RESUME, SIM_LOOK, SIM_SCALE, SIM_RESTART };
 
 struct sim_job {
@@ -23,6 +36,7 @@ struct sim_job {
     bool scales;          /* is scaled to max = min */
     struct tf_uid again;  /* id of an `apply --restart`; none = it is not restarted */
     bool scripted;        /* its user does nothing but what clients_ask says */
+    struct sim_labour labour;
 };
 
 struct wish;

@@ -91,7 +91,8 @@ static void archive(struct sim_fedd *fedd, const struct tf_job_record *record)
     audit_archived(world->audit, record);
     world_tell(world, &(struct sim_fact){.kind = SIM_FACT_ARCHIVED, .archived = record});
     world->busy_at = world->agenda.now;
-    sim_agenda_in(&world->agenda, tf_rng_range(&world->rng, 0, ARCHIVE_MS_MAX), is_archived, archived, 0);
+    struct tf_mono done = {world->agenda.now.ms + tf_rng_range(&world->rng, 0, ARCHIVE_MS_MAX)};
+    sim_agenda_give(&world->agenda, done, is_archived, archived);
 }
 
 static void perform(struct sim_fedd *fedd, struct fed_action *action)

@@ -150,6 +150,7 @@ static void gets_ready(void *arg, uint64_t number)
     if (!i || i->state != SIM_STARTING)
         return;
     i->state = SIM_READY;
+    i->ready = true;
     say(fleet, i, "is ready");
     world_of(fleet)->busy_at = world_of(fleet)->agenda.now;
     if (is_heard(fleet, i))

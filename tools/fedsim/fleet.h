@@ -44,6 +44,7 @@ struct sim_instance {
     uint64_t gpus;
     struct tf_vector need;
     int32_t exit_code;
+    bool ready;   /* it was, once */
     bool stopped; /* told to: its code says nothing */
     bool deaf;
     struct tf_mono dies; /* by stop; TF_NEVER: not told to */

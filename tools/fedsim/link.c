@@ -63,6 +63,14 @@ static void apply_cut(struct sim_link *link)
     sim_pipe_stop(&link->down, way->down_cut);
 }
 
+static void apply_delay(struct sim_link *link)
+{
+    struct sim_world *world = link->world;
+    int64_t delay = world_way(world, link->subd->site->number, link->fedd->number)->delay;
+    link->up.delay_min = link->down.delay_min = delay ? delay : world->delay_min;
+    link->up.delay_max = link->down.delay_max = delay ? delay : world->delay_max;
+}
+
 struct sim_link *link_open(struct sim_world *world, struct sim_subd *subd, struct sim_fedd *fedd)
 {
     struct sim_link *link = tf_calloc(1, sizeof *link);
@@ -75,8 +83,7 @@ struct sim_link *link_open(struct sim_world *world, struct sim_subd *subd, struc
     link->subd_open = link->fedd_open = true;
     sim_pipe_init(&link->up, &world->agenda, arrive_up, drop, link);
     sim_pipe_init(&link->down, &world->agenda, arrive_down, drop, link);
-    link->up.delay_min = link->down.delay_min = world->delay_min;
-    link->up.delay_max = link->down.delay_max = world->delay_max;
+    apply_delay(link);
     sim_pipe_delay(&link->up, fedd->process.paused_until);
     sim_pipe_delay(&link->down, subd->process.paused_until);
     tf_vec_push(&world->links, link);
@@ -166,6 +173,14 @@ void link_cut(struct sim_world *world, size_t site, size_t fedd, bool up, bool d
             watch(link, 1);
         }
     }
+}
+
+void link_delay(struct sim_world *world, size_t site, size_t fedd, int64_t ms)
+{
+    world_way(world, site, fedd)->delay = ms;
+    tf_vec_each (link, &world->links)
+        if ((*link)->subd->site->number == site && (*link)->fedd->number == fedd)
+            apply_delay(*link);
 }
 
 bool link_is_cut(const struct sim_world *world, size_t site, size_t fedd)

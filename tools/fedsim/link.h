@@ -38,6 +38,8 @@ void link_close_subd(struct sim_link *link);
 void link_close_fedd(struct sim_link *link);
 /* The way between a subcluster and a federation daemon: which directions are cut. */
 void link_cut(struct sim_world *world, size_t site, size_t fedd, bool up, bool down);
+/* Messages take so long from now on; 0 = as everywhere. */
+void link_delay(struct sim_world *world, size_t site, size_t fedd, int64_t ms);
 bool link_is_cut(const struct sim_world *world, size_t site, size_t fedd);
 /* Things on links that are closed on both ends are freed. */
 void links_sweep(struct sim_world *world);

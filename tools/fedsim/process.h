@@ -54,6 +54,7 @@ struct sim_process {
     struct sim_store *store;
     const char *owner_name;
     int64_t ttl_ms, skew_ms; /* skew: of its wall clock */
+    bool reserve;            /* it is not started with the world */
     bool up;
     uint64_t starts; /* so many times */
     uint64_t life;   /* grows with each start, each end, and each new core */

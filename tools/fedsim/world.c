@@ -68,14 +68,20 @@ void world_add_node(struct sim_site *site, struct tf_node *node)
     fleet_add_node(&site->fleet, node);
 }
 
+static void start(struct sim_process *process)
+{
+    if (!process->reserve)
+        process_start(process);
+}
+
 void world_start(struct sim_world *world)
 {
     tf_vec_each (fedd, &world->fedds)
-        process_start(&(*fedd)->process);
+        start(&(*fedd)->process);
     tf_vec_each (site, &world->sites) {
         audit_cluster(world->audit, (*site)->name, (*site)->region);
         tf_vec_each (subd, &(*site)->subds)
-            process_start(&(*subd)->process);
+            start(&(*subd)->process);
     }
 }
 
@@ -133,6 +139,14 @@ bool world_run(struct sim_world *world, struct tf_mono until, int64_t quiet)
         advance(world, next);
     }
     return !world->breached;
+}
+
+void world_idle(struct sim_world *world, struct tf_mono until)
+{
+    if (until.ms <= world->agenda.now.ms)
+        return;
+    world->agenda.now = until;
+    audit_now(world->audit, until);
 }
 
 /* ---- listeners ---- */

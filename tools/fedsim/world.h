@@ -39,6 +39,7 @@ struct sim_site {
 /* The way between a site and a federation daemon. */
 struct sim_way {
     bool up_cut, down_cut;
+    int64_t delay; /* ms that every message takes; 0 = as everywhere */
 };
 
 struct sim_listener {
@@ -89,6 +90,9 @@ void world_listen(struct sim_world *world, sim_hear_f *hear, void *arg);
 void world_tell(struct sim_world *world, const struct sim_fact *fact);
 /* Runs until that moment, a breach, or (quiet > 0) nothing has happened for so long. False on a breach. */
 bool world_run(struct sim_world *world, struct tf_mono until, int64_t quiet);
+
+/* Nothing happens until then: time passes. After world_run until that moment. */
+void world_idle(struct sim_world *world, struct tf_mono until);
 
 void world_say(struct sim_world *world, const char *who, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

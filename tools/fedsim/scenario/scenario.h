@@ -20,7 +20,8 @@
  * All durations and moments are virtual ms from the beginning of the run. TF_UNSET (-1) = not said, where a
  * field says "optional". Texts are owned, NULL = not said. */
 
-#define SCENARIO_END INT64_MAX /* the moment `end` of an expectation */
+#define SCENARIO_END INT64_MAX        /* the moment `end` of an expectation */
+#define SCENARIO_ONE INT64_C(1000000) /* 1 in millionths */
 enum { SCENARIO_REPEATS_MAX = 1000000, SCENARIO_NODES_MAX = 1000000 };
 
 #define SCENARIO_LIST(type) \

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owns the world that a scenario describes: its fleet, its jobs, and when events happen. */
+#include "common/base/cleanup.h"
+#include "common/base/text.h"
+#include "tools/fedsim/labour.h"
+#include "tools/fedsim/play/private.h"
+#include "tools/fedsim/trace/trace.h"
+
+#include <math.h>
+
+enum { BASIS_TO_PERMILLE = 10, JOBS_MAX = 12 * 1000 * 1000 };
+
+/* ---- settings ---- */
+
+static void build_settings(struct play *play)
+{
+    const struct scenario *s = play->scenario;
+    struct sim_world *world = &play->world;
+    tf_settings_copy(&world->settings, &s->settings.federation);
+    world->profile_interval = s->settings.subcluster.profile_interval;
+    world->delay_min = s->world.message_delay_min;
+    world->delay_max = s->world.message_delay_max;
+    world->engine_delay_max = s->world.engine_delay_max;
+    world->clients.lose = (uint32_t)s->world.answers_lost / BASIS_TO_PERMILLE;
+    world->agenda.in_order = true;
+    audit_start_timeout(world->audit, world->settings.policy.start_timeout);
+}
+
+static void set_latency(struct sim_store *store, int64_t ms)
+{
+    tf_memory_store_faults(store->server,
+                           &(struct tf_memory_faults){.latency_min_ms = ms, .latency_max_ms = ms});
+}
+
+/* ---- fleet ---- */
+
+/* Daemons that will be needed later wait as a reserve. */
+static int32_t count_duplicates(const struct scenario *scenario, const char *cluster)
+{
+    int32_t count = 0;
+    struct scenario_daemon daemon;
+    for (size_t i = 0; i < scenario->events.count + scenario->faults.count; i++) {
+        const struct scenario_event *e = i < scenario->events.count
+                                             ? &scenario->events.items[i]
+                                             : &scenario->faults.items[i - scenario->events.count];
+        if (e->duplicate && scenario_daemon_parse(e->duplicate, &daemon, NULL) == 0)
+            count += cluster ? !daemon.is_fedd && tf_str_eq(daemon.cluster, cluster) : daemon.is_fedd;
+    }
+    return count;
+}
+
+static void build_fedds(struct play *play)
+{
+    int32_t count = play->scenario->world.fedds, reserve = count_duplicates(play->scenario, NULL);
+    for (int32_t i = 0; i < count + reserve; i++) {
+        struct sim_fedd *fedd = world_add_fedd(&play->world);
+        fedd->process.reserve = i >= count;
+        fedd->process.skew_ms = i == 0 ? play->scenario->world.fedd_skew : 0;
+    }
+}
+
+static int add_group(struct sim_site *site, const struct scenario_cluster *cluster,
+                     const struct scenario_nodes *group, struct tf_error *err)
+{
+    for (int32_t i = 0; i < group->count; i++) {
+        struct tf_node node;
+        if (scenario_node_make(cluster, group, i, &node, err))
+            return -1;
+        world_add_node(site, &node);
+    }
+    return 0;
+}
+
+static char *path_of(const struct play *play, const char *path)
+{
+    const char *folder = play->options->folder;
+    return *path == '/' || !folder || !*folder ? tf_strdup(path) : tf_asprintf("%s/%s", folder, path);
+}
+
+/* A file has one column of domains: it is the cluster's only plane. */
+static void fit_domains(struct tf_node *node, size_t planes)
+{
+    while (node->domains.count < planes)
+        tf_strs_add(&node->domains, "");
+    while (node->domains.count > planes)
+        free(node->domains.items[--node->domains.count]);
+}
+
+static int add_csv_nodes(struct play *play, struct sim_site *site, const char *csv, struct tf_error *err)
+{
+    const struct trace_node_defaults defaults = TRACE_NODE_DEFAULTS;
+    TF_AUTO_FREE char *path = path_of(play, csv);
+    struct trace_nodes nodes = {0};
+    if (trace_nodes_read(path, &defaults, &nodes, err))
+        return -1;
+    tf_vec_each (node, &nodes) {
+        fit_domains(node, site->planes.count);
+        world_add_node(site, node);
+    }
+    trace_nodes_release(&nodes);
+    return 0;
+}
+
+static int build_cluster(struct play *play, const struct scenario_cluster *cluster, struct tf_error *err)
+{
+    int32_t count = cluster->subclusterds, reserve = count_duplicates(play->scenario, cluster->name);
+    struct sim_site *site =
+        world_add_site(&play->world, cluster->name, cluster->region, (size_t)(count + reserve));
+    tf_planes_copy(&site->planes, &cluster->levels);
+    for (size_t i = 0; i < site->subds.count; i++) {
+        site->subds.items[i]->process.reserve = i >= (size_t)count;
+        site->subds.items[i]->process.skew_ms = cluster->clock_skew;
+    }
+    tf_vec_each (group, &cluster->nodes)
+        if (add_group(site, cluster, group, err))
+            return -1;
+    set_latency(&site->store, play->scenario->world.store_latency_max);
+    return cluster->nodes_csv ? add_csv_nodes(play, site, cluster->nodes_csv, err) : 0;
+}
+
+/* ---- jobs ---- */
+
+static struct tf_uid make_uid(struct sim_world *world)
+{
+    struct tf_uid uid;
+    for (size_t i = 0; i < TF_UID_BYTES; i += sizeof(uint64_t)) {
+        uint64_t word = tf_rng_next(&world->rng);
+        memcpy(uid.bytes + i, &word, sizeof word);
+    }
+    return uid;
+}
+
+static uint32_t permille(int32_t basis_points)
+{
+    return (uint32_t)basis_points / BASIS_TO_PERMILLE;
+}
+
+static struct sim_nature nature_of(struct sim_world *world, const struct scenario_job *job)
+{
+    const struct scenario_chance *c = &job->chance;
+    uint64_t drawn = tf_rng_next(&world->rng);
+    return (struct sim_nature){
+        .seed = c->seed ? (uint64_t)c->seed : drawn,
+        .start_min = job->start_time,
+        .start_max = job->start_time > c->start_max ? job->start_time : c->start_max,
+        .stop_min = job->stop_time,
+        .stop_max = job->stop_time,
+        .run_min = c->run_min,
+        .run_max = c->run_max,
+        .fail = permille(c->fail),
+        .fail_early = permille(c->fail_early),
+        .never_ready = permille(c->never_ready),
+        .deaf = permille(c->deaf),
+        .engine_refuses = permille(c->engine_refuses),
+    };
+}
+
+static bool is_restarted(const struct scenario *scenario, const char *name)
+{
+    tf_vec_each (e, &scenario->events)
+        if (e->restart && tf_str_eq(e->restart, name))
+            return true;
+    tf_vec_each (e, &scenario->faults)
+        if (e->restart && tf_str_eq(e->restart, name))
+            return true;
+    return false;
+}
+
+int64_t play_job_find(const struct play *play, const char *name)
+{
+    struct play_name *found = NULL;
+    HASH_FIND_STR(play->names, name, found);
+    return found ? (int64_t)found->job : -1;
+}
+
+/* manifest is taken. */
+static int add_job(struct play *play, const struct scenario_job *job, struct tf_job_manifest *manifest,
+                   int64_t at, int64_t run, struct tf_error *err)
+{
+    struct sim_world *world = &play->world;
+    TF_AUTO_FREE char *name = tf_asprintf("%s/%s", manifest->tenant, manifest->name);
+    if (play_job_find(play, name) >= 0 || world->clients.jobs.count >= JOBS_MAX) {
+        tf_job_manifest_release(manifest);
+        return tf_error_set(err, TF_ERR_INVALID, "the job %s is there twice, or there are too many jobs",
+                            name);
+    }
+    if (!manifest->spec.group.command.count)
+        tf_strs_add(&manifest->spec.group.command, "simulated");
+    struct sim_job made = {.uid = make_uid(world), .manifest = *manifest, .scripted = true};
+    made.nature = nature_of(world, job);
+    made.labour = (struct sim_labour){.run = run > 0 ? run : 0,
+                                      .work = job->work > 0 ? job->work : 0,
+                                      .checkpoint_every = job->checkpoint_every};
+    if (is_restarted(play->scenario, name))
+        made.again = make_uid(world);
+    struct play_name *entry = tf_calloc(1, sizeof *entry + strlen(name) + 1);
+    memcpy(entry->name, name, strlen(name));
+    entry->job = world->clients.jobs.count;
+    HASH_ADD_STR(play->names, name, entry);
+    clients_add(&world->clients, made, (struct tf_mono){at});
+    return 0;
+}
+
+static int add_numbered(struct play *play, const struct scenario_job *job, int32_t k, struct tf_error *err)
+{
+    struct tf_job_manifest manifest = {0};
+    manifest.tenant = scenario_expand(job->tenant, 'k', k, err);
+    manifest.name = scenario_expand(job->name, 'k', k, err);
+    tf_pairs_copy(&manifest.labels, &job->labels);
+    tf_job_spec_copy(&manifest.spec, &job->spec);
+    return add_job(play, job, &manifest, scenario_times_at(&job->at, k), job->run, err);
+}
+
+static int add_trace(struct play *play, const struct scenario_job *job, struct tf_error *err)
+{
+    const struct trace_options options = {.tenants = &job->from.tenants,
+                                          .priority = job->from.priority,
+                                          .time_scale = job->from.time_scale,
+                                          .arrival_scale = job->from.arrival_scale};
+    TF_AUTO_FREE char *path = path_of(play, job->from.csv);
+    struct trace_jobs jobs = {0};
+    if (trace_jobs_read(path, &options, &jobs, err))
+        return -1;
+    int failed = 0;
+    for (size_t i = 0; i < jobs.count && !failed; i++) {
+        struct tf_job_manifest manifest = {0};
+        const struct trace_job *from = &jobs.items[i];
+        failed = trace_job_manifest(from, &manifest, err);
+        if (!failed && !manifest.spec.priority)
+            failed = tf_error_set(err, TF_ERR_INVALID, "%s says no priority of %s: add priority beside csv",
+                                  path, from->id);
+        if (failed)
+            tf_job_manifest_release(&manifest);
+        else
+            failed = add_job(play, job, &manifest, job->at.from + from->submit, from->duration, err);
+    }
+    trace_jobs_release(&jobs);
+    return failed;
+}
+
+static int build_job(struct play *play, const struct scenario_job *job, struct tf_error *err)
+{
+    if (job->from.csv)
+        return add_trace(play, job, err);
+    for (int32_t k = 0; k < scenario_times_count(&job->at); k++)
+        if (add_numbered(play, job, k, err))
+            return -1;
+    return 0;
+}
+
+/* ---- tides ---- */
+
+/* Whole steps, from low to high and back as a cosine. */
+static int32_t level_of(const struct scenario_tide *tide, struct tf_mono now)
+{
+    double phase = (double)((now.ms - tide->peak_at) % tide->period) / (double)tide->period;
+    double height = (1 + cos(2 * M_PI * phase)) / 2;
+    int32_t step = tide->job.spec.elastic.step;
+    int32_t steps = (int32_t)lround(height * (tide->high - tide->low) / step);
+    return tide->low + steps * step;
+}
+
+static void scale_tide(void *arg, uint64_t number)
+{
+    struct play *play = arg;
+    struct play_tide *at = &play->tides.items[number];
+    int32_t level = level_of(at->tide, play->world.agenda.now);
+    if (level != at->now)
+        clients_ask(&play->world.clients, at->job, SIM_SCALE,
+                    (struct tf_elastic){level, level, at->tide->job.spec.elastic.step});
+    at->now = level;
+    sim_agenda_in(&play->world.agenda, at->tide->every, scale_tide, play, number);
+}
+
+static int build_tide(struct play *play, const struct scenario_tide *tide, struct tf_error *err)
+{
+    struct tf_mono begins = {tide->job.at.from};
+    int32_t level = level_of(tide, begins);
+    struct scenario_job job = tide->job; /* borrowed, but for its sizes */
+    job.spec.elastic.min = job.spec.elastic.max = level;
+    struct play_tide at = {play, tide, play->world.clients.jobs.count, level};
+    if (add_numbered(play, &job, 0, err))
+        return -1;
+    tf_vec_push(&play->tides, at);
+    begins.ms += tide->every;
+    sim_agenda_at(&play->world.agenda, begins, scale_tide, play, play->tides.count - 1);
+    return 0;
+}
+
+/* ---- events ---- */
+
+static void event_comes(void *arg, uint64_t number)
+{
+    struct play *play = arg;
+    play_happen(play, play->events.items[number].event);
+}
+
+/* By their numbers, equal ones as in the file. */
+static void add_numbered_event(struct play *play, const struct scenario_event *event)
+{
+    tf_vec_push(&play->numbered, event);
+    const struct scenario_event **items = play->numbered.items;
+    for (size_t i = play->numbered.count - 1; i > 0 && items[i - 1]->at_event > event->at_event; i--) {
+        items[i] = items[i - 1];
+        items[i - 1] = event;
+    }
+}
+
+static void add_event(struct play *play, const struct scenario_event *event)
+{
+    if (event->at < 0) {
+        add_numbered_event(play, event);
+        return;
+    }
+    tf_vec_push(&play->events, (struct play_event){play, event});
+    sim_agenda_at(&play->world.agenda, (struct tf_mono){event->at}, event_comes, play,
+                  play->events.count - 1);
+}
+
+static void build_events(struct play *play)
+{
+    tf_vec_each (e, &play->scenario->events)
+        add_event(play, e);
+    tf_vec_each (e, &play->scenario->faults)
+        add_event(play, e);
+}
+
+int play_build(struct play *play, struct tf_error *err)
+{
+    const struct scenario *s = play->scenario;
+    build_settings(play);
+    build_fedds(play);
+    set_latency(&play->world.store, s->world.store_latency_max);
+    tf_vec_each (cluster, &s->clusters)
+        if (build_cluster(play, cluster, err))
+            return -1;
+    labour_begin(&play->world);
+    tf_vec_each (job, &s->jobs)
+        if (build_job(play, job, err))
+            return -1;
+    tf_vec_each (tide, &s->tides)
+        if (build_tide(play, tide, err))
+            return -1;
+    build_events(play);
+    return 0;
+}

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owns what each kind of event does to the world, and how it is over after its time. */
+#include "common/base/cleanup.h"
+#include "common/base/text.h"
+#include "tools/fedsim/play/private.h"
+
+enum { STORE_SURE = 1000 /* permille */, LATE_MESSAGES = 4 };
+
+typedef void happen_f(struct play *play, const struct scenario_event *event, bool over);
+
+/* ---- who ---- */
+
+static struct sim_site *site_of(const struct play *play, const char *cluster)
+{
+    return play->world.sites.items[scenario_cluster_find(play->scenario, cluster ? cluster : "")];
+}
+
+typedef void process_f(struct play *play, struct sim_process *process, const struct scenario_event *event);
+
+/* All of that name, or the one of that number. */
+static void each_process(struct play *play, const char *name, process_f *f,
+                         const struct scenario_event *event)
+{
+    struct scenario_daemon who;
+    if (scenario_daemon_parse(name, &who, NULL))
+        return;
+    if (who.is_fedd) {
+        for (size_t i = 0; i < play->world.fedds.count; i++)
+            if (who.number == 0 || (size_t)who.number == i + 1)
+                f(play, &play->world.fedds.items[i]->process, event);
+        return;
+    }
+    struct sim_site *site = site_of(play, who.cluster);
+    for (size_t i = 0; i < site->subds.count; i++)
+        if (who.number == 0 || (size_t)who.number == i + 1)
+            f(play, &site->subds.items[i]->process, event);
+}
+
+static bool is_fedd(const struct play *play, const struct sim_process *process)
+{
+    tf_vec_each (fedd, &play->world.fedds)
+        if (&(*fedd)->process == process)
+            return true;
+    return false;
+}
+
+static struct sim_fedd *fedd_of(struct sim_process *process)
+{
+    return TF_CONTAINER_OF(process, struct sim_fedd, process);
+}
+
+static struct sim_subd *subd_of(struct sim_process *process)
+{
+    return TF_CONTAINER_OF(process, struct sim_subd, process);
+}
+
+/* ---- daemons ---- */
+
+static void start(struct play *play, struct sim_process *process, const struct scenario_event *event)
+{
+    (void)play;
+    (void)event;
+    process->crash_armed = false;
+    if (!process->up && !process->guard && !process->reserve)
+        process_start(process);
+}
+
+static void crash(struct play *play, struct sim_process *process, const struct scenario_event *event)
+{
+    if (event->before >= 0) {
+        process->crash_armed = process->up;
+        process->crash_steps = 0;
+        process->crash_before = event->before;
+    } else if (is_fedd(play, process)) {
+        fedd_crash(fedd_of(process), "killed");
+    } else {
+        subd_crash(subd_of(process), "killed");
+    }
+}
+
+static void happen_crash(struct play *play, const struct scenario_event *event, bool over)
+{
+    each_process(play, event->crash, over ? start : crash, event);
+}
+
+static void pause_one(struct play *play, struct sim_process *process, const struct scenario_event *event)
+{
+    if (is_fedd(play, process))
+        fedd_pause(fedd_of(process), event->lasts);
+    else
+        subd_pause(subd_of(process), event->lasts);
+}
+
+static void happen_pause(struct play *play, const struct scenario_event *event, bool over)
+{
+    if (!over)
+        each_process(play, event->pause, pause_one, event);
+}
+
+static void hand_over(struct play *play, struct sim_process *process, const struct scenario_event *event)
+{
+    (void)play;
+    (void)event;
+    process_hand_over(process);
+}
+
+static void happen_hand_over(struct play *play, const struct scenario_event *event, bool over)
+{
+    (void)over;
+    each_process(play, event->hand_over, hand_over, event);
+}
+
+static void reload(struct play *play, struct sim_process *process, const struct scenario_event *event)
+{
+    (void)event;
+    if (is_fedd(play, process) && process->up && !process_is_paused(process))
+        fedd_reload(fedd_of(process));
+}
+
+static void happen_reload(struct play *play, const struct scenario_event *event, bool over)
+{
+    (void)over;
+    each_process(play, event->reload, reload, event);
+}
+
+static void lose_store(struct play *play, struct sim_process *process, const struct scenario_event *event)
+{
+    (void)play;
+    (void)event;
+    if (process->up)
+        tf_memory_client_cut(process->client, true);
+}
+
+static void find_store(struct play *play, struct sim_process *process, const struct scenario_event *event)
+{
+    (void)play;
+    (void)event;
+    if (process->up && !process_is_paused(process))
+        tf_memory_client_cut(process->client, false);
+}
+
+static void happen_store_away(struct play *play, const struct scenario_event *event, bool over)
+{
+    each_process(play, event->store_away, over ? find_store : lose_store, event);
+}
+
+/* The first of the reserve begins; after its time the last that began goes. */
+static struct sim_process *reserve_of(struct play *play, const char *name, bool waiting)
+{
+    struct scenario_daemon who;
+    struct sim_process *found = NULL;
+    if (scenario_daemon_parse(name, &who, NULL))
+        return NULL;
+    size_t count = who.is_fedd ? play->world.fedds.count : site_of(play, who.cluster)->subds.count;
+    size_t first =
+        who.is_fedd ? (size_t)play->scenario->world.fedds
+                    : (size_t)play->scenario->clusters.items[site_of(play, who.cluster)->number].subclusterds;
+    for (size_t i = first; i < count; i++) {
+        struct sim_process *process = who.is_fedd ? &play->world.fedds.items[i]->process
+                                                  : &site_of(play, who.cluster)->subds.items[i]->process;
+        if (process->reserve == waiting && !(waiting && found))
+            found = process;
+    }
+    return found;
+}
+
+static void happen_duplicate(struct play *play, const struct scenario_event *event, bool over)
+{
+    struct sim_process *process = reserve_of(play, event->duplicate, !over);
+    if (!process)
+        return;
+    if (over) {
+        struct scenario_event killed = {.before = -1};
+        crash(play, process, &killed);
+        return;
+    }
+    process->reserve = false;
+    process_start(process);
+}
+
+/* ---- ways ---- */
+
+static void happen_one_way(struct play *play, const struct scenario_event *event, struct sim_site *site,
+                           size_t fedd, bool over)
+{
+    bool up = event->link.cut == SCENARIO_CUT || event->link.cut == SCENARIO_CUT_UP;
+    bool down = event->link.cut == SCENARIO_CUT || event->link.cut == SCENARIO_CUT_DOWN;
+    if (event->link.delay)
+        link_delay(&play->world, site->number, fedd, over ? 0 : event->link.delay);
+    else if (event->link.cut != SCENARIO_BREAK)
+        link_cut(&play->world, site->number, fedd, up && !over, down && !over);
+}
+
+static void happen_link(struct play *play, const struct scenario_event *event, bool over)
+{
+    struct sim_site *site = site_of(play, event->cluster);
+    struct scenario_daemon who = {0};
+    if (event->fedd)
+        (void)scenario_daemon_parse(event->fedd, &who, NULL);
+    for (size_t i = 0; i < play->world.fedds.count; i++)
+        if (who.number == 0 || (size_t)who.number == i + 1)
+            happen_one_way(play, event, site, i, over);
+    if (event->link.cut != SCENARIO_BREAK || over)
+        return;
+    tf_vec_each (subd, &site->subds)
+        subd_break_link(*subd);
+}
+
+/* ---- stores ---- */
+
+static void happen_store(struct play *play, const struct scenario_event *event, bool over)
+{
+    struct sim_store *store = event->store_of ? &site_of(play, event->store_of)->store : &play->world.store;
+    int64_t latency = play->scenario->world.store_latency_max;
+    struct tf_memory_faults faults = {.latency_min_ms = latency, .latency_max_ms = latency};
+    if (event->store.restored >= 0) {
+        play_fail(play, -1, "a restored store is not yet possible");
+        return;
+    }
+    if (event->store.fault == SCENARIO_UNAVAILABLE)
+        tf_memory_store_down(store->server, !over);
+    if (!over && event->store.fault == SCENARIO_LOST_REPLY)
+        faults.permille[TF_MEMORY_LOST_REPLY] = STORE_SURE;
+    if (!over && event->store.slow)
+        faults.latency_min_ms = faults.latency_max_ms = event->store.slow;
+    tf_memory_store_faults(store->server, &faults);
+}
+
+/* ---- nodes ---- */
+
+static void set_node(struct sim_fleet *fleet, size_t node, const struct scenario_event *event,
+                     enum scenario_state state)
+{
+    switch (state) {
+    case SCENARIO_DOWN:
+        fleet_node_down(fleet, node);
+        break;
+    case SCENARIO_UNREACHABLE:
+        fleet_node_unreachable(fleet, node, event->lost_after);
+        break;
+    case SCENARIO_CORDONED:
+        fleet_node_closed(fleet, node, TF_NODE_CORDONED);
+        break;
+    case SCENARIO_DRAINING:
+        fleet_node_closed(fleet, node, TF_NODE_DRAINING);
+        break;
+    case SCENARIO_UP:
+    case SCENARIO_BAD:
+    case SCENARIO_OK:
+        fleet_node_returns(fleet, node);
+        break;
+    }
+}
+
+/* NULL, with a failure, if the cluster has no such node: only a file could have known. */
+static struct sim_fleet *find_node(struct play *play, const char *text, bool gpu, size_t *node,
+                                   struct scenario_place *place)
+{
+    if (scenario_place_parse(text, gpu, place, NULL))
+        return NULL;
+    struct sim_fleet *fleet = &site_of(play, place->cluster)->fleet;
+    int at = fleet_node_find(fleet, place->node);
+    if (at < 0 || (gpu && place->gpu >= fleet->nodes.items[at].node.capacity.gpus)) {
+        play_fail(play, -1, "there is no %s", text);
+        return NULL;
+    }
+    *node = (size_t)at;
+    return fleet;
+}
+
+static void happen_node(struct play *play, const struct scenario_event *event, bool over)
+{
+    if (event->state == SCENARIO_DRAINING && !over)
+        play_fail(play, -1,
+                  "draining a node is not yet possible: it is closed to new work, but nothing moves away");
+    for (size_t i = 0; i < event->node.count + event->nodes.count; i++) {
+        const char *text =
+            i < event->node.count ? event->node.items[i] : event->nodes.items[i - event->node.count];
+        size_t node;
+        struct scenario_place place;
+        struct sim_fleet *fleet = find_node(play, text, false, &node, &place);
+        if (fleet)
+            set_node(fleet, node, event, over ? SCENARIO_UP : event->state);
+    }
+}
+
+static void happen_gpu(struct play *play, const struct scenario_event *event, bool over)
+{
+    size_t node;
+    struct scenario_place place;
+    struct sim_fleet *fleet = find_node(play, event->gpu, true, &node, &place);
+    if (!fleet)
+        return;
+    uint64_t bad = fleet->nodes.items[node].node.bad_gpus, bit = UINT64_C(1) << place.gpu;
+    bool is_bad = (event->state == SCENARIO_BAD) != over;
+    fleet_node_bad(fleet, node, is_bad ? bad | bit : bad & ~bit);
+}
+
+static void happen_foreign(struct play *play, const struct scenario_event *event, bool over)
+{
+    uint64_t gpus = 0;
+    if (!over)
+        (void)scenario_gpus_parse(event->foreign, &gpus, NULL);
+    for (size_t i = 0; i < event->node.count + event->nodes.count; i++) {
+        const char *text =
+            i < event->node.count ? event->node.items[i] : event->nodes.items[i - event->node.count];
+        size_t node;
+        struct scenario_place place;
+        struct sim_fleet *fleet = find_node(play, text, false, &node, &place);
+        if (fleet)
+            fleet_node_foreign(fleet, node,
+                               gpus & tf_gpu_set_all(fleet->nodes.items[node].node.capacity.gpus));
+    }
+}
+
+static void happen_repeat(struct play *play, const struct scenario_event *event, bool over)
+{
+    (void)over;
+    fleet_repeat(&site_of(play, event->repeat)->fleet);
+}
+
+static void happen_late(struct play *play, const struct scenario_event *event, bool over)
+{
+    (void)over;
+    struct sim_site *site = site_of(play, event->late);
+    tf_vec_each (subd, &site->subds)
+        for (int i = 0; i < LATE_MESSAGES; i++)
+            subd_hears_late(*subd);
+}
+
+/* ---- users ---- */
+
+static void ask(struct play *play, const char *name, enum sim_verb verb, struct tf_elastic sizes)
+{
+    int64_t job = play_job_find(play, name);
+    if (job >= 0)
+        clients_ask(&play->world.clients, (size_t)job, verb, sizes);
+    else
+        play_fail(play, -1, "there is no job %s", name);
+}
+
+static void happen_user(struct play *play, const struct scenario_event *event, bool over)
+{
+    struct tf_elastic none = {0};
+    if (event->submit)
+        ask(play, event->submit, SIM_SUBMIT, none);
+    else if (event->delete_job)
+        ask(play, event->delete_job, SIM_DELETE, none);
+    else if (event->hold)
+        ask(play, event->hold, over ? SIM_RESUME : SIM_HOLD, none);
+    else if (event->resume)
+        ask(play, event->resume, SIM_RESUME, none);
+    else if (event->restart)
+        ask(play, event->restart, SIM_RESTART, none);
+}
+
+/* What is not said stays as it was asked for last. */
+static void happen_scale(struct play *play, const struct scenario_event *event, bool over)
+{
+    (void)over;
+    int64_t job = play_job_find(play, event->scale);
+    struct tf_elastic sizes = event->elastic;
+    if (job >= 0) {
+        const struct sim_job *at = &play->world.clients.jobs.items[job];
+        const struct truth_job *truth = truth_job(&play->truth, at->uid);
+        const struct tf_elastic *now = truth ? &truth->wanted : &at->manifest.spec.elastic;
+        sizes.min = sizes.min ? sizes.min : now->min;
+        sizes.max = sizes.max ? sizes.max : now->max;
+        sizes.step = sizes.step ? sizes.step : now->step;
+    }
+    ask(play, event->scale, SIM_SCALE, sizes);
+}
+
+static void happen_defrag(struct play *play, const struct scenario_event *event, bool over)
+{
+    (void)over;
+    play_fail(play, -1, "defrag of %s is not yet possible: nothing moves instances", event->defrag);
+}
+
+static void happen_migrate(struct play *play, const struct scenario_event *event, bool over)
+{
+    (void)over;
+    play_fail(play, -1, "migration of %s to %s is not yet possible: nothing moves instances", event->migrate,
+              event->to);
+}
+
+/* ---- all ---- */
+
+static happen_f *const happens[SCENARIO_KINDS] = {
+    [SCENARIO_NODE] = happen_node,
+    [SCENARIO_GPU] = happen_gpu,
+    [SCENARIO_FOREIGN] = happen_foreign,
+    [SCENARIO_LINK] = happen_link,
+    [SCENARIO_CRASH] = happen_crash,
+    [SCENARIO_PAUSE] = happen_pause,
+    [SCENARIO_HAND_OVER] = happen_hand_over,
+    [SCENARIO_RELOAD] = happen_reload,
+    [SCENARIO_STORE_AWAY] = happen_store_away,
+    [SCENARIO_DUPLICATE] = happen_duplicate,
+    [SCENARIO_STORE] = happen_store,
+    [SCENARIO_SUBMIT] = happen_user,
+    [SCENARIO_DELETE] = happen_user,
+    [SCENARIO_HOLD] = happen_user,
+    [SCENARIO_RESUME] = happen_user,
+    [SCENARIO_RESTART] = happen_user,
+    [SCENARIO_SCALE] = happen_scale,
+    [SCENARIO_REPEAT] = happen_repeat,
+    [SCENARIO_LATE] = happen_late,
+    [SCENARIO_DEFRAG] = happen_defrag,
+    [SCENARIO_MIGRATE] = happen_migrate,
+};
+
+static void is_over(void *arg, uint64_t tag)
+{
+    const struct play_event *at = arg;
+    (void)tag;
+    world_say(&at->play->world, "scenario", "over: %s", scenario_kind_name(scenario_event_kind(at->event)));
+    happens[scenario_event_kind(at->event)](at->play, at->event, true);
+    free(arg);
+}
+
+void play_happen(struct play *play, const struct scenario_event *event)
+{
+    enum scenario_kind kind = scenario_event_kind(event);
+    world_say(&play->world, "scenario", "happens: %s", scenario_kind_name(kind));
+    play->world.busy_at = play->world.agenda.now;
+    happens[kind](play, event, false);
+    if (!event->lasts || kind == SCENARIO_PAUSE)
+        return;
+    struct play_event over = {play, event};
+    sim_agenda_give(&play->world.agenda, (struct tf_mono){play->world.agenda.now.ms + event->lasts}, is_over,
+                    tf_memdup(&over, sizeof over));
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owns a run of a scenario from beginning to end, and its result. */
+#include "tools/fedsim/play/private.h"
+
+#include "common/base/cleanup.h"
+#include "common/base/quantity.h"
+
+#include <stdarg.h>
+
+enum { FAILURES_MAX = 1000 };
+
+void play_fail(struct play *play, int number, const char *fmt, ...)
+{
+    char text[1000];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    if (play->result->failures.count == FAILURES_MAX)
+        return;
+    tf_vec_push(&play->result->failures, (struct play_failure){number, tf_strdup(text)});
+    world_say(&play->world, "scenario", "FAILS: %s", text);
+}
+
+/* ---- the run ---- */
+
+static const char *verb_name(enum sim_verb verb)
+{
+    static const char *const names[] = {
+        [SIM_SUBMIT] = "submit", [SIM_DELETE] = "delete", [SIM_HOLD] = "hold",       [SIM_RESUME] = "resume",
+        [SIM_LOOK] = "look",     [SIM_SCALE] = "scale",   [SIM_RESTART] = "restart",
+    };
+    return names[verb];
+}
+
+/* A user of a scenario asks for what can be done: a final no is a failure. */
+static void hear(void *arg, const struct sim_fact *fact)
+{
+    struct play *play = arg;
+    if (fact->kind != SIM_FACT_ANSWERED || fact->code == TF_OK)
+        return;
+    char text[TF_QUANTITY_TEXT];
+    play_fail(play, -1, "at %s: %s %s/%s is refused: %s", tf_duration_format(play->world.agenda.now.ms, text),
+              verb_name(fact->verb), fact->job->manifest.tenant, fact->job->manifest.name, fact->text);
+}
+
+static void watch(void *arg, struct tf_mono next)
+{
+    struct play *play = arg;
+    for (; play->numbered_done < play->numbered.count; play->numbered_done++) {
+        const struct scenario_event *event = play->numbered.items[play->numbered_done];
+        if ((uint64_t)event->at_event > play->world.agenda.done)
+            break;
+        play_happen(play, event);
+    }
+    if (next.ms > play->world.agenda.now.ms)
+        play_expect_look(play, next);
+}
+
+static void run(struct play *play)
+{
+    for (bool end = false; !end;) {
+        int64_t stop = play_expect_next(play);
+        end = stop > play->until;
+        struct tf_mono to = {end ? play->until : stop};
+        if (!world_run(&play->world, to, 0))
+            return;
+        play_expect_look(play, (struct tf_mono){to.ms + 1});
+        world_idle(&play->world, to);
+        play_expect_at(play, to.ms);
+    }
+}
+
+/* A fault by number is for one certain run: in another it may never come. */
+static void note_what_never_came(struct play *play)
+{
+    for (size_t i = play->numbered_done; i < play->numbered.count; i++) {
+        struct play_failure skipped = {
+            -1, tf_asprintf("a fault at event %lld never came: the run had %llu events",
+                            (long long)play->numbered.items[i]->at_event,
+                            (unsigned long long)play->world.agenda.done)};
+        tf_vec_push(&play->result->skipped, skipped);
+    }
+}
+
+static void report(struct play *play)
+{
+    struct play_result *result = play->result;
+    note_what_never_came(play);
+    result->breached = play->world.breached;
+    result->hash = play->world.diary.hash;
+    result->events = play->world.agenda.done;
+    result->ended = play->world.agenda.now.ms;
+    result->expectations = play->scenario->expect.count;
+    if (!result->breached)
+        return;
+    snprintf(result->breach, sizeof result->breach, "%s", audit_breach(play->world.audit));
+    sim_diary_tail(&play->world.diary, play->options->tail);
+}
+
+static void release(struct play *play)
+{
+    struct play_name *name, *next;
+    world_release(&play->world);
+    truth_release(&play->truth);
+    HASH_ITER (hh, play->names, name, next) {
+        HASH_DEL(play->names, name);
+        free(name);
+    }
+    tf_vec_release(&play->tides);
+    tf_vec_release(&play->events);
+    tf_vec_release(&play->numbered);
+    tf_vec_release(&play->watches);
+    tf_vec_release(&play->stops);
+}
+
+static void play_it(struct play *play)
+{
+    const struct play_options *options = play->options;
+    play->world.watch = watch;
+    play->world.watch_arg = play;
+    play_expect_begin(play);
+    if (options->begins)
+        options->begins(options->arg, &play->world);
+    world_start(&play->world);
+    run(play);
+    if (options->ends)
+        options->ends(options->arg, &play->world);
+    report(play);
+}
+
+int scenario_play(const struct scenario *scenario, const struct play_options *options,
+                  struct play_result *result, struct tf_error *err)
+{
+    struct play play = {.scenario = scenario, .options = options, .result = result};
+    *result = (struct play_result){0};
+    play.until = options->until >= 0 ? options->until : scenario_end(scenario);
+    world_init(&play.world, options->has_seed ? options->seed : (uint64_t)scenario->seed, options->aloud);
+    truth_begin(&play.truth, &play.world);
+    world_listen(&play.world, hear, &play);
+    int failed = play_build(&play, err);
+    if (!failed)
+        play_it(&play);
+    release(&play);
+    return failed;
+}
+
+bool play_is_good(const struct play_result *result)
+{
+    return !result->breached && result->failures.count == 0;
+}
+
+void play_result_release(struct play_result *result)
+{
+    tf_vec_each (f, &result->failures)
+        free(f->text);
+    tf_vec_each (f, &result->skipped)
+        free(f->text);
+    tf_vec_release(&result->failures);
+    tf_vec_release(&result->skipped);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_FEDSIM_PLAY_H
+#define TF_FEDSIM_PLAY_H
+
+#include "tools/fedsim/scenario/scenario.h"
+#include "tools/fedsim/world.h"
+
+/* Plays a scenario in virtual time through the production cores, and says which of its expectations held. */
+
+enum play_check { PLAY_CHECK_EVERY = 1, PLAY_CHECK_END, PLAY_CHECK_OFF };
+
+struct play_options {
+    const char *folder; /* that paths in the scenario begin from; NULL = here */
+    uint64_t seed;      /* with has_seed: instead of the scenario's */
+    bool has_seed;
+    int64_t until;         /* ms; negative = as the scenario says */
+    enum play_check check; /* of the invariants; 0 = EVERY */
+    bool aloud;            /* print all that happens */
+    uint64_t tail;         /* print so many last lines after a breach */
+    /* May be NULL. Called when the world is made and not yet started, and when the run is over; the world is
+     * the player's. */
+    void (*begins)(void *arg, struct sim_world *world);
+    void (*ends)(void *arg, struct sim_world *world);
+    void *arg;
+};
+
+/* What did not hold: an expectation, by its number, or (number < 0) something that happened. */
+struct play_failure {
+    int number; /* of the expectation, from 0; negative: none */
+    char *text;
+};
+
+struct play_result {
+    bool breached;
+    char breach[1000]; /* of an invariant, in words */
+    SCENARIO_LIST(struct play_failure) failures;
+    SCENARIO_LIST(struct play_failure) skipped; /* expectations later than `until` */
+    uint64_t hash; /* of all that happened: two runs that differ in anything differ in it */
+    uint64_t events;
+    int64_t ended; /* virtual ms */
+    size_t expectations;
+};
+
+/* The scenario is checked (scenario_check) and borrowed. *result is owned by the caller afterwards. -1 and
+ * *err if it cannot be played: a file that it names is missing or wrong. */
+int scenario_play(const struct scenario *scenario, const struct play_options *options,
+                  struct play_result *result, struct tf_error *err);
+bool play_is_good(const struct play_result *result); /* nothing breached, nothing failed */
+void play_result_release(struct play_result *result);
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_FEDSIM_PLAY_PRIVATE_H
+#define TF_FEDSIM_PLAY_PRIVATE_H
+
+#include "tools/fedsim/play/play.h"
+#include "tools/fedsim/play/truth.h"
+
+/* Shared inside of this folder. */
+
+/* A scenario's job in the world, by "tenant/name". */
+struct play_name {
+    size_t job; /* in the world's clients */
+    UT_hash_handle hh;
+    char name[];
+};
+
+struct play_tide {
+    struct play *play;
+    const struct scenario_tide *tide;
+    size_t job;
+    int32_t now; /* instances that were asked for last */
+};
+
+/* An event of the scenario, to be performed. */
+struct play_event {
+    struct play *play;
+    const struct scenario_event *event;
+};
+
+/* An expectation that is not about a single moment. */
+struct play_watch {
+    size_t number;
+    const struct scenario_claim *claim;
+    int64_t from, to;
+    bool once;         /* true at some moment, or at all of them */
+    bool held, failed; /* settled */
+    uint64_t seen;     /* changes of the truth by the last look; 0 = none yet */
+};
+/* A moment at which an expectation is looked at when all else of it has happened. */
+struct play_stop {
+    int64_t at;
+    size_t number;
+    int64_t watch; /* that ends there; -1: it is about that moment alone */
+};
+
+struct play {
+    const struct scenario *scenario;
+    const struct play_options *options;
+    struct play_result *result;
+    struct sim_world world;
+    struct truth truth;
+    struct play_name *names;
+    TF_VEC(struct play_tide) tides;
+    TF_VEC(struct play_event) events;               /* timed ones, then those by number */
+    TF_VEC(const struct scenario_event *) numbered; /* faults by the number of an event, in order */
+    size_t numbered_done;
+    TF_VEC(struct play_watch) watches;
+    TF_VEC(struct play_stop) stops; /* by time, equal ones as in the file */
+    size_t stopped;
+    int64_t until;
+};
+
+/* ---- build.c ---- */
+int play_build(struct play *play, struct tf_error *err);
+/* Index of the job among the world's clients, -1 if there is none. */
+int64_t play_job_find(const struct play *play, const char *name);
+
+/* ---- happen.c ---- */
+void play_happen(struct play *play, const struct scenario_event *event);
+
+/* ---- expect.c ---- */
+void play_expect_begin(struct play *play);
+/* The world is as it is from now until before `next`. */
+void play_expect_look(struct play *play, struct tf_mono next);
+/* The first moment at which the world must stop; INT64_MAX: there is none. */
+int64_t play_expect_next(const struct play *play);
+/* All of this moment has happened. */
+void play_expect_at(struct play *play, int64_t now);
+
+/* ---- claim.c ---- */
+/* Whether the claim is true, with times that run as of then; if not, what is. */
+bool play_claim_holds(struct play *play, const struct scenario_claim *claim, struct tf_mono as_of,
+                      struct tf_buf *why);
+
+/* ---- metric.c ---- */
+/* The figure of a report as of now, in millionths. -1: there is none of that name. */
+int play_metric(const struct play *play, const char *name, int64_t *millionths);
+
+/* ---- play.c ---- */
+void play_fail(struct play *play, int number, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+#endif

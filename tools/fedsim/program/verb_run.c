@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owns run: scenarios from files, one after another, and what came of them. */
+#include "common/base/cleanup.h"
+#include "common/base/quantity.h"
+#include "common/base/text.h"
+#include "tools/fedsim/play/play.h"
+#include "tools/fedsim/program/fedsim.h"
+#include "tools/fedsim/program/xfail.h"
+
+#include <argp.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { TAIL = 40 };
+
+struct run {
+    struct play_options play;
+    struct xfail xfail;
+    TF_VEC(const char *) files;
+    size_t passed, expected, failed, wrong;
+};
+
+/* ---- one file ---- */
+
+struct file {
+    const char *path;
+    struct tf_buf text;
+    struct tf_conf *conf; /* for places */
+    struct scenario scenario;
+};
+
+static void file_release(struct file *file)
+{
+    scenario_release(&file->scenario);
+    tf_conf_destroy(file->conf);
+    tf_buf_release(&file->text);
+}
+
+static int file_read(struct file *file)
+{
+    struct tf_conf_problems problems = {0};
+    struct tf_error err = TF_ERROR_INIT;
+    int failed = tf_conf_read_file(file->path, TF_CONF_BYTES_MAX, &file->text, &err);
+    if (failed) {
+        fprintf(stderr, "%s\n", err.text);
+        return -1;
+    }
+    failed = scenario_read(tf_buf_text(&file->text), file->text.len, &file->scenario, &problems);
+    TF_AUTO_BUF shown = TF_BUF_INIT;
+    tf_conf_problems_print(&problems, file->path, &shown);
+    fputs(tf_buf_text(&shown), stderr);
+    tf_conf_problems_release(&problems);
+    if (!failed)
+        file->conf = tf_conf_parse(tf_buf_text(&file->text), file->text.len, NULL, &problems);
+    tf_conf_problems_release(&problems);
+    return failed;
+}
+
+/* ---- what is said of it ---- */
+
+static void print_place(const struct file *file, int number)
+{
+    int line = 0, column = 0;
+    TF_AUTO_FREE char *path = tf_asprintf("expect[%d]", number);
+    if (number < 0 || tf_conf_count(file->conf) == 0) {
+        printf("    ");
+        return;
+    }
+    tf_conf_locate(tf_conf_doc(file->conf, 0), path, &line, &column);
+    printf("    %s:%d: ", file->path, line);
+}
+
+static void print_subject(const struct file *file, int number)
+{
+    if (number < 0)
+        return;
+    const struct scenario_claim *claim = scenario_claim_of(&file->scenario.expect.items[number]);
+    if (claim->job)
+        printf("job %s ", claim->job);
+    else if (claim->node)
+        printf("node %s ", claim->node);
+    else if (claim->cluster)
+        printf("cluster %s ", claim->cluster);
+}
+
+static void print_failures(const struct file *file, const struct play_result *result)
+{
+    if (result->breached)
+        printf("    BREACH %s\n", result->breach);
+    tf_vec_each (f, &result->failures) {
+        print_place(file, f->number);
+        print_subject(file, f->number);
+        printf("%s\n", f->text);
+    }
+}
+
+static void print_skipped(const struct file *file, const struct play_result *result)
+{
+    tf_vec_each (f, &result->skipped) {
+        print_place(file, f->number);
+        printf("skipped: %s%s\n", f->number >= 0 ? "the expectation " : "", f->text);
+    }
+}
+
+static double seconds_since(const struct timespec *begin)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - begin->tv_sec) + (double)(now.tv_nsec - begin->tv_nsec) / 1e9;
+}
+
+static void print_head(const struct run *run, const struct file *file, const char *verdict,
+                       const struct play_result *result, double seconds)
+{
+    char ended[TF_QUANTITY_TEXT];
+    uint64_t seed = run->play.has_seed ? run->play.seed : (uint64_t)file->scenario.seed;
+    printf("%-5s %s: %s\n      %s simulated in %.2f s, %" PRIu64 " events, seed %" PRIu64 ", hash %016" PRIx64
+           "\n",
+           verdict, file->path, file->scenario.name, tf_duration_format(result->ended, ended), seconds,
+           result->events, seed, result->hash);
+}
+
+/* A breach is never expected. */
+static void judge(struct run *run, const struct file *file, const struct play_result *result, double seconds)
+{
+    const char *reason = xfail_reason(&run->xfail, file->path);
+    bool good = play_is_good(result), expected = reason && !good && !result->breached;
+    print_head(run, file, expected ? "XFAIL" : good && !reason ? "PASS" : "FAIL", result, seconds);
+    if (reason && good)
+        printf("    it holds, and is on the list of those that fail (%s): take it off\n", reason);
+    else if (reason)
+        printf("    expected: %s\n", reason);
+    print_failures(file, result);
+    print_skipped(file, result);
+    run->passed += good && !reason;
+    run->expected += expected;
+    run->failed += !expected && !(good && !reason);
+}
+
+static void run_file(struct run *run, const char *path)
+{
+    struct file file = {.path = path, .text = TF_BUF_INIT};
+    struct play_result result;
+    struct tf_error err = TF_ERROR_INIT;
+    struct timespec begin;
+    TF_AUTO_FREE char *folder =
+        tf_strndup(path, strrchr(path, '/') ? (size_t)(strrchr(path, '/') - path) : 0);
+    run->play.folder = folder;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    if (file_read(&file)) {
+        run->wrong++;
+    } else if (scenario_play(&file.scenario, &run->play, &result, &err)) {
+        fprintf(stderr, "%s: %s\n", path, err.text);
+        run->wrong++;
+        play_result_release(&result);
+    } else {
+        judge(run, &file, &result, seconds_since(&begin));
+        play_result_release(&result);
+    }
+    fflush(stdout);
+    file_release(&file);
+}
+
+/* ---- the command line ---- */
+
+enum { SEED = 256, UNTIL, CHECK, TRACE, POLICY, XFAIL };
+
+static const struct argp_option options[] = {
+    {"seed", SEED, "N", 0, "Instead of the scenario's", 0},
+    {"until", UNTIL, "T", 0, "Stop at that moment, as in 2h59m; later expectations are skipped and named", 0},
+    {"check", CHECK, "WHEN", 0, "Invariants: every step (the default), or off", 0},
+    {"trace", TRACE, NULL, 0, "Print all that happens, decisions with their reasons", 0},
+    {"policy", POLICY, "NAME", 0, "Who decides: tidefed, which is the only one", 0},
+    {"xfail", XFAIL, "FILE", 0,
+     "Scenarios that are expected to fail, with reasons; one that holds is a failure", 0},
+    {0}};
+
+static void parse_check(struct run *run, const char *word, const struct argp_state *state)
+{
+    if (strcmp(word, "every") == 0)
+        run->play.check = PLAY_CHECK_EVERY;
+    else if (strcmp(word, "off") == 0)
+        run->play.check = PLAY_CHECK_OFF;
+    else
+        argp_error(state, "--check takes every or off, not \"%s\"", word);
+}
+
+static error_t parse(int key, char *word, struct argp_state *state)
+{
+    struct run *run = state->input;
+    struct tf_error err = TF_ERROR_INIT;
+    int64_t seed;
+    switch (key) {
+    case SEED:
+        if (tf_parse_int64(word, 0, INT64_MAX, &seed, &err))
+            argp_error(state, "--seed: %s", err.text);
+        run->play.seed = (uint64_t)seed;
+        run->play.has_seed = true;
+        break;
+    case UNTIL:
+        if (tf_duration_parse(word, &run->play.until, &err))
+            argp_error(state, "--until: %s", err.text);
+        break;
+    case CHECK:
+        parse_check(run, word, state);
+        break;
+    case TRACE:
+        run->play.aloud = true;
+        break;
+    case POLICY:
+        if (strcmp(word, "tidefed") != 0)
+            argp_error(state, "there is no policy \"%s\": tidefed is the only one", word);
+        break;
+    case XFAIL:
+        if (xfail_load(word, &run->xfail, &err))
+            argp_failure(state, FEDSIM_WRONG, 0, "%s", err.text);
+        break;
+    case ARGP_KEY_ARG:
+        tf_vec_push(&run->files, word);
+        break;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "which scenario? For example: fedsim run scenario.yaml");
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static const struct argp argp = {
+    options,
+    parse,
+    "FILE...",
+    "Play scenarios in virtual time through the production cores, and say whether what they expect holds.\v"
+    "Exit: 0 all expectations hold and no invariant broke; 1 otherwise; 2 a file or the command line is "
+    "wrong.\n"
+    "What a scenario may say: fedsim help scenario.",
+    NULL,
+    NULL,
+    NULL};
+
+static int run_verb(int argc, char **argv)
+{
+    struct run run = {.play = {.until = -1, .tail = TAIL}};
+    if (argp_parse(&argp, argc, argv, 0, NULL, &run))
+        return FEDSIM_WRONG;
+    tf_vec_each (path, &run.files)
+        run_file(&run, *path);
+    if (run.files.count > 1)
+        printf("%zu passed, %zu failed as expected, %zu failed, %zu could not be played\n", run.passed,
+               run.expected, run.failed, run.wrong);
+    tf_vec_release(&run.files);
+    xfail_release(&run.xfail);
+    return run.wrong ? FEDSIM_WRONG : run.failed ? FEDSIM_FAILED : FEDSIM_GOOD;
+}
+
+const struct fedsim_verb fedsim_run = {"run", "play scenarios: what must be true, and whether it is",
+                                       run_verb};
