@@ -53,7 +53,8 @@ static void test_files(void)
     CU_ASSERT_EQUAL_FATAL(glob("tests/scenarios/*.yaml", 0, NULL, &files), 0);
     CU_ASSERT_TRUE(files.gl_pathc >= 20);
     for (size_t i = 0; i < files.gl_pathc; i++)
-        one_file(files.gl_pathv[i]);
+        if (!strstr(files.gl_pathv[i], "xfail.yaml"))
+            one_file(files.gl_pathv[i]);
     globfree(&files);
 }
 

@@ -66,7 +66,7 @@ static void look(struct play *play, struct play_watch *watch, struct tf_mono as_
     if (play_claim_holds(play, watch->claim, as_of, &why))
         watch->held = true;
     else if (!watch->once)
-        fail(play, watch, play->world.agenda.now.ms, tf_buf_text(&why));
+        fail(play, watch, as_of.ms, tf_buf_text(&why));
 }
 
 static bool is_settled(const struct play_watch *watch)

@@ -37,11 +37,35 @@ static const char *verb_name(enum sim_verb verb)
 static void hear(void *arg, const struct sim_fact *fact)
 {
     struct play *play = arg;
+    int64_t now = play->world.agenda.now.ms;
     if (fact->kind != SIM_FACT_ANSWERED || fact->code == TF_OK)
         return;
-    char text[TF_QUANTITY_TEXT];
-    play_fail(play, -1, "at %s: %s %s/%s is refused: %s", tf_duration_format(play->world.agenda.now.ms, text),
-              verb_name(fact->verb), fact->job->manifest.tenant, fact->job->manifest.name, fact->text);
+    tf_vec_each (r, &play->refusals) {
+        if (r->job != fact->job || r->verb != fact->verb || strcmp(r->text, fact->text) != 0)
+            continue;
+        r->last = now;
+        r->times++;
+        return;
+    }
+    tf_vec_push(&play->refusals, (struct play_refusal){.job = fact->job,
+                                                       .verb = fact->verb,
+                                                       .text = tf_strdup(fact->text),
+                                                       .first = now,
+                                                       .last = now,
+                                                       .times = 1});
+}
+
+static void fail_refused(struct play *play)
+{
+    char first[TF_QUANTITY_TEXT], last[TF_QUANTITY_TEXT];
+    tf_vec_each (r, &play->refusals) {
+        TF_AUTO_FREE char *more =
+            r->times > 1 ? tf_asprintf(" (%llu times, the last at %s)", (unsigned long long)r->times,
+                                       tf_duration_format(r->last, last))
+                         : tf_strdup("");
+        play_fail(play, -1, "at %s: %s %s/%s is refused: %s%s", tf_duration_format(r->first, first),
+                  verb_name(r->verb), r->job->manifest.tenant, r->job->manifest.name, r->text, more);
+    }
 }
 
 static void watch(void *arg, struct tf_mono next)
@@ -86,6 +110,7 @@ static void note_what_never_came(struct play *play)
 static void report(struct play *play)
 {
     struct play_result *result = play->result;
+    fail_refused(play);
     note_what_never_came(play);
     result->breached = play->world.breached;
     result->hash = play->world.diary.hash;
@@ -112,6 +137,9 @@ static void release(struct play *play)
     tf_vec_release(&play->numbered);
     tf_vec_release(&play->watches);
     tf_vec_release(&play->stops);
+    tf_vec_each (r, &play->refusals)
+        free(r->text);
+    tf_vec_release(&play->refusals);
 }
 
 static void play_it(struct play *play)

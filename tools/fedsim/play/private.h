@@ -43,6 +43,15 @@ struct play_stop {
     int64_t watch; /* that ends there; -1: it is about that moment alone */
 };
 
+/* What a job's user was refused, perhaps many times. */
+struct play_refusal {
+    const struct sim_job *job;
+    enum sim_verb verb;
+    char *text;
+    int64_t first, last;
+    uint64_t times;
+};
+
 struct play {
     const struct scenario *scenario;
     const struct play_options *options;
@@ -57,6 +66,7 @@ struct play {
     TF_VEC(struct play_watch) watches;
     TF_VEC(struct play_stop) stops; /* by time, equal ones as in the file */
     size_t stopped;
+    TF_VEC(struct play_refusal) refusals;
     int64_t until;
 };
 
