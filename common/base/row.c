@@ -247,6 +247,18 @@ void tf_table_copy(const struct tf_table *table, void *to, const void *from)
     copy_rows(table, to, from);
 }
 
+void tf_table_take(const struct tf_table *table, void *to, const void *from, unsigned flags)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        const struct tf_row *row = &table->rows[i];
+        if (row->flags & flags) {
+            release_row(row, to);
+            copy_row(row, to, from);
+        } else if (row->type == TF_ROW_OBJECT)
+            tf_table_take(row->table, field_of(row, to), const_field_of(row, from), flags);
+    }
+}
+
 /* ---- comparison ---- */
 
 static bool list_eq(const struct tf_row *row, const void *a, const void *b)

@@ -158,6 +158,9 @@ void tf_table_init(const struct tf_table *table, void *object);    /* object is 
 void tf_table_release(const struct tf_table *table, void *object); /* and zeroes it */
 /* to is zeroed or initialised, and released first; it may not overlap from. */
 void tf_table_copy(const struct tf_table *table, void *to, const void *from);
+/* Copies the rows that have any of the flags; rows are taken one by one inside objects, as a whole for lists
+ * and maps. Both are initialised. */
+void tf_table_take(const struct tf_table *table, void *to, const void *from, unsigned flags);
 bool tf_table_eq(const struct tf_table *table, const void *a, const void *b);
 /* Adds the path of every key in which a and b differ, leaving out rows with any of the flags in skip: rows
  * are compared one by one inside objects, as a whole for lists and maps. */

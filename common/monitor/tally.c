@@ -6,7 +6,19 @@
 
 #include <time.h>
 
-enum { DECISIONS, ALARMS, STEPS, TRANSACTIONS, RECORDS, STORE_USED, STORE_QUOTA, STORE_TROUBLE, QUARANTINED };
+enum {
+    DECISIONS,
+    ALARMS,
+    STEPS,
+    TRANSACTIONS,
+    RECORDS,
+    STORE_USED,
+    STORE_QUOTA,
+    STORE_TROUBLE,
+    QUARANTINED,
+    RELOAD_FAILED,
+    RESTART_KEYS
+};
 
 static const int64_t step_bounds[] = {50, 200, 1000, 5000, 20000, 100000, 500000, 2000000, 0};
 static const int64_t transaction_bounds[] = {500,   1000,   2000,   5000,    10000,   20000,
@@ -68,6 +80,18 @@ const struct tf_metric tf_tally_metrics[] = {
                      {NULL},
                      NULL,
                      "stored records that cannot be read and are left alone"},
+    [RELOAD_FAILED] = {"tidefed_config_reload_failed",
+                       TF_METRIC_GAUGE,
+                       TF_UNIT_ONE,
+                       {NULL},
+                       NULL,
+                       "1 when the configuration was wrong at the last SIGHUP: nothing of it was taken over"},
+    [RESTART_KEYS] = {"tidefed_config_restart_keys",
+                      TF_METRIC_GAUGE,
+                      TF_UNIT_ONE,
+                      {NULL},
+                      NULL,
+                      "keys of the configuration that had changed at the last SIGHUP and wait for a restart"},
 };
 const size_t tf_tally_metric_count = TF_ARRAY_LEN(tf_tally_metrics);
 
@@ -102,6 +126,13 @@ void tf_tally_dropped(struct tf_tally *tally)
     tally->sent_us = 0;
 }
 
+void tf_tally_reloaded(struct tf_tally *tally, bool succeeded, size_t restart_keys)
+{
+    tally->reload_failed = !succeeded;
+    if (succeeded)
+        tally->restart_keys = restart_keys;
+}
+
 void tf_tally_collect(const struct tf_tally *tally, const struct tf_tally_store *store,
                       struct tf_metrics *metrics)
 {
@@ -117,4 +148,6 @@ void tf_tally_collect(const struct tf_tally *tally, const struct tf_tally_store 
     }
     tf_metrics_add(metrics, &m[STORE_TROUBLE], TF_NO_LABELS, store->trouble);
     tf_metrics_add(metrics, &m[QUARANTINED], TF_NO_LABELS, (int64_t)store->quarantined);
+    tf_metrics_add(metrics, &m[RELOAD_FAILED], TF_NO_LABELS, tally->reload_failed);
+    tf_metrics_add(metrics, &m[RESTART_KEYS], TF_NO_LABELS, (int64_t)tally->restart_keys);
 }

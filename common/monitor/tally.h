@@ -9,6 +9,8 @@
 struct tf_tally {
     uint64_t decisions, alarms, records;
     struct tf_histogram steps, transactions; /* us */
+    bool reload_failed;                      /* the last one */
+    size_t restart_keys;                     /* that differ in the file, and wait for a restart */
     int64_t sent_us;                         /* when the transaction that is out was sent; 0 = none */
 };
 
@@ -18,6 +20,9 @@ void tf_tally_step(struct tf_tally *tally, int64_t began_us);
 void tf_tally_sent(struct tf_tally *tally, size_t records);
 void tf_tally_committed(struct tf_tally *tally);
 void tf_tally_dropped(struct tf_tally *tally); /* the transaction's fate is somebody else's */
+
+/* The configuration was read again: whether that succeeded, and how many changed keys wait for a restart. */
+void tf_tally_reloaded(struct tf_tally *tally, bool succeeded, size_t restart_keys);
 
 /* The store, as it is seen. */
 struct tf_tally_store {

@@ -44,8 +44,13 @@ int fedd_config_set_listen(struct fedd_config *config, const char *address, stru
 {
     if (!tf_address_is_local(address))
         return tf_error_set(err, TF_ERR_INVALID, "--listen: " NOT_LOOPBACK, address);
-    tf_str_set(&config->listen, address);
+    tf_str_set(&config->override, address);
     return 0;
+}
+
+const char *fedd_config_listen(const struct fedd_config *config)
+{
+    return config->override ? config->override : config->listen;
 }
 
 static void settle(void *object)
@@ -73,5 +78,6 @@ int fedd_config_load(const char *path, struct fedd_config *config, struct tf_err
 
 void fedd_config_release(struct fedd_config *config)
 {
+    free(config->override);
     tf_table_release(&fedd_config_table, config);
 }

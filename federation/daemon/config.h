@@ -10,6 +10,7 @@
 /* What fedd.yaml says. */
 struct fedd_config {
     char *listen;    /* loopback address with port, or unix:/path */
+    char *override;  /* of the command line, instead of listen; NULL = none. No key of the file */
     char *advertise; /* where clients and subclusters find it; NULL = listen, with the port that was bound */
     char *data_dir;  /* the archive of finished jobs and the decision log */
     struct tf_store_config store; /* its prefix is never NULL after the load */
@@ -21,6 +22,7 @@ extern const struct tf_table fedd_config_table;
 
 /* Reads the file; what is wrong comes with line and column. */
 int fedd_config_load(const char *path, struct fedd_config *config, struct tf_error *err);
+const char *fedd_config_listen(const struct fedd_config *config); /* borrowed */
 /* Overrides where it listens; the same rule holds. */
 int fedd_config_set_listen(struct fedd_config *config, const char *address, struct tf_error *err);
 void fedd_config_release(struct fedd_config *config);

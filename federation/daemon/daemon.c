@@ -34,16 +34,15 @@ static char *advertised(const struct fedd *fedd)
     const struct fedd_config *config = &fedd->config;
     if (config->advertise)
         return tf_strdup(config->advertise);
-    const char *colon = strrchr(config->listen, ':');
-    if (tf_starts_with(config->listen, "unix:") || !colon)
-        return tf_strdup(config->listen);
-    return tf_asprintf("%.*s:%d", (int)(colon - config->listen), config->listen,
-                       tf_server_port(fedd->server));
+    const char *listen = fedd_config_listen(config), *colon = strrchr(listen, ':');
+    if (tf_starts_with(listen, "unix:") || !colon)
+        return tf_strdup(listen);
+    return tf_asprintf("%.*s:%d", (int)(colon - listen), listen, tf_server_port(fedd->server));
 }
 
 static int open_server(struct fedd *fedd, struct tf_error *err)
 {
-    const struct tf_server_options options = {.address = fedd->config.listen};
+    const struct tf_server_options options = {.address = fedd_config_listen(&fedd->config)};
     fedd->server = tf_server_create(fedd->rpc, &options, err);
     if (!fedd->server)
         return -1;

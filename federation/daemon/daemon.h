@@ -18,6 +18,7 @@
  *   watch.c     streams of changes                view.c    what clients see of a job
  *   asks.c      questions about nodes             logs.c    output of instances
  *   archive.c   finished jobs, on disk            upkeep.c  quota and compaction of the store
+ *   reload.c    SIGHUP
  *   metrics.c   figures for Prometheus, health    census.c  how many jobs there are, for them
  */
 struct fedd;
@@ -32,6 +33,8 @@ struct fedd *fedd_create(struct tf_loop *loop, struct tf_rpc *rpc, struct fedd_o
                          struct tf_error *err);
 /* Lets calls in progress end for grace_ms, gives the lead up, then calls done. */
 void fedd_stop(struct fedd *fedd, int64_t grace_ms, void (*done)(void *arg), void *arg);
+/* SIGHUP: takes over what of the file may change under way, and says in the log what else differs. */
+void fedd_reload(struct fedd *fedd, const char *path);
 void fedd_destroy(struct fedd *fedd);              /* NULL is fine */
 const char *fedd_address(const struct fedd *fedd); /* as advertised */
 

@@ -4,6 +4,7 @@
 
 #include "common/base/cleanup.h"
 #include "common/conf/conf.h"
+#include "common/loop/notify.h"
 #include "common/loop/signals.h"
 #include "federation/daemon/metrics.h"
 
@@ -74,6 +75,8 @@ struct program {
     struct tf_loop *loop;
     struct fedd *fedd;
     struct tf_signals signals;
+    struct tf_notify notify;
+    const char *config; /* path */
     bool stopping;
 };
 
@@ -86,9 +89,11 @@ static void on_stopped(void *arg)
 static void on_signal(struct tf_signals *signals, int signo)
 {
     struct program *program = TF_CONTAINER_OF(signals, struct program, signals);
-    struct tf_error err = TF_ERROR_INIT;
-    if (signo == SIGHUP && tf_log_reopen(&err))
-        tf_log_error("the log file cannot be opened again error=%s", err.text);
+    if (signo == SIGHUP) {
+        tf_notify_say(&program->notify, "RELOADING=1");
+        fedd_reload(program->fedd, program->config);
+        tf_notify_say(&program->notify, "READY=1");
+    }
     if (signo != SIGTERM && signo != SIGINT)
         return;
     if (program->stopping) {
@@ -97,12 +102,13 @@ static void on_signal(struct tf_signals *signals, int signo)
     }
     program->stopping = true;
     tf_log_info("stopping on signal %d", signo);
+    tf_notify_say(&program->notify, "STOPPING=1");
     fedd_stop(program->fedd, STOP_GRACE_MS, on_stopped, program);
 }
 
-static int run(struct fedd_options *options, struct tf_error *err)
+static int run(const char *config, struct fedd_options *options, struct tf_error *err)
 {
-    struct program program = {0};
+    struct program program = {.config = config};
     struct tf_rpc *rpc = NULL;
     int failed = -1;
     program.loop = tf_loop_create(err);
@@ -113,7 +119,9 @@ static int run(struct fedd_options *options, struct tf_error *err)
         program.fedd = fedd_create(program.loop, rpc, options, err);
     if (program.fedd && !tf_signals_start(program.loop, &program.signals, on_signal, err)) {
         tf_log_info("fedd " TF_VERSION " address=%s", fedd_address(program.fedd));
+        tf_notify_start(program.loop, &program.notify);
         tf_loop_run(program.loop);
+        tf_notify_stop(&program.notify);
         tf_signals_stop(&program.signals);
         failed = 0;
     }
@@ -133,7 +141,7 @@ static int start(const struct arguments *arguments, struct tf_error *err)
     if (!failed && arguments->check)
         printf("%s: the configuration is right\n", arguments->config);
     else if (!failed)
-        failed = tf_log_open(&log, err) || run(&options, err);
+        failed = tf_log_open(&log, err) || run(arguments->config, &options, err);
     fedd_config_release(&options.config);
     return failed;
 }

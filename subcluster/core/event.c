@@ -50,6 +50,7 @@ void sub_event_release(struct sub_event *event)
     case SUB_EV_LINK_DOWN:
     case SUB_EV_TIMER:
     case SUB_EV_CONTINUE:
+    case SUB_EV_SETTINGS:
         break;
     }
     *event = (struct sub_event){0};

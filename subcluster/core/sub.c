@@ -161,6 +161,10 @@ static void take(struct sub *sub, struct sub_event *event)
     case SUB_EV_CONTINUE:
         sub->link.continue_asked = false;
         break;
+    case SUB_EV_SETTINGS:
+        sub->boot.profile_interval = event->settings.profile_interval;
+        sub->boot.decision_budget = event->settings.decision_budget;
+        break;
     case SUB_EV_NONE:
         break;
     }

@@ -38,6 +38,7 @@ enum sub_event_kind {
     SUB_EV_DOWN,  /* a message from it */
     SUB_EV_TIMER, /* the moment of the last SUB_ACT_WAKE has come */
     SUB_EV_CONTINUE,
+    SUB_EV_SETTINGS, /* reloaded configuration */
 };
 
 enum sub_instance_state {
@@ -57,6 +58,10 @@ struct sub_boot {
     uint64_t owner_revision;
     uint32_t capabilities;   /* bit set of enum tf_capability */
     struct tf_policy policy; /* goes by this until a leader has sent one */
+    int64_t profile_interval, decision_budget;
+};
+
+struct sub_settings_event {
     int64_t profile_interval, decision_budget;
 };
 
@@ -80,6 +85,7 @@ struct sub_event {
         struct tf_node node;
         struct sub_instance_event instance;
         struct tf_down down;
+        struct sub_settings_event settings;
     };
 };
 void sub_event_release(struct sub_event *event);

@@ -79,28 +79,6 @@ void subd_stop(struct subd *subd, void (*done)(void *arg), void *arg)
     subd_owner_release(subd);
 }
 
-void subd_reload(struct subd *subd, const char *path)
-{
-    struct subd_config config;
-    struct tf_strs changed = {0};
-    struct tf_error err = TF_ERROR_INIT;
-    if (tf_log_reopen(&err))
-        tf_log_error("the log cannot be opened again error=%s", err.text);
-    tf_decisions_reopen(subd->decisions);
-    if (subd_config_load(path, &config, &err)) {
-        tf_log_error("the configuration is not taken over error=%s", err.text);
-        return;
-    }
-    tf_table_diff(&subd_config_table, &subd->config, &config, 0, &changed);
-    tf_vec_each (key, &changed)
-        tf_log_info(
-            "the configuration differs: restart subclusterd to take it over, instances live on key=%s", *key);
-    if (!changed.count)
-        tf_log_info("the configuration is read again, nothing changed");
-    tf_strs_release(&changed);
-    subd_config_release(&config);
-}
-
 void subd_destroy(struct subd *subd)
 {
     if (!subd)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The program subclusterd: options, signals, and the loop. */
 #include "common/base/cleanup.h"
+#include "common/loop/notify.h"
 #include "common/loop/signals.h"
 #include "subcluster/daemon/daemon.h"
 #include "subcluster/daemon/metrics.h"
@@ -71,13 +72,15 @@ static const struct argp parser = {
         "Runs the work of a federation on one cluster's nodes."
         "\v"
         "SIGTERM ends it, and a second one at once: instances live on, and the next subclusterd of the name "
-        "adopts them. SIGHUP opens the log again.",
+        "adopts them. SIGHUP opens the log again and takes over what of the configuration may change under "
+        "way.",
 };
 
 struct program {
     const struct arguments *arguments;
     struct tf_loop *loop;
     struct subd *subd;
+    struct tf_notify notify;
     bool stopping;
     int status;
 };
@@ -105,7 +108,9 @@ static void on_signal(struct tf_signals *signals, int signo)
 {
     struct program *program = TF_CONTAINER_OF(signals, struct program_signals, signals)->program;
     if (signo == SIGHUP) {
+        tf_notify_say(&program->notify, "RELOADING=1");
         subd_reload(program->subd, program->arguments->config);
+        tf_notify_say(&program->notify, "READY=1");
         return;
     }
     if (signo != SIGTERM && signo != SIGINT)
@@ -116,6 +121,7 @@ static void on_signal(struct tf_signals *signals, int signo)
     }
     program->stopping = true;
     tf_log_info("ending, instances live on signal=%d", signo);
+    tf_notify_say(&program->notify, "STOPPING=1");
     subd_stop(program->subd, on_stopped, program);
 }
 
@@ -136,9 +142,11 @@ static int serve(struct program *program, struct subd_options *subd_options)
     struct tf_rpc *rpc = tf_rpc_create(program->loop, &err);
     if (rpc && tf_signals_start(program->loop, &signals.signals, on_signal, &err) == 0)
         program->subd = subd_create(program->loop, rpc, subd_options, on_failed, program, &err);
-    if (program->subd)
+    if (program->subd) {
+        tf_notify_start(program->loop, &program->notify);
         tf_loop_run(program->loop);
-    else
+        tf_notify_stop(&program->notify);
+    } else
         program->status = complain(&err);
     subd_destroy(program->subd);
     tf_signals_stop(&signals.signals);

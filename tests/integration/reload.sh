@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# SIGHUP of real daemons: what may change under way is in force, what may not is named, a wrong file changes nothing;
+# and what both tell a service manager. usage: reload.sh BUILD_FOLDER
+set -euo pipefail
+bin=$1/bin test_name=reload
+. "$(dirname "$0")/../support/daemons.sh"
+need etcd curl
+
+launch_etcd store
+fedd_at=127.0.0.1:$(free_port) fedd_http=127.0.0.1:$(free_port) sub_http=127.0.0.1:$(free_port)
+fedd_config() { # SETTINGS LEVEL
+    cat >"$home/conf/fedd.yaml" <<END
+listen: $fedd_at
+dataDir: $home/data/fedd
+metrics: {listen: "$fedd_http"}
+store: {endpoints: ["http://$(cat "$home/conf/store.etcd")"]}
+settings: {$1}
+log: {level: $2, file: "$home/log/fedd.log"}
+END
+}
+sub_config() { # SETTINGS LEVEL REGION
+    cat >"$home/conf/a.yaml" <<END
+name: a
+region: $3
+federation: ["$fedd_at"]
+metrics: {listen: "$sub_http"}
+store: {endpoints: ["http://$(cat "$home/conf/store.etcd")"]}
+settings: {$1}
+log: {level: $2, file: "$home/log/a.log"}
+$(subcluster_nodes a)
+END
+}
+fedd_config 'leaseTtl: 2s' info
+sub_config 'leaseTtl: 2s' info north
+
+# A service manager that writes down what it is told.
+launch manager python3 -u -c '
+import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind(sys.argv[1])
+while True: print(*s.recv(1000).decode().split("\n"))' "$home/notify"
+wait_for "the manager" test -S "$home/notify"
+managed() { # NAME COMMAND...
+    local name=$1
+    shift
+    launch "$name" env NOTIFY_SOCKET="$home/notify" WATCHDOG_USEC=200000 "$@"
+}
+told() { # COUNT LINE: at least so often
+    [ "$(grep -c "^$2" "$home/log/manager.log")" -ge "$1" ]
+}
+managed fedd-stderr "$bin/fedd" --config "$home/conf/fedd.yaml" --listen "$fedd_at"
+fedd=$launched
+wait_for "READY=1" told 1 READY=1
+wait_for "fedd to lead" curl -fsS "http://$fedd_http/readyz"
+managed a-stderr "$bin/subclusterd" --config "$home/conf/a.yaml"
+sub=$launched
+wait_for "READY=1 of subclusterd" told 2 READY=1
+wait_for "the watchdog to be told" told 6 WATCHDOG=1
+attached() { curl -fsS "http://$sub_http/readyz" | grep -q 'attached to the federation'; }
+wait_for "the subcluster to attach" attached
+export TIDEFED_ENDPOINTS=$fedd_at
+
+logged() { # FILE WORDS: since the last reload
+    tail -n +"$((seen + 1))" "$home/log/$1.log" | grep -qF -- "$2"
+}
+reload() { # FILE PID WORDS: sends SIGHUP, waits until the words are logged
+    seen=$(wc -l <"$home/log/$1.log")
+    kill -HUP "$2"
+    wait_for "\"$3\" in the log of $1" logged "$1" "$3"
+}
+shows() { curl -fsS "http://$1/metrics" | grep -qx "$2"; } # AT SAMPLE
+cat >"$home/job.yaml" <<END
+apiVersion: tidefed/v1
+kind: Job
+metadata: {tenant: t, name: j}
+spec:
+  priority: urgent
+  instances: 1
+  instance: {gpus: 1, cpu: 1, memory: 1Gi, command: [sleep, '600']}
+END
+! "$bin/fedctl" apply -f "$home/job.yaml" >"$home/said" 2>&1 || fail "a class that is not there yet was accepted"
+grep -q 'urgent' "$home/said" || fail "the refusal does not name the class: $(cat "$home/said")"
+
+# Nothing changed.
+reload fedd "$fedd" 'nothing changed'
+reload a "$sub" 'nothing changed'
+told 2 RELOADING=1 || fail "the manager was not told of reloads"
+
+# A wrong file: told where, and all stays as it was.
+fedd_config 'leaseTtl: 2s, classes: {urgent: high}' info
+reload fedd "$fedd" 'not taken over, all stays as it was'
+logged fedd "fedd.yaml:5:44: settings.classes.urgent" || fail "the log does not say where: $(tail -n 2 "$home/log/fedd.log")"
+wait_for "tidefed_config_reload_failed" shows "$fedd_http" 'tidefed_config_reload_failed 1'
+mv "$home/conf/fedd.yaml" "$home/conf/away"
+reload fedd "$fedd" "No such file"
+! "$bin/fedctl" apply -f "$home/job.yaml" >"$home/said" 2>&1 || fail "a wrong file changed the classes"
+
+# Some may change, one may not.
+fedd_config 'leaseTtl: 3s, classes: {urgent: 999, batch: 300}, claimAfter: 1m' warn
+reload fedd "$fedd" 'needs a restart, and is not in force'
+logged fedd 'key=settings.leaseTtl' || fail "the log does not name leaseTtl"
+! logged fedd 'key=listen' || fail "--listen counts as a change of the file"
+wait_for "tidefed_config_restart_keys" shows "$fedd_http" 'tidefed_config_restart_keys 1'
+wait_for "tidefed_config_reload_failed to go" shows "$fedd_http" 'tidefed_config_reload_failed 0'
+"$bin/fedctl" apply -f "$home/job.yaml" || fail "the new class is not in force"
+"$bin/fedctl" wait job t/j --for=running --timeout 60s
+seen=$(wc -l <"$home/log/fedd.log")
+fedd_config 'leaseTtl: 2s, classes: {urgent: 999, batch: 300}, claimAfter: 2m' info
+kill -HUP "$fedd"
+wait_for "tidefed_config_restart_keys to go" shows "$fedd_http" 'tidefed_config_restart_keys 0'
+fedd_config 'leaseTtl: 2s, classes: {urgent: 999, batch: 300}, claimAfter: 3m' info
+reload fedd "$fedd" 'key=settings.claimAfter'
+
+# The subcluster: a log that was moved away is opened anew, the running instance does not notice.
+mv "$home/log/a.log" "$home/log/a.log.1"
+sub_config 'leaseTtl: 2s, profileInterval: 50ms, decisionBudget: 10' info south
+kill -HUP "$sub"
+new_log() { grep -qF 'key=region' "$home/log/a.log"; }
+wait_for "the new log" new_log
+grep -qF 'the configuration changed key=settings.profileInterval' "$home/log/a.log" || fail "profileInterval"
+grep -F 'needs a restart' "$home/log/a.log" | grep -qF 'key=region' || fail "region is not refused"
+"$bin/fedctl" get jobs -A | grep -Eq '^t/j .*Running' || fail "the job does not run any more"
+
+# The end.
+kill -TERM "$sub" "$fedd"
+wait "$sub" || fail "subclusterd ended with $?"
+wait "$fedd" || fail "fedd ended with $?"
+told 2 STOPPING=1 || fail "the manager was not told of the end"
+echo "reload: as it should be"
