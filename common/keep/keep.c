@@ -176,9 +176,12 @@ static void on_committed(void *cookie, const struct tf_error *error)
         tf_log_error("the store will never take this transaction error=%s", error->text);
         abort();
     }
+    size_t bytes = 0;
+    tf_vec_each (e, &keep->out)
+        bytes += e->key.len + e->value.len;
     out_clear(keep);
     keep->committing = false;
-    keep->events->committed(keep->arg);
+    keep->events->committed(keep->arg, bytes);
 }
 
 static void send(struct tf_keep *keep)

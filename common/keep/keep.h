@@ -23,8 +23,8 @@ struct tf_keep_events {
     /* One record, taken by the callee. */
     void (*record)(void *arg, struct tf_record *record);
     void (*loaded)(void *arg);
-    /* The transaction of the last tf_keep_commit is durable. */
-    void (*committed)(void *arg);
+    /* The transaction of the last tf_keep_commit is durable: so many bytes of keys and values. */
+    void (*committed)(void *arg, size_t bytes);
     /* We no longer hold it: drop all state. Standing by has begun again. */
     void (*deposed)(void *arg, const struct tf_error *why);
     /* After tf_keep_release. */

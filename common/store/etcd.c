@@ -153,7 +153,8 @@ static void transfer_failed(struct transfer *t, CURLcode result)
 {
     struct tf_error *err = &t->answer.reply.error;
     turn_away(t);
-    if (t->body_given == 0 && ++t->tries < t->etcd->endpoints.count && time_left(t) > 0) {
+    bool elsewhere = t->expect.kind != TF_STORE_DEFRAGMENT; /* that concerns one member only */
+    if (elsewhere && t->body_given == 0 && ++t->tries < t->etcd->endpoints.count && time_left(t) > 0) {
         transfer_start(t);
         return;
     }
@@ -200,7 +201,7 @@ static void transfer_done(struct tf_http_request *http, CURLcode result)
     if (code == TF_ERR_UNKNOWN || code == TF_ERR_UNAVAILABLE) {
         tf_error_wrap(&t->answer.reply.error, "%s", endpoint_name(t));
         turn_away(t);
-    } else {
+    } else if (t->expect.kind != TF_STORE_DEFRAGMENT) {
         t->etcd->current = t->endpoint;
     }
     if (t->expect.kind == TF_STORE_STATUS && code == TF_OK) {
@@ -229,7 +230,7 @@ static void transfer_start(struct transfer *t)
 {
     struct etcd *etcd = t->etcd;
     struct tf_error *err = &t->answer.reply.error;
-    if (!t->metrics)
+    if (!t->metrics && t->expect.kind != TF_STORE_DEFRAGMENT)
         t->endpoint = t->tries ? (t->endpoint + 1) % etcd->endpoints.count : etcd->current;
     t->body_given = 0;
     t->too_large = false;
@@ -303,6 +304,12 @@ static uint64_t etcd_send(struct tf_store *store, const struct tf_store_request 
         transfer_refuse(t);
         return id;
     }
+    if (request->kind == TF_STORE_DEFRAGMENT && request->member >= etcd->endpoints.count) {
+        tf_error_set(&t->answer.reply.error, TF_ERR_NOT_FOUND, "etcd has no member %zu", request->member);
+        transfer_refuse(t);
+        return id;
+    }
+    t->endpoint = request->member;
     tf_etcd_encode(&t->body, request);
     transfer_start(t);
     return id;

@@ -22,6 +22,7 @@ const char *tf_etcd_path(enum tf_store_kind kind)
         [TF_STORE_LEASE_REVOKE] = "/v3/lease/revoke",
         [TF_STORE_COMPACT] = "/v3/kv/compaction",
         [TF_STORE_STATUS] = "/v3/maintenance/status",
+        [TF_STORE_DEFRAGMENT] = "/v3/maintenance/defragment",
     };
     return paths[kind];
 }
@@ -153,6 +154,7 @@ void tf_etcd_encode(struct tf_buf *body, const struct tf_store_request *request)
         encode_int(body, "revision", request->revision);
         return;
     case TF_STORE_STATUS:
+    case TF_STORE_DEFRAGMENT:
         tf_buf_str(body, "{}");
         return;
     }
@@ -300,6 +302,7 @@ static int decode_status(struct tf_store_answer *answer, const cJSON *root)
     const cJSON *entry;
     if (take_revision(root, &answer->reply.revision) != 0 ||
         take_int(root, "dbSize", &answer->reply.status.used_bytes) != 0 ||
+        take_int(root, "dbSizeInUse", &answer->reply.status.in_use_bytes) != 0 ||
         take_list(root, "errors", &entry) != 0)
         return -1;
     for (; entry; entry = entry->next)
@@ -325,6 +328,8 @@ static int decode_ok(struct tf_store_answer *answer, const struct tf_etcd_expect
         return take_revision(root, &answer->reply.revision);
     case TF_STORE_STATUS:
         return decode_status(answer, root);
+    case TF_STORE_DEFRAGMENT:
+        return 0; /* the header of the answer is empty */
     }
     return -1;
 }

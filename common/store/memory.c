@@ -287,9 +287,9 @@ static void apply_compact(struct tf_memory_store *server, struct pending *p)
 
 static void apply_status(struct tf_memory_store *server, struct pending *p)
 {
-    p->answer.reply.status = (struct tf_store_status){.used_bytes = tf_memory_map_bytes(server->map),
-                                                      .quota_bytes = server->quota_bytes,
-                                                      .full = server->full};
+    int64_t bytes = tf_memory_map_bytes(server->map);
+    p->answer.reply.status = (struct tf_store_status){
+        .used_bytes = bytes, .in_use_bytes = bytes, .quota_bytes = server->quota_bytes, .full = server->full};
 }
 
 static void apply(struct tf_memory_store *server, struct pending *p)
@@ -321,6 +321,10 @@ static void apply(struct tf_memory_store *server, struct pending *p)
         break;
     case TF_STORE_STATUS:
         apply_status(server, p);
+        break;
+    case TF_STORE_DEFRAGMENT: /* nothing is ever free inside */
+        if (p->request->member > 0)
+            tf_error_set(&p->answer.reply.error, TF_ERR_NOT_FOUND, "the store has one member");
         break;
     }
     if (!p->answer.reply.revision)

@@ -33,6 +33,7 @@ bool tf_store_kind_writes(enum tf_store_kind kind)
     case TF_STORE_LEASE_KEEPALIVE:
     case TF_STORE_LEASE_REVOKE:
     case TF_STORE_COMPACT:
+    case TF_STORE_DEFRAGMENT:
         return true;
     case TF_STORE_GET:
     case TF_STORE_PAGE:
@@ -135,6 +136,7 @@ int tf_store_request_check(const struct tf_store_request *request, struct tf_err
     case TF_STORE_LEASE_REVOKE:
     case TF_STORE_COMPACT:
     case TF_STORE_STATUS:
+    case TF_STORE_DEFRAGMENT:
         return 0;
     }
     return tf_error_set(err, TF_ERR_INVALID, "unknown kind of request to the store: %d", (int)request->kind);

@@ -33,6 +33,7 @@ enum tf_store_kind {
     TF_STORE_LEASE_REVOKE,    /* lease: its keys go with it */
     TF_STORE_COMPACT,         /* revision: older ones can no longer be read */
     TF_STORE_STATUS,          /* -> status */
+    TF_STORE_DEFRAGMENT, /* member: gives back the room of what was compacted; it answers nobody meanwhile */
 };
 
 enum tf_store_compare_kind {
@@ -76,6 +77,7 @@ struct tf_store_request {
     struct tf_store_txn txn;
     int64_t lease;
     int64_t ttl_ms; /* rounded up to a second; the store may grant more, never less */
+    size_t member;  /* from 0; one that there is not is TF_ERR_NOT_FOUND */
 };
 
 struct tf_store_row {
@@ -87,9 +89,10 @@ struct tf_store_row {
 };
 
 struct tf_store_status {
-    int64_t used_bytes;
-    int64_t quota_bytes;
-    bool full; /* writes are refused until someone makes room and clears the alarm */
+    int64_t used_bytes;   /* with what is free inside, which only a defragmentation gives back */
+    int64_t in_use_bytes; /* without */
+    int64_t quota_bytes;  /* 0 = not known */
+    bool full;            /* writes are refused until someone makes room and clears the alarm */
 };
 
 /* error.code says what happened:
@@ -98,9 +101,9 @@ struct tf_store_status {
  * order TF_ERR_UNAVAILABLE  nothing was done (for a read: there is no answer); try again TF_ERR_UNKNOWN sent,
  * but the answer was lost: it was done, or not, or will be done later TF_ERR_REFUSED      nothing was done:
  * the store is full, or does not allow it TF_ERR_TOO_LARGE    nothing was done: beyond a limit (a page: ask
- * for fewer rows) TF_ERR_NOT_FOUND    nothing was done: no such lease; or the revision has been compacted
- *   TF_ERR_INVALID      nothing was done: the request breaks a rule of this header
- * A request is applied at most once: TF_ERR_CONFLICT never means "by the first of two copies of it". */
+ * for fewer rows) TF_ERR_NOT_FOUND    nothing was done: no such lease or member; or the revision has been
+ * compacted TF_ERR_INVALID      nothing was done: the request breaks a rule of this header A request is
+ * applied at most once: TF_ERR_CONFLICT never means "by the first of two copies of it". */
 struct tf_store_reply {
     struct tf_error error;
     int64_t revision; /* of the store; of a transaction that was done: the one it made */

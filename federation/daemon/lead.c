@@ -83,8 +83,9 @@ static void on_loaded(void *arg)
                 fed_cluster_count(fedd->fed), tf_keep_quarantined(fedd->keep));
 }
 
-static void on_committed(void *arg)
+static void on_committed(void *arg, size_t bytes)
 {
+    upkeep_wrote(arg, bytes);
     host_committed(arg);
 }
 

@@ -151,6 +151,7 @@ void archive_close(struct fedd *fedd);
 /* upkeep.c */
 void upkeep_start(struct fedd *fedd);
 void upkeep_now(struct fedd *fedd); /* this one has begun to lead */
+void upkeep_wrote(struct fedd *fedd, size_t bytes);
 void upkeep_stop(struct fedd *fedd);
 struct tf_store_status upkeep_status(const struct fedd *fedd); /* as last seen; zero before */
 

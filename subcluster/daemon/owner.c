@@ -113,9 +113,10 @@ static void on_loaded(void *arg)
     tf_keep_commit(subd->keep, NULL, 0);
 }
 
-static void on_committed(void *arg)
+static void on_committed(void *arg, size_t bytes)
 {
     struct subd *subd = arg;
+    subd_upkeep_wrote(subd, bytes);
     if (!subd->sub)
         return;
     if (!subd->proving) {

@@ -102,8 +102,9 @@ void subd_logs_destroy(struct subd *subd); /* waits for them */
 
 /* upkeep.c */
 void subd_upkeep_start(struct subd *subd);
-void subd_upkeep_stop(struct subd *subd);
+void subd_upkeep_wrote(struct subd *subd, size_t bytes);
 struct tf_store_status subd_upkeep_status(const struct subd *subd); /* as last seen; zero before */
+void subd_upkeep_stop(struct subd *subd);
 
 /* metrics.c */
 int subd_metrics_start(struct subd *subd, struct tf_error *err);

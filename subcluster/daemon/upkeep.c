@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The store's room: says when it gets full, and compacts away old revisions, which nobody reads. Only the
- * owner does it. Several subclusters may share a store: whoever compacts last finds it done. */
+/* The store's room, which only the owner looks after: says when it gets full. */
 #include "subcluster/daemon/private.h"
 
 #include "common/base/cleanup.h"
-
-#include <inttypes.h>
+#include "common/keep/tidy.h"
 
 enum {
-    EVERY_MS = 10 * TF_SECOND,
-    COMPACT_EVERY = 30, /* rounds: five minutes */
-    REQUEST_MS = 5 * TF_SECOND,
+    FLUSH_MS = 10 * TF_SECOND,
     WARN_PERCENT = 70,
     ERROR_PERCENT = 90,
     HYSTERESIS = 5,
@@ -18,35 +14,21 @@ enum {
 
 struct upkeep {
     struct subd *subd;
-    struct tf_timer timer;
-    uint64_t request;
-    int rounds;
-    int64_t seen; /* revision of the round of the last compaction: what is older goes next time */
-    struct tf_store_status status;
-    int64_t warned; /* percent, when it was last said; 0 = all is well */
+    struct tf_timer flush; /* of repeated lines of the log */
+    struct tf_tidy *tidy;
+    int32_t warned; /* percent, when it was last said; 0 = all is well */
 };
 
-static void on_compacted(void *cookie, const struct tf_store_reply *reply)
+static bool holds(void *arg)
 {
-    struct upkeep *upkeep = cookie;
-    upkeep->request = 0;
-    if (reply->error.code != TF_OK && reply->error.code != TF_ERR_NOT_FOUND)
-        tf_log_warn("the store could not be compacted error=%s", reply->error.text);
+    const struct upkeep *upkeep = arg;
+    return upkeep->subd->sub != NULL;
 }
 
-static void compact(struct upkeep *upkeep, int64_t revision)
+static void seen(void *arg, const struct tf_store_status *status)
 {
-    int64_t target = upkeep->seen;
-    upkeep->seen = revision;
-    if (target == 0)
-        return;
-    const struct tf_store_request request = {
-        .kind = TF_STORE_COMPACT, .timeout_ms = REQUEST_MS, .revision = target};
-    upkeep->request = tf_store_send(upkeep->subd->store, &request, on_compacted, upkeep);
-}
-
-static void warn(struct upkeep *upkeep, int64_t percent)
-{
+    struct upkeep *upkeep = arg;
+    int32_t percent = tf_store_percent(status);
     if (percent < WARN_PERCENT - HYSTERESIS) {
         upkeep->warned = 0;
         return;
@@ -55,36 +37,16 @@ static void warn(struct upkeep *upkeep, int64_t percent)
         return;
     upkeep->warned = percent;
     tf_log(percent >= ERROR_PERCENT ? TF_LOG_ERROR : TF_LOG_WARN,
-           "the subcluster's store fills up: raise its quota, or defragment it, before writes are refused "
-           "percent=%" PRId64,
-           percent);
+           "the subcluster's store fills up: raise its quota before writes are refused percent=%d", percent);
 }
 
-static void on_status(void *cookie, const struct tf_store_reply *reply)
-{
-    struct upkeep *upkeep = cookie;
-    upkeep->request = 0;
-    if (reply->error.code != TF_OK || !upkeep->subd->sub)
-        return;
-    const struct tf_store_status *status = &reply->status;
-    upkeep->status = *status;
-    if (status->quota_bytes > 0)
-        warn(upkeep, status->full ? 100 : status->used_bytes * 100 / status->quota_bytes);
-    if (upkeep->rounds % COMPACT_EVERY == 0)
-        compact(upkeep, reply->revision);
-}
+static const struct tf_tidy_events events = {.holds = holds, .seen = seen};
 
-static void on_timer(struct tf_timer *timer)
+static void on_flush(struct tf_timer *timer)
 {
-    struct upkeep *upkeep = TF_CONTAINER_OF(timer, struct upkeep, timer);
-    struct subd *subd = upkeep->subd;
-    if (subd->sub && !upkeep->request) {
-        const struct tf_store_request request = {.kind = TF_STORE_STATUS, .timeout_ms = REQUEST_MS};
-        upkeep->rounds++;
-        upkeep->request = tf_store_send(subd->store, &request, on_status, upkeep);
-    }
-    struct tf_mono due = {tf_loop_now(subd->loop).mono.ms + EVERY_MS};
-    tf_timer_start(subd->loop, &upkeep->timer, due, on_timer);
+    struct upkeep *upkeep = TF_CONTAINER_OF(timer, struct upkeep, flush);
+    struct tf_mono due = {tf_loop_now(upkeep->subd->loop).mono.ms + FLUSH_MS};
+    tf_timer_start(upkeep->subd->loop, &upkeep->flush, due, on_flush);
     tf_log_flush();
 }
 
@@ -92,20 +54,26 @@ void subd_upkeep_start(struct subd *subd)
 {
     subd->upkeep = tf_calloc(1, sizeof *subd->upkeep);
     subd->upkeep->subd = subd;
-    tf_timer_start(subd->loop, &subd->upkeep->timer, tf_loop_now(subd->loop).mono, on_timer);
+    subd->upkeep->tidy = tf_tidy_create(subd->loop, subd->store, &events, subd->upkeep);
+    tf_timer_start(subd->loop, &subd->upkeep->flush, tf_loop_now(subd->loop).mono, on_flush);
+}
+
+void subd_upkeep_wrote(struct subd *subd, size_t bytes)
+{
+    tf_tidy_wrote(subd->upkeep->tidy, bytes);
 }
 
 struct tf_store_status subd_upkeep_status(const struct subd *subd)
 {
-    return subd->upkeep->status;
+    return tf_tidy_status(subd->upkeep->tidy);
 }
 
 void subd_upkeep_stop(struct subd *subd)
 {
     if (!subd->upkeep)
         return;
-    tf_timer_cancel(subd->loop, &subd->upkeep->timer);
-    tf_store_cancel(subd->store, subd->upkeep->request);
+    tf_timer_cancel(subd->loop, &subd->upkeep->flush);
+    tf_tidy_destroy(subd->upkeep->tidy);
     free(subd->upkeep);
     subd->upkeep = NULL;
 }

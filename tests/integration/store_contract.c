@@ -421,8 +421,23 @@ static void case_status(void)
     store_ask(fixture, store, (struct tf_store_request){.kind = TF_STORE_STATUS}, &got);
     CODE(&got, TF_OK);
     CU_ASSERT_TRUE(got.status.used_bytes > 0);
+    CU_ASSERT_TRUE(got.status.in_use_bytes > 0 && got.status.in_use_bytes <= got.status.used_bytes);
     CU_ASSERT_EQUAL(got.status.quota_bytes, INT64_C(2) << 30);
     CU_ASSERT_FALSE(got.status.full);
+    store_got_release(&got);
+}
+
+static void case_defragment(void)
+{
+    struct store_got got = {0};
+    char room[128];
+    struct tf_bytes key = key_in(store_fixture_prefix(fixture), "d", room);
+    CU_ASSERT_EQUAL(put(key, S("1"), 0, NULL), TF_OK);
+    store_ask(fixture, store, (struct tf_store_request){.kind = TF_STORE_DEFRAGMENT}, &got);
+    CODE(&got, TF_OK);
+    CU_ASSERT_TRUE(exists(key));
+    store_ask(fixture, store, (struct tf_store_request){.kind = TF_STORE_DEFRAGMENT, .member = 1}, &got);
+    CODE(&got, TF_ERR_NOT_FOUND);
     store_got_release(&got);
 }
 
@@ -550,6 +565,7 @@ static const struct suite_test tests[] = {
     {"a lease ends", case_lease_ends},
     {"a lease is kept and revoked", case_lease_kept},
     {"status", case_status},
+    {"defragment", case_defragment},
     {"cancelled", case_cancel},
     {"destroyed inside a callback", case_destroy_inside},
     {"many in flight", case_many_in_flight},

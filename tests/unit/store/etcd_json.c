@@ -178,7 +178,7 @@ static void test_damaged(void)
         TF_AUTO_FREE char *copy = tf_memdup(from, len);
         for (uint64_t n = tf_rng_below(&rng, 4) + 1; n; n--)
             copy[tf_rng_below(&rng, len)] = (char)tf_rng_below(&rng, 256);
-        enum tf_store_kind kind = (enum tf_store_kind)tf_rng_below(&rng, TF_STORE_STATUS + 1);
+        enum tf_store_kind kind = (enum tf_store_kind)tf_rng_below(&rng, TF_STORE_DEFRAGMENT + 1);
         decode(&answer, kind, 2, 200, (struct tf_bytes){copy, len});
         CU_ASSERT_TRUE(answer.reply.count <= 2);
     }
