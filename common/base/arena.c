@@ -6,7 +6,9 @@
 #include <assert.h>
 #include <stdint.h>
 
-enum { CHUNK_BYTES = 64 * 1024, ALIGNMENT = 16 };
+/* Most messages are small, and there are many: the first chunk is part of the arena and small enough for
+ * the allocator's short way, the next ones double. */
+enum { FIRST_BYTES = 896, CHUNK_BYTES_MIN = 4 * 1024, CHUNK_BYTES_MAX = 64 * 1024, ALIGNMENT = 16 };
 
 struct chunk {
     struct chunk *next;
@@ -15,7 +17,9 @@ struct chunk {
 };
 
 struct tf_arena {
-    struct chunk *first, *current;
+    _Alignas(ALIGNMENT) struct chunk *first; /* right behind */
+    struct chunk *current;
+    size_t next_size; /* of the next chunk */
 };
 
 static struct chunk *chunk_create(size_t size)
@@ -27,8 +31,10 @@ static struct chunk *chunk_create(size_t size)
 
 struct tf_arena *tf_arena_create(void)
 {
-    struct tf_arena *arena = tf_calloc(1, sizeof *arena);
-    arena->first = arena->current = chunk_create(CHUNK_BYTES);
+    struct tf_arena *arena = tf_malloc(sizeof *arena + sizeof *arena->first + FIRST_BYTES);
+    *arena = (struct tf_arena){.first = (void *)(arena + 1), .next_size = CHUNK_BYTES_MIN};
+    *arena->first = (struct chunk){.size = FIRST_BYTES};
+    arena->current = arena->first;
     return arena;
 }
 
@@ -36,7 +42,7 @@ void tf_arena_destroy(struct tf_arena *arena)
 {
     if (!arena)
         return;
-    for (struct chunk *chunk = arena->first; chunk;) {
+    for (struct chunk *chunk = arena->first->next; chunk;) {
         struct chunk *next = chunk->next;
         free(chunk);
         chunk = next;
@@ -51,6 +57,14 @@ void tf_arena_reset(struct tf_arena *arena)
     arena->current = arena->first;
 }
 
+static struct chunk *next_chunk(struct tf_arena *arena, size_t need)
+{
+    size_t size = arena->next_size;
+    if (size < CHUNK_BYTES_MAX)
+        arena->next_size = 2 * size;
+    return chunk_create(need > size ? need : size);
+}
+
 void *tf_arena_alloc(struct tf_arena *arena, size_t count, size_t size)
 {
     assert(size == 0 || count < SIZE_MAX / 4 / size);
@@ -58,7 +72,7 @@ void *tf_arena_alloc(struct tf_arena *arena, size_t count, size_t size)
     struct chunk *chunk = arena->current;
     while (chunk->size - chunk->used < need) {
         if (!chunk->next)
-            chunk->next = chunk_create(need > CHUNK_BYTES ? need : CHUNK_BYTES);
+            chunk->next = next_chunk(arena, need);
         chunk = chunk->next;
     }
     arena->current = chunk;

@@ -9,9 +9,17 @@
 
 #include <inttypes.h>
 
+/* One part of a path: a key, or (NULL) the place in a list. Paths are written only where somebody complains.
+ */
+struct step {
+    const struct step *up;
+    const char *key;
+    size_t index;
+};
+
 /* Where we are: the path of the row in hand, and who hears of breaches. */
 struct check {
-    struct tf_buf path;
+    const struct step *at;
     struct tf_complaints *out;
 };
 
@@ -19,28 +27,39 @@ static void check_rows(struct check *check, const struct tf_table *table, size_t
                        bool required);
 static void check_row(struct check *check, const struct tf_row *row, const void *object, bool required);
 
-#define complain(check, ...) tf_complaints_add((check)->out, tf_buf_text(&(check)->path), __VA_ARGS__)
-
-/* Appends to the path; gives the length to return to. */
-static size_t push_key(struct check *check, const char *key)
+static void write_path(const struct step *step, struct tf_buf *out)
 {
-    size_t len = check->path.len;
-    tf_buf_fmt(&check->path, "%s%s", len ? "." : "", key);
-    return len;
+    if (!step)
+        return;
+    write_path(step->up, out);
+    if (step->key && *step->key)
+        tf_buf_fmt(out, "%s%s", out->len ? "." : "", step->key);
+    else if (!step->key)
+        tf_buf_fmt(out, "[%zu]", step->index);
 }
 
-static size_t push_index(struct check *check, size_t i)
+#define complain(check, ...)                                               \
+    do {                                                                   \
+        TF_AUTO_BUF path_ = TF_BUF_INIT;                                   \
+        write_path((check)->at, &path_);                                   \
+        tf_complaints_add((check)->out, tf_buf_text(&path_), __VA_ARGS__); \
+    } while (0)
+
+static void enter_key(struct check *check, struct step *step, const char *key)
 {
-    size_t len = check->path.len;
-    tf_buf_fmt(&check->path, "[%zu]", i);
-    return len;
+    *step = (struct step){.up = check->at, .key = key};
+    check->at = step;
 }
 
-static void pop(struct check *check, size_t len)
+static void enter_index(struct check *check, struct step *step, size_t i)
 {
-    check->path.len = len;
-    if (check->path.data)
-        check->path.data[len] = '\0';
+    *step = (struct step){.up = check->at, .index = i};
+    check->at = step;
+}
+
+static void leave(struct check *check)
+{
+    check->at = check->at->up;
 }
 
 /* ---- numbers ---- */
@@ -139,9 +158,10 @@ static void check_strings(struct check *check, const struct tf_row *row, const s
     if (!check_count(check, list->count, 0, row->count ? row->count : TF_ITEMS_MAX))
         return;
     for (size_t i = 0; i < list->count; i++) {
-        size_t len = push_index(check, i);
+        struct step step;
+        enter_index(check, &step, i);
         check_text(check, row, list->items[i]);
-        pop(check, len);
+        leave(check);
     }
 }
 
@@ -154,9 +174,10 @@ static void check_pairs(struct check *check, const struct tf_row *row, const str
             complain(check, "a key is empty, not UTF-8, or longer than %d bytes", TF_KEY_MAX);
             continue;
         }
-        size_t len = push_key(check, pair->key);
+        struct step step;
+        enter_key(check, &step, pair->key);
         check_text(check, row, pair->value);
-        pop(check, len);
+        leave(check);
     }
 }
 
@@ -168,19 +189,29 @@ static const char *map_key(const struct tf_row *row, const void *item)
     return key ? key : "";
 }
 
+static void enter_item(struct check *check, struct step *step, const struct tf_row *row, const void *item,
+                       size_t i)
+{
+    if (row->type == TF_ROW_MAP)
+        enter_key(check, step, map_key(row, item));
+    else
+        enter_index(check, step, i);
+}
+
 static void check_item(struct check *check, const struct tf_row *row, const struct tf_row_list *list,
                        size_t i)
 {
     size_t size = row->table->size;
     const char *item = (const char *)list->items + i * size;
-    size_t len = row->type == TF_ROW_MAP ? push_key(check, map_key(row, item)) : push_index(check, i);
+    struct step step;
+    enter_item(check, &step, row, item, i);
     for (size_t k = 0; row->type == TF_ROW_MAP && k < i; k++)
         if (tf_str_eq(map_key(row, item), map_key(row, (const char *)list->items + k * size)))
             complain(check, "is there twice");
     if (row->type == TF_ROW_MAP)
         check_row(check, &row->table->rows[0], item, true);
     check_rows(check, row->table, row->type == TF_ROW_MAP, item, true);
-    pop(check, len);
+    leave(check);
 }
 
 static void check_list(struct check *check, const struct tf_row *row, const void *field)
@@ -239,18 +270,18 @@ static void check_rows(struct check *check, const struct tf_table *table, size_t
                        bool required)
 {
     for (size_t i = first; i < table->count; i++) {
-        size_t len = push_key(check, table->rows[i].key);
+        struct step step;
+        enter_key(check, &step, table->rows[i].key);
         check_row(check, &table->rows[i], object, required);
-        pop(check, len);
+        leave(check);
     }
 }
 
 bool tf_table_check_rows(const struct tf_table *table, const void *object, struct tf_complaints *out)
 {
-    struct check check = {.path = TF_BUF_INIT, .out = out};
+    struct check check = {.out = out};
     size_t before = out->count;
     check_rows(&check, table, 0, object, true);
-    tf_buf_release(&check.path);
     return out->count == before;
 }
 
@@ -264,9 +295,10 @@ static void run_check(struct check *check, const struct tf_table *table, const v
     struct tf_complaints inner = {0};
     table->check(object, &inner);
     tf_vec_each (c, &inner) {
-        size_t len = *c->path ? push_key(check, c->path) : check->path.len;
+        struct step step;
+        enter_key(check, &step, c->path); /* "": about the whole */
         complain(check, "%s", c->text);
-        pop(check, len);
+        leave(check);
     }
     tf_complaints_release(&inner);
 }
@@ -276,9 +308,10 @@ static void run_item_checks(struct check *check, const struct tf_row *row, const
     struct tf_row_list list = tf_row_list_get(field);
     for (size_t i = 0; i < list.count; i++) {
         const char *item = (const char *)list.items + i * row->table->size;
-        size_t len = row->type == TF_ROW_MAP ? push_key(check, map_key(row, item)) : push_index(check, i);
+        struct step step;
+        enter_item(check, &step, row, item, i);
         run_checks(check, row->table, item);
-        pop(check, len);
+        leave(check);
     }
 }
 
@@ -287,12 +320,13 @@ static void run_checks(struct check *check, const struct tf_table *table, const 
     for (size_t i = 0; i < table->count; i++) {
         const struct tf_row *row = &table->rows[i];
         const void *field = (const char *)object + row->offset;
-        size_t len = push_key(check, row->key);
+        struct step step;
+        enter_key(check, &step, row->key);
         if (row->type == TF_ROW_OBJECT)
             run_checks(check, row->table, field);
         else if (row->type == TF_ROW_OBJECTS || row->type == TF_ROW_MAP)
             run_item_checks(check, row, field);
-        pop(check, len);
+        leave(check);
     }
     if (table->check)
         run_check(check, table, object);
@@ -300,10 +334,9 @@ static void run_checks(struct check *check, const struct tf_table *table, const 
 
 bool tf_table_check_rules(const struct tf_table *table, const void *object, struct tf_complaints *out)
 {
-    struct check check = {.path = TF_BUF_INIT, .out = out};
+    struct check check = {.out = out};
     size_t before = out->count;
     run_checks(&check, table, object);
-    tf_buf_release(&check.path);
     return out->count == before;
 }
 

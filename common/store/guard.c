@@ -43,7 +43,10 @@ void tf_guard_replied(struct tf_guard *guard, struct tf_guard_task *task, const 
     task->request = 0;
     enum tf_error_code code = reply->error.code;
     bool reached = code == TF_OK || code == TF_ERR_CONFLICT || code == TF_ERR_NOT_FOUND;
-    guard->trouble = reached ? (struct tf_error)TF_ERROR_INIT : reply->error;
+    if (!reached)
+        guard->trouble = reply->error;
+    else if (guard->trouble.code != TF_OK)
+        guard->trouble = (struct tf_error)TF_ERROR_INIT;
     if (reached)
         task->failures = 0;
 }

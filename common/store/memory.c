@@ -50,6 +50,9 @@ struct tf_memory_store {
     struct tf_rng rng;
     struct tf_memory_faults faults;
     TF_VEC(struct pending *) pendings; /* in order of sending */
+    TF_VEC(struct pending *) spare;    /* used once, to be used again */
+    struct tf_mono next;               /* when something is due, unless next_stale */
+    bool next_stale;
     uint64_t last_id;
     size_t clients;
     struct tf_memory_counts counts;
@@ -333,24 +336,43 @@ static void apply(struct tf_memory_store *server, struct pending *p)
 
 /* ---- requests on their way ---- */
 
-static void pending_destroy(struct pending *p)
+static struct pending *pending_create(struct tf_memory_store *server)
+{
+    if (!server->spare.count)
+        return tf_calloc(1, sizeof(struct pending));
+    struct pending *p = server->spare.items[--server->spare.count];
+    *p = (struct pending){0};
+    return p;
+}
+
+static void pending_destroy(struct tf_memory_store *server, struct pending *p)
 {
     tf_store_answer_release(&p->answer);
     free(p->request);
-    free(p);
+    tf_vec_push(&server->spare, p);
+}
+
+static void pending_take_out(struct tf_memory_store *server, const struct pending *p)
+{
+    for (size_t i = 0; i < server->pendings.count; i++)
+        if (server->pendings.items[i] == p) {
+            tf_vec_remove(&server->pendings, i);
+            return;
+        }
+}
+
+static bool is_over(const struct pending *p)
+{
+    return p->apply_at.ms == INT64_MAX && p->answer_at.ms == INT64_MAX;
 }
 
 /* Takes p out of the list and frees it if nothing more will happen to it. */
 static void pending_settle(struct tf_memory_store *server, struct pending *p)
 {
-    if (p->apply_at.ms != INT64_MAX || p->answer_at.ms != INT64_MAX)
+    if (!is_over(p))
         return;
-    for (size_t i = 0; i < server->pendings.count; i++)
-        if (server->pendings.items[i] == p) {
-            tf_vec_remove(&server->pendings, i);
-            break;
-        }
-    pending_destroy(p);
+    pending_take_out(server, p);
+    pending_destroy(server, p);
 }
 
 static void set_lost(struct pending *p)
@@ -364,6 +386,25 @@ static void set_lost(struct pending *p)
         tf_error_set(err, TF_ERR_UNAVAILABLE, "the store did not answer");
 }
 
+/* The client may do anything in its callback: p is not in the list any more, unless it is to be applied. */
+static void tell_client(struct tf_memory_store *server, struct pending *p)
+{
+    const struct client *heard = p->client;
+    p->client = NULL;
+    p->answer_at = TF_NEVER;
+    if (!is_over(p)) {
+        struct tf_store_reply lost = p->answer.reply;
+        if (heard)
+            p->done(p->cookie, &lost);
+        return;
+    }
+    pending_take_out(server, p);
+    tf_store_answer_finish(&p->answer);
+    if (heard)
+        p->done(p->cookie, &p->answer.reply);
+    pending_destroy(server, p);
+}
+
 static void answer(struct tf_memory_store *server, struct pending *p)
 {
     bool lost = p->lost || (p->client && p->client->cut);
@@ -372,21 +413,9 @@ static void answer(struct tf_memory_store *server, struct pending *p)
         p->answer_at = p->deadline;
         return;
     }
-    p->answer_at = TF_NEVER;
-    tf_store_done_f done = p->done;
-    void *cookie = p->cookie;
-    struct tf_store_answer given = {0};
     if (lost)
         set_lost(p);
-    given = p->answer;
-    p->answer = (struct tf_store_answer){0};
-    bool heard = p->client != NULL;
-    p->client = NULL;
-    pending_settle(server, p); /* p is gone, or will only be applied */
-    tf_store_answer_finish(&given);
-    if (heard)
-        done(cookie, &given.reply);
-    tf_store_answer_release(&given);
+    tell_client(server, p);
 }
 
 static enum tf_memory_fault draw_fault(struct tf_memory_store *server, struct client *client,
@@ -457,7 +486,7 @@ static uint64_t client_send(struct tf_store *store, const struct tf_store_reques
 {
     struct client *client = (struct client *)(void *)store;
     struct tf_memory_store *server = client->server;
-    struct pending *p = tf_calloc(1, sizeof *p);
+    struct pending *p = pending_create(server);
     p->id = ++server->last_id;
     p->client = client;
     p->request = tf_store_request_copy(request);
@@ -465,6 +494,7 @@ static uint64_t client_send(struct tf_store *store, const struct tf_store_reques
     p->cookie = cookie;
     plan(server, client, p);
     tf_vec_push(&server->pendings, p);
+    server->next_stale = true;
     return p->id;
 }
 
@@ -510,6 +540,7 @@ struct tf_memory_store *tf_memory_store_create(const struct tf_memory_options *o
     server->keep_revisions = options->keep_revisions;
     server->faults.latency_min_ms = server->faults.latency_max_ms = DEFAULT_LATENCY_MS;
     tf_rng_init(&server->rng, options->seed);
+    server->next = TF_NEVER;
     return server;
 }
 
@@ -519,8 +550,11 @@ void tf_memory_store_destroy(struct tf_memory_store *server)
         return;
     assert(server->clients == 0);
     tf_vec_each (p, &server->pendings)
-        pending_destroy(*p);
+        pending_destroy(server, *p);
     tf_vec_release(&server->pendings);
+    tf_vec_each (p, &server->spare)
+        free(*p);
+    tf_vec_release(&server->spare);
     leases_clear(&server->leases);
     tf_memory_map_destroy(server->map);
     free(server);
@@ -540,7 +574,7 @@ static struct pending *first_pending(const struct tf_memory_store *server)
     return first;
 }
 
-struct tf_mono tf_memory_store_next(const struct tf_memory_store *server)
+static struct tf_mono find_next(const struct tf_memory_store *server)
 {
     const struct pending *p = first_pending(server);
     const struct lease *lease = lease_first_to_end(server);
@@ -550,8 +584,17 @@ struct tf_mono tf_memory_store_next(const struct tf_memory_store *server)
     return (struct tf_mono){next};
 }
 
+struct tf_mono tf_memory_store_next(struct tf_memory_store *server)
+{
+    if (server->next_stale)
+        server->next = find_next(server);
+    server->next_stale = false;
+    return server->next;
+}
+
 static void do_first(struct tf_memory_store *server)
 {
+    server->next_stale = true;
     struct pending *p = first_pending(server);
     struct lease *lease = lease_first_to_end(server);
     if (lease && (!p || lease->ends.ms <= pending_next_ms(p))) {
@@ -565,8 +608,9 @@ static void do_first(struct tf_memory_store *server)
     }
 }
 
-void tf_memory_store_advance(struct tf_memory_store *server, struct tf_mono now)
+bool tf_memory_store_advance(struct tf_memory_store *server, struct tf_mono now)
 {
+    bool done = false;
     for (;;) {
         struct tf_mono next = tf_memory_store_next(server);
         if (next.ms > now.ms)
@@ -574,9 +618,11 @@ void tf_memory_store_advance(struct tf_memory_store *server, struct tf_mono now)
         if (next.ms > server->now.ms)
             server->now = next;
         do_first(server);
+        done = true;
     }
     if (now.ms > server->now.ms)
         server->now = now;
+    return done;
 }
 
 void tf_memory_store_faults(struct tf_memory_store *server, const struct tf_memory_faults *faults)
@@ -618,11 +664,13 @@ void tf_memory_store_down(struct tf_memory_store *server, bool down)
         for (struct lease *lease = server->leases; lease; lease = lease->hh.next)
             lease->ends = later(server->now, lease->ttl_ms);
     server->down = down;
+    server->next_stale = true;
 }
 
 void tf_memory_store_expire(struct tf_memory_store *server, int64_t id)
 {
     struct lease *lease = lease_find(server->leases, id);
+    server->next_stale = true;
     if (lease)
         lease_end(server, lease);
 }
@@ -648,6 +696,7 @@ void tf_memory_store_restore(struct tf_memory_store *server, const struct tf_mem
     server->map = tf_memory_map_copy(snapshot->map);
     leases_copy(&server->leases, snapshot->leases, server->now);
     server->full = false;
+    server->next_stale = true;
 }
 
 void tf_memory_snapshot_destroy(struct tf_memory_snapshot *snapshot)

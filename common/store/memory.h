@@ -28,9 +28,10 @@ TF_DEFINE_AUTO(tf_memory_store, tf_memory_store_destroy);
 struct tf_store *tf_memory_store_client(struct tf_memory_store *server);
 
 /* When something will happen by itself: an answer, a late commit, the end of a lease. TF_NEVER if nothing. */
-struct tf_mono tf_memory_store_next(const struct tf_memory_store *server);
-/* Advances the time to now, doing in order all that is due, callbacks included. Time never goes back. */
-void tf_memory_store_advance(struct tf_memory_store *server, struct tf_mono now);
+struct tf_mono tf_memory_store_next(struct tf_memory_store *server);
+/* Advances the time to now, doing in order all that is due, callbacks included. Time never goes back. False
+ * if nothing was due. */
+bool tf_memory_store_advance(struct tf_memory_store *server, struct tf_mono now);
 
 /* ---- faults ---- */
 

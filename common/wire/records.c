@@ -375,9 +375,11 @@ int tf_wire_record_pack(const struct tf_record *record, struct tf_buf *value, st
     const struct kind *kind = kind_of(record);
     if (!kind)
         return no_kind(err);
-    TF_AUTO_BUF what = TF_BUF_INIT;
-    return tf_wire_pack(kind->table, (const char *)record + kind->field, describe(record, kind, &what),
-                        TF_WIRE_RECORD_MAX, value, err);
+    const void *object = (const char *)record + kind->field;
+    if (!tf_wire_pack(kind->table, object, kind->what, TF_WIRE_RECORD_MAX, value, NULL))
+        return 0;
+    TF_AUTO_BUF what = TF_BUF_INIT; /* once more, for the words of the error */
+    return tf_wire_pack(kind->table, object, describe(record, kind, &what), TF_WIRE_RECORD_MAX, value, err);
 }
 
 size_t tf_wire_record_size(const struct tf_record *record)

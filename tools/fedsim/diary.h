@@ -13,6 +13,7 @@ enum { SIM_DIARY_KEPT = 400 };
 
 struct sim_diary {
     bool aloud;    /* print each line as it comes */
+    bool mute;     /* keeps nothing, costs nothing */
     uint64_t hash; /* FNV-1a over all lines */
     uint64_t lines;
     char *kept[SIM_DIARY_KEPT]; /* a ring, by number of the line */

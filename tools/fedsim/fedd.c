@@ -40,17 +40,19 @@ static void send_down(struct sim_fedd *fedd, uint64_t number, const struct tf_do
     struct sim_link *link = link_find(world, number);
     if (link)
         audit_told_down(world->audit, link->subd->site->name, down);
-    struct tf_buf bytes = TF_BUF_INIT;
+    TF_AUTO_BUF bytes = TF_BUF_INIT, words = TF_BUF_INIT;
     struct tf_error err = TF_ERROR_INIT;
     if (tf_wire_down_pack(down, &bytes, &err))
         world_breach(world, "a message down cannot be written: %s", err.text);
-    else if (link && link->fedd_open)
-        link_send(&link->down, tf_memdup(bytes.data, bytes.len), bytes.len);
-    tf_buf_clear(&bytes);
-    words_down(&bytes, down);
+    else if (link && link->fedd_open) {
+        size_t len = bytes.len;
+        link_send(&link->down, tf_buf_take(&bytes), len);
+    }
+    if (world->diary.mute)
+        return;
+    words_down(&words, down);
     world_say(world, fedd->process.name, "down link %llu: %s", (unsigned long long)number,
-              tf_buf_text(&bytes));
-    tf_buf_release(&bytes);
+              tf_buf_text(&words));
 }
 
 static void close_link(struct sim_fedd *fedd, uint64_t number, const char *why)

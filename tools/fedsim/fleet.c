@@ -109,6 +109,8 @@ static void say(const struct sim_fleet *fleet, const struct sim_instance *i, con
 {
     struct sim_world *world = world_of(fleet);
     char gpus[TF_GPU_SET_TEXT], text[SIM_ID_TEXT];
+    if (world->diary.mute)
+        return;
     world_say(world, fleet->site->name, "instance %s on %s gpus %s %s", world_id(&i->id, text),
               i->node ? i->node : "-", tf_gpu_set_format(i->gpus, gpus), what);
 }

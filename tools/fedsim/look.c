@@ -51,12 +51,20 @@ static void forget(struct look *look, struct sim_seen *seen)
 
 static void see(struct look *look, struct sim_seen *seen, const struct tf_store_row *row)
 {
+    const struct sim_process *writer = look->world->check == SIM_CHECK_END ? look->store->writer : NULL;
+    const struct tf_record *written = NULL;
     struct tf_record record = {0};
     struct tf_error err = TF_ERROR_INIT;
     seen->there = true;
     if (seen->modified_at == row->modified_at)
         return;
     seen->modified_at = row->modified_at;
+    if (writer)
+        written = process_written(writer, row->key, row->value);
+    if (written) {
+        tell(look->world, look->store, written);
+        return;
+    }
     if (tf_wire_record_unpack(seen->key, strlen(seen->key), row->value.data, row->value.len, &record, &err))
         world_breach(look->world, "a stored record cannot be read back: %s", err.text);
     else

@@ -21,6 +21,7 @@ static void out_clear(struct sim_process *process)
     tf_vec_each (e, &process->out) {
         tf_buf_release(&e->key);
         tf_buf_release(&e->value);
+        tf_record_release(&e->record);
     }
     process->out.count = 0;
     process->committing = false;
@@ -268,8 +269,8 @@ static void on_committed(void *cookie, const struct tf_error *error)
         world_breach(process->world, "the store will never take a transaction: %s", error->text);
         return;
     }
-    out_clear(process);
     store_look(process->world, process->store);
+    out_clear(process);
     process->ops->committed(process);
 }
 
@@ -277,6 +278,7 @@ static void send(struct sim_process *process)
 {
     if (!tf_guard_held(process->guard))
         return;
+    process->store->writer = process;
     struct tf_store_write *writes = tf_calloc(process->out.count + 1, sizeof *writes);
     for (size_t i = 0; i < process->out.count; i++) {
         const struct sim_encoded *e = &process->out.items[i];
@@ -290,7 +292,7 @@ static void send(struct sim_process *process)
     free(writes);
 }
 
-static void encode(struct sim_process *process, const struct tf_record *record)
+static void encode(struct sim_process *process, struct tf_record *record)
 {
     struct sim_encoded *e = tf_vec_add(&process->out);
     struct tf_error err = TF_ERROR_INIT;
@@ -302,16 +304,26 @@ static void encode(struct sim_process *process, const struct tf_record *record)
     if (failed)
         world_breach(process->world, "a record of kind %d cannot be written: %s", (int)record->kind,
                      err.text);
+    e->record = *record;
+    *record = (struct tf_record){0};
+}
+
+const struct tf_record *process_written(const struct sim_process *process, struct tf_bytes key,
+                                        struct tf_bytes value)
+{
+    tf_vec_each (e, &process->out)
+        if (!e->gone && tf_bytes_eq((struct tf_bytes){e->key.data, e->key.len}, key) &&
+            tf_bytes_eq((struct tf_bytes){e->value.data, e->value.len}, value))
+            return &e->record;
+    return NULL;
 }
 
 void process_commit(struct sim_process *process, struct tf_record *records, size_t count)
 {
     assert(!process->committing && process->loaded);
     process->committing = true;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         encode(process, &records[i]);
-        tf_record_release(&records[i]);
-    }
     free(records);
     send(process);
 }

@@ -22,6 +22,7 @@ struct sim_store {
     struct tf_memory_store *server;
     uint64_t transactions; /* when it was looked at last */
     struct sim_seen *seen;
+    const struct sim_process *writer; /* who sent the last transaction; it may be gone from there */
 };
 /* A key as of the last look. */
 struct sim_seen {
@@ -45,6 +46,7 @@ struct sim_process_ops {
 struct sim_encoded {
     struct tf_buf key, value;
     bool gone;
+    struct tf_record record; /* what the value says */
 };
 
 struct sim_process {
@@ -87,6 +89,10 @@ void process_continue(struct sim_process *process);
 /* After how many of the actions of this step the process dies; SIZE_MAX: not in this step. */
 size_t process_crash_point(struct sim_process *process, size_t actions);
 
+/* What the transaction under way writes with exactly these bytes; NULL. Saves who looks at the store from
+ * decoding them, in runs that are checked at their end. */
+const struct tf_record *process_written(const struct sim_process *process, struct tf_bytes key,
+                                        struct tf_bytes value);
 /* Tells the auditor what the store holds now, if that has changed. */
 void store_look(struct sim_world *world, struct sim_store *store);
 void store_release(struct sim_store *store);

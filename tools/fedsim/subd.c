@@ -84,17 +84,20 @@ void subd_break_link(struct sim_subd *subd)
 
 static void send_up(struct sim_subd *subd, const struct tf_up *up)
 {
-    struct tf_buf bytes = TF_BUF_INIT;
+    struct sim_world *world = world_of(subd);
+    TF_AUTO_BUF bytes = TF_BUF_INIT, words = TF_BUF_INIT;
     struct tf_error err = TF_ERROR_INIT;
     if (tf_wire_up_pack(up, &bytes, &err))
-        world_breach(world_of(subd), "a message up cannot be written: %s", err.text);
-    else if (subd->link)
-        link_send(&subd->link->up, tf_memdup(bytes.data, bytes.len), bytes.len);
-    audit_told_up(world_of(subd)->audit, subd->site->name, up);
-    tf_buf_clear(&bytes);
-    words_up(&bytes, up);
-    world_say(world_of(subd), subd->process.name, "up: %s", tf_buf_text(&bytes));
-    tf_buf_release(&bytes);
+        world_breach(world, "a message up cannot be written: %s", err.text);
+    else if (subd->link) {
+        size_t len = bytes.len;
+        link_send(&subd->link->up, tf_buf_take(&bytes), len);
+    }
+    audit_told_up(world->audit, subd->site->name, up);
+    if (world->diary.mute)
+        return;
+    words_up(&words, up);
+    world_say(world, subd->process.name, "up: %s", tf_buf_text(&words));
 }
 
 static struct sim_call *call_of(struct sim_subd *subd, enum sim_call_kind kind)
@@ -178,7 +181,8 @@ static void subd_step(struct sim_subd *subd, struct sub_event event)
     uint64_t life = subd->process.life;
     subd->core = renew_core(world_of(subd), &sub_core, subd->core);
     sub_step(subd->core, process_now(&subd->process), &event, &actions);
-    sub_check(subd->core);
+    if (world_of(subd)->check == SIM_CHECK_EVERY)
+        sub_check(subd->core);
     size_t crash = process_crash_point(&subd->process, actions.count);
     for (size_t i = 0; i < actions.count && i < crash && subd->process.life == life; i++)
         perform(subd, &actions.items[i]);

@@ -4,6 +4,7 @@
 #include "tools/fedsim/world.h"
 
 #include "common/base/cleanup.h"
+#include "subcluster/core/check.h"
 
 #include <stdarg.h>
 
@@ -102,8 +103,8 @@ static struct tf_mono next_moment(const struct sim_world *world)
 
 static void look(struct sim_world *world, struct sim_store *store)
 {
-    tf_memory_store_advance(store->server, world->agenda.now);
-    store_look(world, store);
+    if (tf_memory_store_advance(store->server, world->agenda.now))
+        store_look(world, store);
 }
 
 static void listen_to_auditor(struct sim_world *world)
@@ -162,12 +163,22 @@ void world_tell(struct sim_world *world, const struct sim_fact *fact)
         listener->hear(listener->arg, fact);
 }
 
+void world_check(const struct sim_world *world)
+{
+    tf_vec_each (site, &world->sites)
+        tf_vec_each (subd, &(*site)->subds)
+            if ((*subd)->core)
+                sub_check((*subd)->core);
+}
+
 /* ---- words ---- */
 
 void world_say(struct sim_world *world, const char *who, const char *fmt, ...)
 {
     char text[500];
     va_list args;
+    if (world->diary.mute)
+        return;
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);

@@ -49,8 +49,15 @@ struct sim_listener {
 /* Called before each step of the world, whose time will then be next. */
 typedef void sim_watch_f(void *arg, struct tf_mono next);
 
+/* When what costs more than its event is looked at: how a core's state hangs together. */
+enum sim_check {
+    SIM_CHECK_EVERY, /* after every step */
+    SIM_CHECK_END,   /* world_check only */
+};
+
 struct sim_world {
     uint64_t seed;
+    enum sim_check check;
     TF_VEC(struct sim_listener) listeners;
     sim_watch_f *watch;
     void *watch_arg;
@@ -98,6 +105,9 @@ void world_say(struct sim_world *world, const char *who, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* The first one counts; the run ends. */
 void world_breach(struct sim_world *world, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Every core's state hangs together; asserts. */
+void world_check(const struct sim_world *world);
 
 struct sim_way *world_way(struct sim_world *world, size_t site, size_t fedd);
 struct sim_fedd *world_leader(struct sim_world *world); /* NULL if none leads */
