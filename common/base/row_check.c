@@ -243,6 +243,19 @@ static bool left_out(const struct tf_table *table, const void *object)
     return true;
 }
 
+static bool has_required_text(const struct tf_table *table)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (table->rows[i].flags & TF_ROW_REQUIRED && is_text(&table->rows[i]))
+            return true;
+    return false;
+}
+
+bool tf_row_left_out(const struct tf_row *row, const void *field)
+{
+    return !(row->flags & TF_ROW_REQUIRED) && has_required_text(row->table) && left_out(row->table, field);
+}
+
 static void check_row(struct check *check, const struct tf_row *row, const void *object, bool required)
 {
     const void *field = (const char *)object + row->offset;

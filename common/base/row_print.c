@@ -222,6 +222,8 @@ static void yaml_object(const struct tf_row *row, const char *key, const void *f
                         struct tf_buf *buf)
 {
     TF_AUTO_BUF text = TF_BUF_INIT;
+    if (tf_row_left_out(row, field))
+        return;
     if (print_short(row, field, &text)) {
         indent_by(indent, buf);
         tf_buf_fmt(buf, "%s: %s\n", key, text.data);
@@ -319,6 +321,8 @@ static bool json_list(const struct tf_row *row, const void *field, struct tf_buf
 static bool json_value(const struct tf_row *row, const void *object, struct tf_buf *buf)
 {
     const void *field = (const char *)object + row->offset;
+    if (row->type == TF_ROW_OBJECT && tf_row_left_out(row, field))
+        return false;
     if (row->type == TF_ROW_OBJECT) {
         size_t before = buf->len;
         json_rows(row->table, field, 0, buf);

@@ -12,6 +12,10 @@ bool tf_row_number(const struct tf_row *row, const void *object, int64_t *value)
 bool tf_row_number_said(const struct tf_row *row, int64_t value);
 void tf_row_format_number(const struct tf_row *row, int64_t value, struct tf_buf *buf);
 
+/* True of an optional object whose table has required texts, none of which is there: it was not said,
+ * whatever its other fields hold. */
+bool tf_row_left_out(const struct tf_row *row, const void *field);
+
 /* Any {struct x *items; size_t count, cap;} seen without knowing x. Read and written by copying, since the
  * pointer's type differs. */
 struct tf_row_list {

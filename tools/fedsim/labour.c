@@ -89,6 +89,8 @@ static void changes(struct sim_world *world, const struct sim_instance *i, int32
     if (i->id.epoch > labour->epoch)
         begin_epoch(labour, i->id.epoch, world->agenda.now);
     labour->ready += ready;
+    if (ready < 0 && labour->ready == 0)
+        labour->done = labour->saved; /* nobody is left who knew the rest */
     if (!labour->begun.ms && labour->ready >= job->manifest.spec.elastic.min)
         labour->begun = world->agenda.now;
     make_plan(world, job);

@@ -5,8 +5,9 @@
 #include "tools/fedsim/client.h"
 
 /* Jobs that end when their work is done: `work` instance-hours, or `run` after the core was ready. All of
- * their instances then end by themselves with 0. Work is kept when instances come and go inside of an epoch;
- * a new epoch goes on from the last checkpoint, and a `run` begins anew. */
+ * their instances then end by themselves with 0. Work
+ * is kept when instances come and go; when none is left that is ready, it goes on from the last checkpoint. A
+ * `run` begins anew with each epoch. */
 
 struct sim_world;
 

@@ -113,13 +113,13 @@ static void test_defaults(void)
     CU_ASSERT_STRING_EQUAL(yaml.data,
                            "name: nobody\nkind: Thing\nsmall: -3\nbig: 0\nflag: true\nwait: 1m30s\n"
                            "limit: none\ncapacity: 0\ncpu: 0\nfraction: 12.5%\nstrings: [x, \"y z\"]\n"
-                           "inner:\n  n: 7\n  tags: [a, b]\nnumbers:\n  one: 1\n  two: 2\n");
+                           "numbers:\n  one: 1\n  two: 2\n");
     tf_table_json(&thing_table, &t, &json);
     CU_ASSERT_STRING_EQUAL(
         json.data,
         "{\"name\":\"nobody\",\"kind\":\"Thing\",\"small\":-3,\"big\":0,\"flag\":true,\"wait\":\"1m30s\","
         "\"limit\":\"none\",\"capacity\":\"0\",\"cpu\":\"0\",\"fraction\":\"12.5%\",\"strings\":[\"x\",\"y "
-        "z\"],\"inner\":{\"n\":7,\"tags\":[\"a\",\"b\"]},\"numbers\":{\"one\":1,\"two\":2}}");
+        "z\"],\"numbers\":{\"one\":1,\"two\":2}}");
     tf_table_release(&thing_table, &t);
 }
 

@@ -35,23 +35,9 @@ static void set_latency(struct sim_store *store, int64_t ms)
 /* ---- fleet ---- */
 
 /* Daemons that will be needed later wait as a reserve. */
-static int32_t count_duplicates(const struct scenario *scenario, const char *cluster)
-{
-    int32_t count = 0;
-    struct scenario_daemon daemon;
-    for (size_t i = 0; i < scenario->events.count + scenario->faults.count; i++) {
-        const struct scenario_event *e = i < scenario->events.count
-                                             ? &scenario->events.items[i]
-                                             : &scenario->faults.items[i - scenario->events.count];
-        if (e->duplicate && scenario_daemon_parse(e->duplicate, &daemon, NULL) == 0)
-            count += cluster ? !daemon.is_fedd && tf_str_eq(daemon.cluster, cluster) : daemon.is_fedd;
-    }
-    return count;
-}
-
 static void build_fedds(struct play *play)
 {
-    int32_t count = play->scenario->world.fedds, reserve = count_duplicates(play->scenario, NULL);
+    int32_t count = play->scenario->world.fedds, reserve = scenario_duplicates(play->scenario, NULL);
     for (int32_t i = 0; i < count + reserve; i++) {
         struct sim_fedd *fedd = world_add_fedd(&play->world);
         fedd->process.reserve = i >= count;
@@ -103,7 +89,7 @@ static int add_csv_nodes(struct play *play, struct sim_site *site, const char *c
 
 static int build_cluster(struct play *play, const struct scenario_cluster *cluster, struct tf_error *err)
 {
-    int32_t count = cluster->subclusterds, reserve = count_duplicates(play->scenario, cluster->name);
+    int32_t count = cluster->subclusterds, reserve = scenario_duplicates(play->scenario, cluster->name);
     struct sim_site *site =
         world_add_site(&play->world, cluster->name, cluster->region, (size_t)(count + reserve));
     tf_planes_copy(&site->planes, &cluster->levels);

@@ -207,6 +207,24 @@ int scenario_cluster_find(const struct scenario *scenario, const char *name)
     return -1;
 }
 
+static bool duplicates(const struct scenario_event *event, const char *cluster)
+{
+    struct scenario_daemon daemon;
+    if (!event->duplicate || scenario_daemon_parse(event->duplicate, &daemon, NULL))
+        return false;
+    return cluster ? !daemon.is_fedd && tf_str_eq(daemon.cluster, cluster) : daemon.is_fedd;
+}
+
+int32_t scenario_duplicates(const struct scenario *scenario, const char *cluster)
+{
+    int32_t count = 0;
+    tf_vec_each (e, &scenario->events)
+        count += duplicates(e, cluster);
+    tf_vec_each (e, &scenario->faults)
+        count += duplicates(e, cluster);
+    return count;
+}
+
 /* ---- moments ---- */
 
 int32_t scenario_times_count(const struct scenario_times *times)

@@ -11,10 +11,14 @@
 
 static int parse_moment(const char *text, int64_t *value, struct tf_error *err)
 {
-    if (strcmp(text, "end") != 0)
-        return tf_duration_parse(text, value, err);
-    *value = SCENARIO_END;
-    return 0;
+    if (strcmp(text, "end") == 0) {
+        *value = SCENARIO_END;
+        return 0;
+    }
+    if (tf_duration_parse(text, value, NULL) == 0)
+        return 0;
+    return tf_error_set(err, TF_ERR_INVALID, "\"%.60s\" is no moment: write a duration, as in 1h30m, or end",
+                        text);
 }
 
 static void format_moment(int64_t value, struct tf_buf *buf)

@@ -51,20 +51,24 @@ static void find_node(const struct search *s, const char *text, bool gpu)
         tf_complaints_add(s->out, s->path, "cluster %s has no %s", cluster->name, text);
 }
 
+/* How many daemons of that kind there will be: each event `duplicate` adds one. */
+static int32_t daemons_of(const struct scenario *scenario, const struct scenario_cluster *cluster)
+{
+    int32_t count = cluster ? cluster->subclusterds : scenario->world.fedds;
+    return count + scenario_duplicates(scenario, cluster ? cluster->name : NULL);
+}
+
 static void find_daemon(const struct search *s, const char *text)
 {
     struct scenario_daemon daemon;
-    if (!text || scenario_daemon_parse(text, &daemon, NULL))
+    if (scenario_daemon_parse(text, &daemon, NULL))
         return;
-    if (daemon.is_fedd) {
-        if (daemon.number > s->scenario->world.fedds && !strstr(s->path, "duplicate"))
-            tf_complaints_add(s->out, s->path, "there are only %d fedds", s->scenario->world.fedds);
+    const struct scenario_cluster *cluster = daemon.is_fedd ? NULL : cluster_of(s, daemon.cluster);
+    if (!daemon.is_fedd && !cluster)
         return;
-    }
-    const struct scenario_cluster *cluster = cluster_of(s, daemon.cluster);
-    if (cluster && daemon.number > cluster->subclusterds)
-        tf_complaints_add(s->out, s->path, "cluster %s has only %d subclusterds", cluster->name,
-                          cluster->subclusterds);
+    int32_t count = daemons_of(s->scenario, cluster);
+    if (daemon.number > count)
+        tf_complaints_add(s->out, s->path, "there is no %s: their number is %d", text, count);
 }
 
 /* ---- jobs ---- */
@@ -79,8 +83,6 @@ static bool gives_job(const struct scenario_job *job, const char *text)
 
 static void find_job(const struct search *s, const char *text)
 {
-    if (!text)
-        return;
     tf_vec_each (job, &s->scenario->jobs)
         if (gives_job(job, text))
             return;
@@ -92,41 +94,85 @@ static void find_job(const struct search *s, const char *text)
 
 /* ---- who names what ---- */
 
+typedef void find_f(const struct search *s, const char *text);
+
+static void find_cluster(const struct search *s, const char *text)
+{
+    (void)cluster_of(s, text);
+}
+
+static void find_plain_node(const struct search *s, const char *text)
+{
+    find_node(s, text, false);
+}
+
+static void find_gpu(const struct search *s, const char *text)
+{
+    find_node(s, text, true);
+}
+
+/* The text at `key` of an event or expectation names something. */
+struct name {
+    const char *key, *text;
+    find_f *find;
+};
+
+static void find_names(const struct scenario *scenario, const char *path, const struct name *names,
+                       size_t count, struct tf_complaints *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        TF_AUTO_FREE char *at = tf_asprintf("%s.%s", path, names[i].key);
+        const struct search s = {scenario, at, out};
+        if (names[i].text)
+            names[i].find(&s, names[i].text);
+    }
+}
+
 static void check_event(const struct scenario *scenario, const struct scenario_event *e, const char *path,
                         struct tf_complaints *out)
 {
-    const struct search s = {scenario, path, out};
-    const char *const jobs[] = {e->submit,  e->delete_job, e->hold,   e->resume,
-                                e->restart, e->scale,      e->migrate};
-    const char *const clusters[] = {e->cluster, e->store_of, e->repeat, e->late, e->defrag};
-    const char *const daemons[] = {e->crash, e->pause, e->hand_over, e->reload, e->store_away, e->fedd};
-    for (size_t i = 0; i < TF_ARRAY_LEN(jobs); i++)
-        find_job(&s, jobs[i]);
-    for (size_t i = 0; i < TF_ARRAY_LEN(clusters); i++)
-        if (clusters[i])
-            cluster_of(&s, clusters[i]);
-    for (size_t i = 0; i < TF_ARRAY_LEN(daemons); i++)
-        find_daemon(&s, daemons[i]);
+    TF_AUTO_FREE char *store = tf_asprintf("store/%s", e->store_of ? e->store_of : "");
+    const struct name names[] = {
+        {"submit", e->submit, find_job},
+        {"delete", e->delete_job, find_job},
+        {"hold", e->hold, find_job},
+        {"resume", e->resume, find_job},
+        {"restart", e->restart, find_job},
+        {"scale", e->scale, find_job},
+        {"migrate", e->migrate, find_job},
+        {"cluster", e->cluster, find_cluster},
+        {store, e->store_of, find_cluster},
+        {"repeat", e->repeat, find_cluster},
+        {"late", e->late, find_cluster},
+        {"defrag", e->defrag, find_cluster},
+        {"crash", e->crash, find_daemon},
+        {"pause", e->pause, find_daemon},
+        {"handOver", e->hand_over, find_daemon},
+        {"reload", e->reload, find_daemon},
+        {"cutOff", e->store_away, find_daemon},
+        {"fedd", e->fedd, find_daemon},
+        {"duplicate", e->duplicate, find_daemon},
+        {"gpu", e->gpu, find_gpu},
+    };
+    find_names(scenario, path, names, TF_ARRAY_LEN(names), out);
     tf_vec_each (node, &e->node)
-        find_node(&s, *node, false);
+        find_names(scenario, path, &(struct name){"node", *node, find_plain_node}, 1, out);
     for (size_t i = 0; i < e->nodes.count && !e->defrag; i++)
-        find_node(&s, e->nodes.items[i], false);
-    if (e->gpu)
-        find_node(&s, e->gpu, true);
+        find_names(scenario, path, &(struct name){"nodes", e->nodes.items[i], find_plain_node}, 1, out);
 }
 
 static void check_expect(const struct scenario *scenario, const struct scenario_expect *e, const char *path,
                          struct tf_complaints *out)
 {
-    const struct search s = {scenario, path, out};
     const struct scenario_claim *claim = scenario_claim_of(e);
-    find_job(&s, claim->job);
-    if (claim->cluster)
-        cluster_of(&s, claim->cluster);
-    if (claim->reason.cluster)
-        cluster_of(&s, claim->reason.cluster);
-    if (claim->node)
-        find_node(&s, claim->node, false);
+    TF_AUTO_FREE char *at = tf_asprintf("%s%s", path, scenario_expect_is_always(e) ? ".always" : "");
+    const struct name names[] = {
+        {"job", claim->job, find_job},
+        {"cluster", claim->cluster, find_cluster},
+        {"reason.cluster", claim->reason.cluster, find_cluster},
+        {"node", claim->node, find_plain_node},
+    };
+    find_names(scenario, at, names, TF_ARRAY_LEN(names), out);
 }
 
 void scenario_check_references(const struct scenario *scenario, struct tf_complaints *out)
@@ -141,10 +187,9 @@ void scenario_check_references(const struct scenario *scenario, struct tf_compla
         check_event(scenario, &scenario->faults.items[i], path, out);
     }
     for (size_t i = 0; i < scenario->jobs.count; i++) {
-        snprintf(path, sizeof path, "jobs[%zu].on", i);
-        const struct search s = {scenario, path, out};
+        snprintf(path, sizeof path, "jobs[%zu]", i);
         tf_vec_each (node, &scenario->jobs.items[i].on)
-            find_node(&s, *node, false);
+            find_names(scenario, path, &(struct name){"on", *node, find_plain_node}, 1, out);
     }
     for (size_t i = 0; i < scenario->expect.count; i++) {
         snprintf(path, sizeof path, "expect[%zu]", i);

@@ -276,6 +276,9 @@ int scenario_place_parse(const char *text, bool gpu, struct scenario_place *plac
 /* Index of the cluster, "" = the first; -1 if there is none. */
 int scenario_cluster_find(const struct scenario *scenario, const char *name);
 
+/* How many more daemons the events bring: of the cluster, or (NULL) of the federation. */
+int32_t scenario_duplicates(const struct scenario *scenario, const char *cluster);
+
 /* `until`, or one hour after the last moment that the scenario names. */
 int64_t scenario_end(const struct scenario *scenario);
 

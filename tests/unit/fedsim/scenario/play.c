@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Scenarios as they are played: each kind of event does what it says, each form of expectation can fail. */
+#include "tools/fedsim/play/play.h"
+#include "common/base/cleanup.h"
+#include "common/base/clock.h"
+#include "tests/support/suite.h"
+
+/* Four nodes of eight GPUs in a, two in b; one job on one node, from the beginning. */
+static const char fleet[] = "name: test\n"
+                            "clusters:\n"
+                            "  - {name: a, nodes: [{count: 4, model: H800, gpus: 8}]}\n"
+                            "  - {name: b, nodes: [{count: 2, model: H800, gpus: 8}]}\n";
+#define JOB_X                                                                                              \
+    "jobs:\n"                                                                                              \
+    "  - {at: 0s, tenant: t, name: x, spec: {priority: train, instance: {gpus: 8}, placement: {clusters: " \
+    "[a]}}}\n"
+
+static void read_text(const char *text, struct scenario *scenario)
+{
+    struct tf_conf_problems problems = {0};
+    TF_AUTO_FREE char *whole = tf_asprintf("%s%s", fleet, text);
+    int failed = scenario_read(whole, strlen(whole), scenario, &problems);
+    TF_AUTO_BUF shown = TF_BUF_INIT;
+    tf_conf_problems_print(&problems, "scenario", &shown);
+    tf_conf_problems_release(&problems);
+    if (failed)
+        printf("\n%s%s", whole, tf_buf_text(&shown));
+    CU_ASSERT_EQUAL_FATAL(failed, 0);
+}
+
+static void play(const char *text, struct play_options options, struct play_result *result)
+{
+    struct scenario scenario;
+    struct tf_error err = TF_ERROR_INIT;
+    read_text(text, &scenario);
+    if (scenario_play(&scenario, &options, result, &err))
+        printf("\n%s\n", err.text);
+    CU_ASSERT_EQUAL_FATAL(err.code, TF_OK);
+    scenario_release(&scenario);
+}
+
+static const struct play_options plain = {.until = -1};
+
+static void show(const struct play_result *result)
+{
+    printf("\n%s\n", result->breach);
+    tf_vec_each (f, &result->failures)
+        printf("  %d: %s\n", f->number, f->text);
+}
+
+/* All that is expected holds. */
+static void holds(const char *text)
+{
+    struct play_result result;
+    play(text, plain, &result);
+    if (!play_is_good(&result)) {
+        show(&result);
+        printf("%s", text);
+    }
+    CU_ASSERT_TRUE(play_is_good(&result));
+    play_result_release(&result);
+}
+
+/* One thing does not hold: this is told of it. */
+static void fails(const char *text, const char *told)
+{
+    struct play_result result;
+    play(text, plain, &result);
+    bool good =
+        !result.breached && result.failures.count == 1 && strcmp(result.failures.items[0].text, told) == 0;
+    if (!good) {
+        show(&result);
+        printf("expected: %s\n", told);
+    }
+    CU_ASSERT_TRUE(good);
+    play_result_release(&result);
+}
+
+/* ---- events ---- */
+
+static void test_nodes(void)
+{
+    holds(JOB_X "events:\n"
+                "  - {at: 1m, nodes: [a/n0, a/n1, a/n2], state: down}\n"
+                "  - {at: 5m, nodes: [a/n0, a/n1], state: up}\n"
+                "  - {at: 6m, node: n3, state: cordoned, for: 1m}\n"
+                "  - {at: 8m, node: n1, state: unreachable, for: 10s}\n"
+                "expect:\n"
+                "  - {at: 30s, cluster: a, freeGpus: 24}\n"
+                "  - {at: 30s, cluster: a, wholeFreeNodes: 3}\n"
+                "  - {at: 1m, node: a/n2, freeGpus: 0}\n"
+                "  - {within: 3m, after: 1m, job: t/x, phase: Running}\n"
+                "  - {at: 330s, cluster: a, freeGpus: 16}\n"
+                "  - {at: 390s, cluster: a, wholeFreeNodes: 2}\n"
+                "  - {at: 430s, cluster: a, wholeFreeNodes: 2}\n"
+                "  - {at: 485s, node: n1, freeGpus: 0}\n"
+                "  - {at: 500s, node: n1, freeGpus: 8}\n"
+                "  - {at: end, job: t/x, phase: Running, instances: 1, cluster: a}\n"
+                "until: 10m\n");
+}
+
+static void test_gpus(void)
+{
+    holds("jobs: []\nevents:\n"
+          "  - {at: 1m, gpu: \"a/n0:3\", state: bad}\n"
+          "  - {at: 2m, gpu: \"a/n0:4\", state: bad, for: 1m}\n"
+          "  - {at: 4m, gpu: \"a/n0:3\", state: ok}\n"
+          "  - {at: 5m, node: b/n0, foreign: \"0-2,7\"}\n"
+          "  - {at: 6m, node: b/n0, foreign: none}\n"
+          "expect:\n"
+          "  - {at: 90s, node: a/n0, freeGpus: 7}\n"
+          "  - {at: 150s, node: a/n0, freeGpus: 6}\n"
+          "  - {at: 210s, node: a/n0, freeGpus: 7}\n"
+          "  - {at: 5m, node: a/n0, freeGpus: 8}\n"
+          "  - {at: 5m, node: b/n0, freeGpus: 4}\n"
+          "  - {at: 6m, node: b/n0, freeGpus: 8}\n"
+          "until: 7m\n");
+}
+
+/* While the named daemon is dead a new job waits, and what runs runs on. */
+static void test_crashes(void)
+{
+    static const char *const who[] = {"fedd", "fedd/1", "subclusterd/a", "subclusterd/a/1"};
+    for (size_t i = 0; i < TF_ARRAY_LEN(who); i++) {
+        TF_AUTO_FREE char *text =
+            tf_asprintf(JOB_X "  - {at: 2m, tenant: t, name: y, spec: {priority: train, instance: {gpus: 8}, "
+                              "placement: {clusters: [a]}}}\n"
+                              "events: [{at: 1m, crash: %s, for: 5m}]\n"
+                              "expect:\n"
+                              "  - {between: [30s, 10m], job: t/x, phase: Running, readyInstancesMin: 1}\n"
+                              "  - {at: 5m, job: t/y, phase: Pending}\n"
+                              "  - {within: 1m, after: 6m, job: t/y, phase: Running}\n"
+                              "until: 10m\n",
+                        who[i]);
+        holds(text);
+    }
+}
+
+/* A daemon that dies in the middle of a list of actions, at an event of that number. */
+static void test_crash_between(void)
+{
+    holds(JOB_X "faults:\n"
+                "  - {atEvent: 5, crash: subclusterd/a, before: action 0}\n"
+                "  - {atEvent: 5, crash: fedd, before: action 1}\n"
+                "events: [{at: 1m, crash: fedd, for: 1s}, {at: 1m, crash: subclusterd/a, for: 1s}]\n"
+                "expect:\n"
+                "  - {at: 59s, job: t/x, phase: Pending}\n"
+                "  - {within: 1m, after: 1m, job: t/x, phase: Running}\n"
+                "until: 3m\n");
+}
+
+static void test_links(void)
+{
+    static const char *const how[] = {"cut", "cutUp", "cutDown", "{delay: 3m}"};
+    for (size_t i = 0; i < TF_ARRAY_LEN(how); i++) {
+        TF_AUTO_FREE char *text =
+            tf_asprintf(JOB_X "  - {at: 2m, tenant: t, name: y, spec: {priority: train, instance: "
+                              "{gpus: 8}, placement: {clusters: [a]}}}\n"
+                              "events: [{at: 1m, cluster: a, link: %s, for: 3m}]\n"
+                              "expect:\n"
+                              "  - {between: [30s, 10m], job: t/x, phase: Running}\n"
+                              "  - {at: 3m, job: t/y, phase: Pending}\n"
+                              "  - {at: 8m, job: t/y, phase: Running}\n"
+                              "until: 10m\n",
+                        how[i]);
+        holds(text);
+    }
+    holds(JOB_X "events: [{at: 1m, cluster: a, link: break}]\n"
+                "expect: [{between: [30s, 3m], job: t/x, phase: Running}]\nuntil: 3m\n");
+}
+
+static void test_stores(void)
+{
+    static const char *const how[] = {"store: unavailable",   "store/a: unavailable", "store: {slow: 4m}",
+                                      "store/a: {slow: 4m}",  "store: lostReply",     "cutOff: fedd",
+                                      "cutOff: subclusterd/a"};
+    for (size_t i = 0; i < TF_ARRAY_LEN(how); i++) {
+        bool lost = strstr(how[i], "lostReply");
+        TF_AUTO_FREE char *text =
+            tf_asprintf(JOB_X "  - {at: 2m, tenant: t, name: y, spec: {priority: train, instance: "
+                              "{gpus: 8}, placement: {clusters: [a]}}}\n"
+                              "events: [{at: 1m, %s, for: %s}]\n"
+                              "expect:\n"
+                              "  - {between: [30s, 15m], job: t/x, phase: Running}\n"
+                              "  - {at: 125s, job: t/y, phase: Pending}\n"
+                              "  - {at: 14m, job: t/y, phase: Running}\n"
+                              "until: 15m\n",
+                        how[i], lost ? "70s" : "3m");
+        holds(text);
+    }
+}
+
+/* The second of a name stands by, and takes over. */
+static void test_duplicates(void)
+{
+    holds(
+        JOB_X
+        "  - {at: 3m, tenant: t, name: y, spec: {priority: train, instance: {gpus: 8}, placement: {clusters: "
+        "[a]}}}\n"
+        "events:\n"
+        "  - {at: 1m, duplicate: fedd}\n"
+        "  - {at: 1m, duplicate: subclusterd/a}\n"
+        "  - {at: 2m, crash: fedd/1}\n"
+        "  - {at: 2m, crash: subclusterd/a/1}\n"
+        "expect:\n"
+        "  - {between: [30s, 10m], job: t/x, phase: Running}\n"
+        "  - {at: 5m, job: t/y, phase: Running}\n"
+        "until: 10m\n");
+    holds(JOB_X "events:\n"
+                "  - {at: 1m, pause: fedd, for: 20s}\n"
+                "  - {at: 2m, handOver: fedd}\n"
+                "  - {at: 3m, handOver: subclusterd/a}\n"
+                "  - {at: 4m, reload: fedd}\n"
+                "  - {at: 5m, repeat: a}\n"
+                "  - {at: 6m, late: a}\n"
+                "expect: [{between: [30s, 10m], job: t/x, phase: Running, instances: 1}]\n"
+                "until: 10m\n");
+}
+
+static void test_users(void)
+{
+    holds(JOB_X "  - {at: 0s, tenant: t, name: big, spec: {priority: train, elastic: {min: 9, max: 9, step: "
+                "1}, instance: "
+                "{gpus: 8}}}\n"
+                "events:\n"
+                "  - {at: 1m, submit: t/x}\n"
+                "  - {at: 2m, hold: t/big, for: 1m}\n"
+                "  - {at: 4m, scale: t/big, elastic: {min: 2, max: 2}}\n"
+                "  - {at: 6m, delete: t/x}\n"
+                "  - {at: 7m, restart: t/big}\n"
+                "expect:\n"
+                "  - {at: 90s, job: t/big, phase: Pending}\n"
+                "  - {at: 90s, job: t/big, reason: {cluster: a, code: NOT_ENOUGH_NODES}}\n"
+                "  - {at: 150s, job: t/big, phase: Held}\n"
+                "  - {at: 210s, job: t/big, phase: Pending}\n"
+                "  - {at: 5m, job: t/big, phase: Running, instances: 2}\n"
+                "  - {at: 5m, job: t/x, phase: Running}\n"
+                "  - {at: 400s, job: t/x, phase: Deleted}\n"
+                "  - {at: 10m, job: t/big, phase: Pending}\n"
+                "until: 10m\n");
+}
+
+static void test_not_possible(void)
+{
+    fails("events: [{at: 1m, defrag: a, nodes: max}]\nuntil: 2m\n",
+          "defrag of a is not yet possible: nothing moves instances");
+    fails(JOB_X "events: [{at: 1m, migrate: t/x, to: b}]\nuntil: 2m\n",
+          "migration of t/x to b is not yet possible: nothing moves instances");
+    fails("events: [{at: 1m, node: a/n0, state: draining}]\nuntil: 2m\n",
+          "draining a node is not yet possible: it is closed to new work, but nothing moves away");
+    fails("jobs: [{at: 1m, tenant: t, name: y, spec: {priority: train, minRuntime: 2h, instance: {gpus: "
+          "8}}}]\nuntil: 2m\n",
+          "at 1m10ms: submit t/y is refused: the job was not accepted: spec.minRuntime: 7200 s, and tenant t "
+          "with class "
+          "train may ask for 0 s (maxMinRuntime)");
+}
+
+/* ---- work ---- */
+
+#define JOB(more) \
+    "jobs:\n  - {at: 0s, tenant: t, name: j, " more ", spec: {priority: train, retries: {limit: 9}, "
+
+static void test_runs(void)
+{
+    holds(JOB("run: 10m, startTime: 1m") "instance: {gpus: 8}}}\nexpect:\n"
+                                         "  - {at: 55s, job: t/j, phase: Starting, instances: 1}\n"
+                                         "  - {at: 65s, job: t/j, phase: Running}\n"
+                                         "  - {at: 655s, job: t/j, phase: Running}\n"
+                                         "  - {at: 670s, job: t/j, phase: Succeeded, instances: 0}\n"
+                                         "  - {at: end, metric: jobsCompleted, min: 1, max: 1}\n"
+                                         "until: 20m\n");
+    /* four instance-hours by two and then, when nothing else is left, still two */
+    holds(JOB("work: 4h") "instances: 2, instance: {gpus: 8}}}\nexpect:\n"
+                          "  - {at: 119m, job: t/j, phase: Running}\n"
+                          "  - {at: 121m, job: t/j, phase: Succeeded}\n"
+                          "until: 3h\n");
+}
+
+/* A new epoch goes on from the last checkpoint, or from nothing. */
+static void test_checkpoints(void)
+{
+    static const struct {
+        const char *every, *done, *not_yet;
+    } cases[] = {{"1h", "3h20m", "2h50m"}, {"10m", "2h30m", "1h50m"}};
+    for (size_t i = 0; i < TF_ARRAY_LEN(cases); i++) {
+        TF_AUTO_FREE char *text = tf_asprintf(
+            JOB("work: 2h, checkpointEvery: %s") "placement: {clusters: [a]}, instance: {gpus: 8}}}\n"
+                                                 "events:\n"
+                                                 "  - {at: 55m, nodes: [n0, n1, n2, n3], state: down, for: "
+                                                 "10m}\n"
+                                                 "expect:\n"
+                                                 "  - {at: %s, job: t/j, phase: Running}\n"
+                                                 "  - {at: %s, job: t/j, phase: Succeeded}\n"
+                                                 "until: 5h\n",
+            cases[i].every, cases[i].not_yet, cases[i].done);
+        holds(text);
+    }
+}
+
+static void test_stop_times(void)
+{
+    holds(JOB("stopTime: 20s") "instance: {gpus: 8, grace: 30s}}}\n"
+                               "events: [{at: 1m, delete: t/j}]\nexpect:\n"
+                               "  - {at: 75s, job: t/j, phase: Stopping, instances: 0}\n"
+                               "  - {at: 85s, job: t/j, phase: Deleted}\n"
+                               "until: 2m\n");
+    holds(JOB("stopTime: 90s") "instance: {gpus: 8, grace: 30s}}}\n"
+                               "events: [{at: 1m, delete: t/j}]\nexpect:\n"
+                               "  - {at: 85s, job: t/j, phase: Stopping}\n"
+                               "  - {at: 95s, job: t/j, phase: Deleted}\n"
+                               "until: 3m\n");
+}
+
+static void test_many(void)
+{
+    holds("jobs:\n"
+          "  - {at: {from: 1m, every: 10s, count: 6}, tenant: \"t-{k/3}\", name: \"s-{k}\", run: 5m, spec: "
+          "{priority: "
+          "train, instance: {gpus: 8}}}\n"
+          "expect:\n"
+          "  - {at: 85s, metric: jobsSubmitted, min: 3, max: 3}\n"
+          "  - {at: 130s, job: t-1/s-5, phase: Running}\n"
+          "  - {at: 130s, metric: jobsRunning, min: 6, max: 6}\n"
+          "  - {at: 10m, metric: jobsCompleted, min: 6}\n"
+          "until: 10m\n");
+}
+
+static void test_tides(void)
+{
+    struct play_result result;
+    play("tides:\n"
+         "  - {job: {tenant: t, name: s, spec: {priority: online, workload: inference, elastic: {step: 1}, "
+         "instance: {gpus: "
+         "8}, placement: {clusters: [a]}}}, low: 1, high: 3, period: 1h, peakAt: 30m, every: 10m}\n"
+         "expect: [{at: 5m, job: t/s, phase: Running, instances: 1}]\nuntil: 65m\n",
+         plain, &result);
+    /* a running job cannot be scaled yet: each new level is asked for, and refused */
+    CU_ASSERT_FALSE(result.breached);
+    CU_ASSERT_EQUAL_FATAL(result.failures.count, 1);
+    CU_ASSERT_EQUAL(result.failures.items[0].number, -1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(result.failures.items[0].text, "scale t/s is refused"));
+    play_result_release(&result);
+}
+
+/* ---- expectations that do not hold ---- */
+
+static void test_expectations_fail(void)
+{
+    static const struct {
+        const char *expect, *told;
+    } cases[] = {
+        {"at: 2m, job: t/x, phase: Pending", "at 2m: the phase is Running, expected Pending"},
+        {"at: 2m, job: t/x, instances: 2", "at 2m: instances is 1, expected 2"},
+        {"at: 2m, job: t/x, instancesMin: 2", "at 2m: instances is 1, expected at least 2"},
+        {"at: 2m, job: t/x, instancesMax: 0", "at 2m: instances is 1, expected at most 0"},
+        {"at: 2m, job: t/x, cluster: b", "at 2m: the cluster is a, expected b"},
+        {"at: 2m, job: t/x, evictions: 1", "at 2m: evictions is 0, expected 1"},
+        {"at: 2m, job: t/x, restarts: 1", "at 2m: restarts is 0, expected 1"},
+        {"at: 2m, job: t/x, short: 1", "at 2m: short is 0, expected 1"},
+        {"at: 2m, job: t/x, reason: {cluster: a, code: GPUS}",
+         "at 2m: the reason in a is NONE, expected GPUS"},
+        {"at: 5m, job: t/x, instances: 0", "at 5m: instances is 1, expected 0"},
+        {"at: 2m, cluster: a, freeGpus: 25", "at 2m: freeGpus is 24, expected 25"},
+        {"at: 2m, cluster: a, wholeFreeNodes: 4", "at 2m: wholeFreeNodes is 3, expected 4"},
+        {"at: 2m, node: b/n1, freeGpus: 0", "at 2m: freeGpus is 8, expected 0"},
+        {"at: end, metric: jobsRunning, max: 0", "at 6m: jobsRunning is 1, expected at most 0"},
+        {"at: end, metric: jobsRunning, min: 1.5", "at 6m: jobsRunning is 1, expected at least 1.5"},
+        {"within: 1m, after: 1m, job: t/x, phase: Pending", "by 2m: the phase is Running, expected Pending"},
+        {"within: 1m, job: t/x, instances: 2", "by 1m: instances is 1, expected 2"},
+        {"between: [1m, 4m], job: t/x, readyInstancesMin: 1",
+         "at 3m: the number of ready instances is 0, expected at least 1"},
+        {"always: {job: t/x, waiting: \"< 30s\"}",
+         "at 3m30s6ms: it has waited for 30s6ms, expected less than 30s"},
+        {"always: {metric: jobsPending, max: 0}", "at 1ms: jobsPending is 1, expected at most 0"},
+    };
+    for (size_t i = 0; i < TF_ARRAY_LEN(cases); i++) {
+        TF_AUTO_FREE char *text =
+            tf_asprintf(JOB_X "events: [{at: 3m, nodes: [a/n0, a/n1, a/n2, a/n3], state: down, for: "
+                              "40s}]\nexpect: [{%s}]\nuntil: 6m\n",
+                        cases[i].expect);
+        fails(text, cases[i].told);
+    }
+}
+
+static void test_until(void)
+{
+    struct play_options options = {.until = 2 * TF_MINUTE};
+    struct play_result result;
+    play(JOB_X "expect:\n"
+               "  - {at: 1m, job: t/x, phase: Running}\n"
+               "  - {at: 3m, job: t/x, phase: Failed}\n"
+               "  - {within: 1m, after: 90s, job: t/x, phase: Failed}\n"
+               "  - {at: end, job: t/x, phase: Running}\n"
+               "until: 6m\n",
+         options, &result);
+    CU_ASSERT_TRUE(play_is_good(&result));
+    CU_ASSERT_EQUAL(result.ended, 2 * TF_MINUTE);
+    CU_ASSERT_EQUAL_FATAL(result.skipped.count, 2);
+    CU_ASSERT_EQUAL(result.skipped.items[0].number, 1);
+    CU_ASSERT_EQUAL(result.skipped.items[1].number, 2);
+    CU_ASSERT_STRING_EQUAL(result.skipped.items[1].text, "is about 2m30s, and the run ended at 2m");
+    play_result_release(&result);
+}
+
+/* ---- the same again ---- */
+
+static const char eventful[] = "jobs:\n"
+                               "  - {at: {from: 0s, every: 20s, count: 20}, tenant: t, name: \"s-{k}\", run: "
+                               "1m, chance: {startMax: 5s, fail: 20%}, "
+                               "spec: {priority: train, instance: {gpus: 8}}}\n"
+                               "events:\n"
+                               "  - {at: 1m, crash: fedd, for: 10s}\n"
+                               "  - {at: 2m, crash: subclusterd/a, for: 10s}\n"
+                               "  - {at: 3m, node: a/n0, state: down, for: 1m}\n"
+                               "  - {at: 4m, cluster: b, link: cut, for: 30s}\n"
+                               "until: 20m\n";
+
+static void test_same_seed_same_run(void)
+{
+    struct play_result first, second, other;
+    play(eventful, plain, &first);
+    play(eventful, plain, &second);
+    play(eventful, (struct play_options){.until = -1, .has_seed = true, .seed = 2}, &other);
+    CU_ASSERT_FALSE(first.breached);
+    CU_ASSERT_EQUAL(first.hash, second.hash);
+    CU_ASSERT_EQUAL(first.events, second.events);
+    CU_ASSERT_NOT_EQUAL(first.hash, other.hash);
+    play_result_release(&first);
+    play_result_release(&second);
+    play_result_release(&other);
+}
+
+static const struct suite_test tests[] = {
+    {"nodes", test_nodes},
+    {"gpus", test_gpus},
+    {"crashes", test_crashes},
+    {"crash between two actions", test_crash_between},
+    {"links", test_links},
+    {"stores", test_stores},
+    {"duplicates", test_duplicates},
+    {"users", test_users},
+    {"not possible", test_not_possible},
+    {"runs", test_runs},
+    {"checkpoints", test_checkpoints},
+    {"stop times", test_stop_times},
+    {"many", test_many},
+    {"tides", test_tides},
+    {"expectations fail", test_expectations_fail},
+    {"until", test_until},
+    {"same seed same run", test_same_seed_same_run},
+};
+
+int main(void)
+{
+    return suite_run("play", tests, TF_ARRAY_LEN(tests));
+}
