@@ -164,11 +164,13 @@ set +e
 set -e
 
 # Ctrl-C ends a wait at once, with the code that shells use. Sent until it is heard: a shell starts its background
-# commands with the signal ignored, until fedctl says otherwise.
+# commands with the signal ignored, until fedctl says otherwise. Not before it is fedctl: the shell's own copy would
+# take it for the end of this script.
 "$fedctl" wait rec/wants-b300 --for=running >/dev/null 2>&1 &
 waiting=$!
 pids+=("$waiting")
 for _ in $(seq 500); do
+    [ "$(cat "/proc/$waiting/comm" 2>/dev/null || echo fedctl)" = fedctl ] || { sleep 0.02; continue; }
     kill -INT "$waiting" 2>/dev/null || break
     sleep 0.02
 done
