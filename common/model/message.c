@@ -67,6 +67,7 @@ void tf_up_release(struct tf_up *up)
         break;
     case TF_UP_ANSWER:
         free(up->answer.data);
+        free(up->answer.text);
         break;
     case TF_UP_NONE:
     case TF_UP_LISTED:
@@ -92,6 +93,7 @@ void tf_up_copy(struct tf_up *to, const struct tf_up *from)
     case TF_UP_ANSWER:
         copy.answer = from->answer;
         copy.answer.data = tf_memdup(from->answer.data, from->answer.len);
+        copy.answer.text = tf_strdup(from->answer.text);
         break;
     case TF_UP_FENCE:
         copy.fence_boot_ms = from->fence_boot_ms;
@@ -125,8 +127,25 @@ void tf_entry_copy(struct tf_entry *to, const struct tf_entry *from)
     *to = copy;
 }
 
+void tf_ask_release(struct tf_ask *ask)
+{
+    free(ask->node);
+    free(ask->reason);
+    *ask = (struct tf_ask){0};
+}
+
+void tf_ask_copy(struct tf_ask *to, const struct tf_ask *from)
+{
+    struct tf_ask copy = *from;
+    copy.node = tf_strdup(from->node);
+    copy.reason = tf_strdup(from->reason);
+    tf_ask_release(to);
+    *to = copy;
+}
+
 void tf_down_release(struct tf_down *down)
 {
+    tf_ask_release(&down->ask);
     tf_policy_release(&down->policy);
     tf_vec_each (entry, &down->entries)
         tf_entry_release(entry);
@@ -137,6 +156,8 @@ void tf_down_release(struct tf_down *down)
 void tf_down_copy(struct tf_down *to, const struct tf_down *from)
 {
     struct tf_down copy = *from;
+    copy.ask = (struct tf_ask){0};
+    tf_ask_copy(&copy.ask, &from->ask);
     copy.policy = (struct tf_policy){0};
     tf_policy_copy(&copy.policy, &from->policy);
     memset(&copy.entries, 0, sizeof copy.entries);

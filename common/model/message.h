@@ -49,6 +49,8 @@ struct tf_answer {
     uint64_t id;
     char *data;
     size_t len;
+    int32_t code; /* an enum tf_error_code: not TF_OK = it was not done */
+    char *text;   /* why not; or what is to be known of what was done */
 };
 
 enum tf_up_kind {
@@ -115,6 +117,7 @@ enum tf_ask_kind {
     TF_ASK_DRAIN = 4,
     TF_ASK_MIGRATE = 5,
     TF_ASK_DEFRAG = 6,
+    TF_ASK_CORDON = 7, /* a change, which is answered when it is durable */
 };
 struct tf_ask {
     uint64_t id;
@@ -124,6 +127,10 @@ struct tf_ask {
     uint32_t index;     /* LOGS */
     bool follow;        /* LOGS */
     int64_t tail_bytes; /* LOGS; -1 = everything kept */
+    char *node;         /* CORDON */
+    uint64_t gpus;      /* CORDON; a set, 0 = the whole node */
+    bool on;            /* CORDON; false = no longer */
+    char *reason;       /* CORDON */
 };
 struct tf_down {
     enum tf_down_kind kind;
@@ -146,6 +153,8 @@ void tf_up_release(struct tf_up *up);
 void tf_up_copy(struct tf_up *to, const struct tf_up *from);
 void tf_entry_release(struct tf_entry *entry);
 void tf_entry_copy(struct tf_entry *to, const struct tf_entry *from);
+void tf_ask_release(struct tf_ask *ask);
+void tf_ask_copy(struct tf_ask *to, const struct tf_ask *from);
 void tf_down_release(struct tf_down *down);
 void tf_down_copy(struct tf_down *to, const struct tf_down *from);
 

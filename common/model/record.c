@@ -287,6 +287,9 @@ void tf_record_release(struct tf_record *record)
     case TF_RECORD_ALLOCATION:
         tf_allocation_release(&record->allocation);
         break;
+    case TF_RECORD_CORDON:
+        tf_cordon_release(&record->cordon);
+        break;
     case TF_RECORD_NONE:
     case TF_RECORD_EPOCH:
     case TF_RECORD_TERM:
@@ -314,6 +317,9 @@ void tf_record_copy(struct tf_record *to, const struct tf_record *from)
         break;
     case TF_RECORD_ALLOCATION:
         tf_allocation_copy(&copy.allocation, &from->allocation);
+        break;
+    case TF_RECORD_CORDON:
+        tf_cordon_copy(&copy.cordon, &from->cordon);
         break;
     case TF_RECORD_EPOCH:
     case TF_RECORD_FLOOR:

@@ -3,6 +3,7 @@
 #define TF_MODEL_RECORD_H
 
 #include "common/base/clock.h"
+#include "common/model/cordon.h"
 #include "common/model/policy.h"
 #include "common/model/profile.h"
 
@@ -194,6 +195,7 @@ enum tf_record_kind {
     TF_RECORD_FLOOR, /* subcluster: highest epoch ever accepted or promised away */
     TF_RECORD_POLICY,
     TF_RECORD_ALLOCATION,
+    TF_RECORD_CORDON, /* subcluster: of one node */
 };
 struct tf_record {
     enum tf_record_kind kind;
@@ -206,6 +208,7 @@ struct tf_record {
         struct tf_summary_record summary;
         struct tf_policy policy;
         struct tf_allocation allocation;
+        struct tf_cordon cordon;
     };
 };
 void tf_record_release(struct tf_record *record);

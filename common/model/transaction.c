@@ -79,6 +79,14 @@ static size_t weigh_policy(const struct tf_policy *policy)
     return sum;
 }
 
+static size_t weigh_cordon(const struct tf_cordon *cordon)
+{
+    size_t sum = weigh_str(cordon->node) + weigh_str(cordon->reason);
+    tf_vec_each (g, &cordon->gpus)
+        sum += weigh_str(g->reason) + 4 * WEIGHT_NUMBER;
+    return sum;
+}
+
 size_t tf_record_weight(const struct tf_record *record)
 {
     size_t sum = WEIGHT_KEY + WEIGHT_RECORD;
@@ -96,6 +104,8 @@ size_t tf_record_weight(const struct tf_record *record)
         return sum + weigh_policy(&record->policy);
     case TF_RECORD_ALLOCATION:
         return sum + weigh_allocation(&record->allocation);
+    case TF_RECORD_CORDON:
+        return sum + weigh_cordon(&record->cordon);
     case TF_RECORD_NONE:
     case TF_RECORD_EPOCH:
     case TF_RECORD_TERM:

@@ -295,6 +295,17 @@ static const struct tf_wire_table clusters =
 #undef MODEL
 #undef WIRE
 
+#define MODEL struct tf_cordon_request
+#define WIRE Tidefed__V1__CordonNodeRequest
+static const struct tf_wire_row cordon_request_rows[] = {
+    WIRE_NAME(cluster, TF_WIRE_REQUIRED),   WIRE_NAME(node, TF_WIRE_REQUIRED), WIRE_BITS(gpus), WIRE_BOOL(on),
+    WIRE_TEXT(reason, TF_WIRE_MESSAGE_MAX),
+};
+static const struct tf_wire_table cordon_request =
+    WIRE_TABLE(cordon_request_rows, tidefed__v1__cordon_node_request__descriptor);
+#undef MODEL
+#undef WIRE
+
 #define MODEL struct tf_cluster_request
 #define WIRE Tidefed__V1__ClusterRequest
 static const struct tf_wire_row cluster_request_rows[] = {
@@ -340,6 +351,7 @@ static const struct tf_wire_row node_info_rows[] = {
     WIRE_BITS(held_gpus),
     WIRE_OBJECT(used, tf_wire_vector, 0),
     WIRE_LIST(instances, node_instance, TF_NODE_SLOTS_MAX),
+    WIRE_OBJECT(cordon, tf_wire_cordon, 0),
 };
 static const struct tf_wire_table node_info = WIRE_TABLE(node_info_rows, tidefed__v1__node_view__descriptor);
 #undef MODEL
@@ -448,6 +460,7 @@ static const struct method {
     [TF_METHOD_CORDON_CLUSTER] = {"/tidefed.v1.Federation/CordonCluster", &cluster_request, &change, false},
     [TF_METHOD_UNCORDON_CLUSTER] = {"/tidefed.v1.Federation/UncordonCluster", &cluster_request, &change,
                                     false},
+    [TF_METHOD_CORDON_NODE] = {"/tidefed.v1.Federation/CordonNode", &cordon_request, &change, false},
     [TF_METHOD_FORGET_CLUSTER] = {"/tidefed.v1.Federation/ForgetCluster", &cluster_request, &change, false},
     [TF_METHOD_STATUS] = {"/tidefed.v1.Federation/Status", &status_request, &status, false},
 };

@@ -173,6 +173,13 @@ struct tf_cluster_request {
     bool confirmed; /* FORGET_CLUSTER: it is known to be dead */
 };
 
+struct tf_cordon_request { /* its subcluster keeps it: it must be attached */
+    char *cluster, *node;
+    uint64_t gpus; /* set; 0 = the whole node */
+    bool on;       /* false = no longer */
+    char *reason;
+};
+
 struct tf_nodes_request {
     char *cluster; /* NULL = all that are attached */
 };
@@ -192,6 +199,7 @@ struct tf_node_info {
     uint64_t free_gpus, held_gpus; /* sets */
     struct tf_vector used;         /* by ours */
     TF_VEC(struct tf_node_instance) instances;
+    struct tf_cordon cordon; /* what people keep new work from; its node is not set */
 };
 
 struct tf_nodes_reply { /* also the bytes of a tf_answer to TF_ASK_NODES */
@@ -259,6 +267,7 @@ enum tf_method {
     TF_METHOD_LOGS, /* a stream of replies */
     TF_METHOD_CORDON_CLUSTER,
     TF_METHOD_UNCORDON_CLUSTER,
+    TF_METHOD_CORDON_NODE,
     TF_METHOD_FORGET_CLUSTER,
     TF_METHOD_STATUS,
     TF_METHOD_COUNT,
@@ -282,6 +291,7 @@ struct tf_request {
         struct tf_nodes_request nodes;
         struct tf_logs_request logs;
         struct tf_cluster_request cluster; /* CORDON_, UNCORDON_, FORGET_CLUSTER */
+        struct tf_cordon_request cordon;   /* CORDON_NODE */
     };
 };
 
@@ -289,8 +299,9 @@ struct tf_reply {
     enum tf_method method; /* which it answers */
     union {
         char body;
-        struct tf_change_reply change; /* SUBMIT, DELETE, SCALE, HOLD, RESUME, CORDON_, UNCORDON_, FORGET_ */
-        struct tf_job_view job;        /* GET */
+        struct tf_change_reply
+            change;             /* SUBMIT, DELETE, SCALE, HOLD, RESUME, CORDON_..., UNCORDON_, FORGET_ */
+        struct tf_job_view job; /* GET */
         struct tf_list_reply list;
         struct tf_watch_event watch;
         struct tf_explain_reply explain;

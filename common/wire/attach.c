@@ -53,6 +53,8 @@ const struct tf_wire_table tf_wire_report = WIRE_TABLE(report_rows, tidefed__v1_
 static const struct tf_wire_row answer_rows[] = {
     WIRE_COUNTER(id),
     WIRE_BYTES(data, len, TF_WIRE_STREAM_MAX),
+    WIRE_INT32(code, 0, TF_ERR_BUG),
+    WIRE_TEXT(text, TF_WIRE_MESSAGE_MAX),
 };
 const struct tf_wire_table tf_wire_answer = WIRE_TABLE(answer_rows, tidefed__v1__answer__descriptor);
 #undef MODEL
@@ -90,12 +92,16 @@ const struct tf_wire_table tf_wire_entry =
 #define WIRE Tidefed__V1__Ask
 static const struct tf_wire_row ask_rows[] = {
     WIRE_COUNTER(id),
-    WIRE_ENUM(kind, 0, TF_ASK_DEFRAG),
+    WIRE_ENUM(kind, 0, TF_ASK_CORDON),
     WIRE_UID(uid, 0),
     WIRE_COUNTER(epoch),
     WIRE_UINT32(index, TF_INSTANCES_MAX - 1),
     WIRE_BOOL(follow),
     WIRE_INT64(tail_bytes, -1, INT64_MAX),
+    WIRE_NAME(node, 0),
+    WIRE_BITS(gpus),
+    WIRE_BOOL(on),
+    WIRE_TEXT(reason, TF_WIRE_MESSAGE_MAX),
 };
 const struct tf_wire_table tf_wire_ask = WIRE_TABLE(ask_rows, tidefed__v1__ask__descriptor);
 #undef MODEL

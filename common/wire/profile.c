@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of capacity.proto, and the rows of a profile by columns. Whether a profile makes sense is
  * checked by tf_profile_check, which callers run on what a peer sent. */
+#include "common/model/cordon.h"
 #include "common/wire/tables.h"
 
 #include "common/model/profile.h"
@@ -121,6 +122,31 @@ static const struct tf_wire_row node_rows[] = {
     WIRE_ENUM(state, 0, TF_NODE_DRAINING),
 };
 const struct tf_wire_table tf_wire_node = WIRE_TABLE(node_rows, tidefed__v1__node__descriptor);
+#undef MODEL
+#undef WIRE
+
+#define MODEL struct tf_gpu_cordon
+#define WIRE Tidefed__V1__GpuCordon
+static const struct tf_wire_row gpu_cordon_rows[] = {
+    WIRE_BITS(gpus),
+    WIRE_TEXT(reason, TF_WIRE_MESSAGE_MAX),
+    WIRE_WALL(at),
+};
+const struct tf_wire_table tf_wire_gpu_cordon =
+    WIRE_TABLE(gpu_cordon_rows, tidefed__v1__gpu_cordon__descriptor);
+#undef MODEL
+#undef WIRE
+
+#define MODEL struct tf_cordon
+#define WIRE Tidefed__V1__Cordon
+static const struct tf_wire_row cordon_rows[] = {
+    WIRE_NAME(node, 0),
+    WIRE_BOOL(whole),
+    WIRE_TEXT(reason, TF_WIRE_MESSAGE_MAX),
+    WIRE_WALL(at),
+    WIRE_LIST(gpus, tf_wire_gpu_cordon, TF_NODE_GPUS_MAX),
+};
+const struct tf_wire_table tf_wire_cordon = WIRE_TABLE(cordon_rows, tidefed__v1__cordon__descriptor);
 #undef MODEL
 #undef WIRE
 

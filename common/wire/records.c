@@ -236,6 +236,8 @@ static const struct kind {
     [TF_RECORD_POLICY] = {"policy", 0, "the policy", &tf_wire_policy, offsetof(struct tf_record, policy)},
     [TF_RECORD_ALLOCATION] = {"allocations", 1, "allocation", &tf_wire_allocation,
                               offsetof(struct tf_record, allocation)},
+    [TF_RECORD_CORDON] = {"cordons", 1, "cordon of node", &tf_wire_cordon,
+                          offsetof(struct tf_record, cordon)},
 };
 
 static const struct kind *kind_of(const struct tf_record *record)
@@ -270,6 +272,8 @@ static int append_parts(const struct tf_record *record, struct tf_buf *key, stru
         return append_name(key, record->cluster.name, err);
     case TF_RECORD_SUMMARY:
         return append_name(key, record->summary.name, err);
+    case TF_RECORD_CORDON:
+        return append_name(key, record->cordon.node, err);
     case TF_RECORD_ALLOCATION:
         tf_uid_format(record->allocation.uid, uid);
         return append_name(key, uid, err);
@@ -335,6 +339,8 @@ static int take_parts(struct tf_record *record, const struct key_parts *split, s
         record->cluster.name = tf_strdup(first);
     } else if (record->kind == TF_RECORD_SUMMARY) {
         record->summary.name = tf_strdup(first);
+    } else if (record->kind == TF_RECORD_CORDON) {
+        record->cordon.node = tf_strdup(first);
     }
     return 0;
 }

@@ -6,6 +6,7 @@
 #include "federation/core/jobs.h"
 #include "federation/core/place.h"
 
+#include "common/base/buf.h"
 #include "common/fit/explain.h"
 
 #include <inttypes.h>
@@ -103,6 +104,27 @@ static bool fits_without_flights(const struct fed *fed, const struct cluster *c,
     return fit.fits;
 }
 
+static void add_count(struct tf_buf *text, int32_t count, const char *what)
+{
+    if (count)
+        tf_buf_fmt(text, "%s%d %s%s", text->len ? ", " : "", count, what, count == 1 ? "" : "s");
+}
+
+/* What would count but for its health, or for people who keep work away: it may be what unblocks the job. */
+static void add_set_aside(const struct tf_health_counts *h, struct fed_explain_row *row)
+{
+    struct tf_buf text = TF_BUF_INIT;
+    add_count(&text, h->cordoned, "cordoned node");
+    add_count(&text, h->unreachable, "unreachable node");
+    add_count(&text, h->bad_gpus, "bad or cordoned GPU");
+    if (text.len && row->reason != TF_REASON_NONE) {
+        char *whole = tf_asprintf("%s (not counted: %s)", row->text, tf_buf_text(&text));
+        free(row->text);
+        row->text = whole;
+    }
+    tf_buf_release(&text);
+}
+
 static void explain_fit(const struct question *q, const struct cluster *c, struct fed_explain_row *row)
 {
     const struct fed *fed = q->fed;
@@ -130,6 +152,8 @@ static void explain_fit(const struct question *q, const struct cluster *c, struc
     row->text = flying ? tf_asprintf("%zu placement%s on the way there take%s what is free", c->flights.count,
                                      c->flights.count == 1 ? "" : "s", c->flights.count == 1 ? "s" : "")
                        : tf_strdup(why.text);
+    if (!flying)
+        add_set_aside(&c->profile->health, row);
     tf_demand_release(&demand);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Questions about nodes: each attached subcluster is asked over its link; what came within two seconds is the
- * answer, and who did not answer is named. */
+/* Questions to subclusters over their links. About nodes, each attached one is asked: what came within two
+ * seconds is the answer, and who did not answer is named. A cordon of a node is asked of one, which keeps it:
+ * it is done when that says so. */
 #include "federation/daemon/private.h"
 
 #include "common/base/cleanup.h"
@@ -22,13 +23,17 @@ struct ask {
     uint64_t number;
     uint64_t link;
     char *cluster;
-    struct gather *gather;
+    struct gather *gather; /* NULL: a change, whose answer is the call's */
+    struct fedd *fedd;
+    struct tf_call *call;
+    struct tf_timer late; /* of a change */
     UT_hash_handle hh;
 };
 
 static void drop(struct fedd *fedd, struct ask *ask)
 {
     HASH_DEL(fedd->asks, ask);
+    tf_timer_cancel(fedd->loop, &ask->late);
     free(ask->cluster);
     free(ask);
 }
@@ -70,6 +75,40 @@ static void one_less(struct gather *gather)
         finish(gather);
 }
 
+/* ---- the end of a change ---- */
+
+/* Nobody can say whether it was done. */
+static void change_unknown(struct ask *ask, const char *why)
+{
+    struct tf_call *call = ask->call;
+    TF_AUTO_FREE char *cluster = TF_STEAL(ask->cluster);
+    drop(ask->fedd, ask);
+    call_fail_code(call, TF_ERR_UNKNOWN,
+                   "subcluster %s %s: it may be done; repeat the same request to be certain", cluster, why);
+}
+
+static void change_late(struct tf_timer *timer)
+{
+    change_unknown(TF_CONTAINER_OF(timer, struct ask, late), "has not confirmed the change in time");
+}
+
+static void change_answered(struct ask *ask, const struct tf_answer *answer)
+{
+    struct tf_call *call = ask->call;
+    drop(ask->fedd, ask);
+    if (answer->code != TF_OK) {
+        call_fail_code(call, (enum tf_error_code)answer->code, "%s",
+                       answer->text ? answer->text : "no reason given");
+        return;
+    }
+    struct tf_reply reply = {.method = TF_METHOD_CORDON_NODE, .change = {.outcome = TF_OUTCOME_DONE}};
+    if (answer->text)
+        tf_strs_add(&reply.change.warnings, answer->text);
+    call_reply(call, &reply);
+}
+
+/* ---- answers ---- */
+
 static void take_nodes(struct gather *gather, const struct ask *ask, struct tf_nodes_reply *nodes)
 {
     tf_vec_each (n, &nodes->nodes) {
@@ -80,16 +119,12 @@ static void take_nodes(struct gather *gather, const struct ask *ask, struct tf_n
     tf_nodes_reply_release(nodes);
 }
 
-void asks_answer(struct fedd *fedd, uint64_t link, uint64_t id, const char *data, size_t len)
+static void nodes_answered(struct fedd *fedd, struct ask *ask, const struct tf_answer *answer)
 {
-    struct ask *ask = NULL;
-    HASH_FIND(hh, fedd->asks, &id, sizeof id, ask);
-    if (!ask || ask->link != link)
-        return; /* too late, or not the one that was asked */
     struct gather *gather = ask->gather;
     struct tf_nodes_reply nodes = {0};
     struct tf_error err = TF_ERROR_INIT;
-    if (tf_wire_nodes_unpack(data, len, &nodes, &err)) {
+    if (tf_wire_nodes_unpack(answer->data, answer->len, &nodes, &err)) {
         tf_log_warn("an answer of a subcluster cannot be read name=%s error=%s", ask->cluster, err.text);
         tf_strs_add(&gather->reply.nodes.missing, ask->cluster);
     } else {
@@ -99,12 +134,28 @@ void asks_answer(struct fedd *fedd, uint64_t link, uint64_t id, const char *data
     one_less(gather);
 }
 
+void asks_answer(struct fedd *fedd, uint64_t link, const struct tf_answer *answer)
+{
+    struct ask *ask = NULL;
+    HASH_FIND(hh, fedd->asks, &answer->id, sizeof answer->id, ask);
+    if (!ask || ask->link != link)
+        return; /* too late, or not the one that was asked */
+    if (ask->gather)
+        nodes_answered(fedd, ask, answer);
+    else
+        change_answered(ask, answer);
+}
+
 void asks_link_down(struct fedd *fedd, uint64_t link)
 {
     struct ask *ask = NULL, *next = NULL;
     HASH_ITER (hh, fedd->asks, ask, next) {
         if (ask->link != link)
             continue;
+        if (!ask->gather) {
+            change_unknown(ask, "went away before it confirmed the change");
+            continue;
+        }
         struct gather *gather = ask->gather;
         tf_strs_add(&gather->reply.nodes.missing, ask->cluster);
         drop(fedd, ask);
@@ -113,15 +164,20 @@ void asks_link_down(struct fedd *fedd, uint64_t link)
     }
 }
 
-static void put(struct gather *gather, const struct fed_cluster_view *cluster)
+static struct ask *add(struct fedd *fedd, const struct fed_cluster_view *cluster)
 {
-    struct fedd *fedd = gather->fedd;
     struct ask *ask = tf_calloc(1, sizeof *ask);
+    ask->fedd = fedd;
     ask->number = ++fedd->next_number;
     ask->link = cluster->link;
     ask->cluster = tf_strdup(cluster->record->name);
-    ask->gather = gather;
     HASH_ADD(hh, fedd->asks, number, sizeof ask->number, ask);
+    return ask;
+}
+
+static void put(struct gather *gather, const struct fed_cluster_view *cluster)
+{
+    add(gather->fedd, cluster)->gather = gather;
     gather->open++;
 }
 
@@ -184,13 +240,71 @@ static void on_nodes(void *arg, struct tf_call *call, struct tf_bytes bytes)
     tf_request_release(&request);
 }
 
+/* ---- cordons ---- */
+
+/* The subcluster, if it can be asked; false after failing the call. */
+static bool find_attached(struct fedd *fedd, struct tf_call *call, const struct tf_cordon_request *request,
+                          struct fed_cluster_view *out)
+{
+    for (size_t i = 0; i < fed_cluster_count(fedd->fed); i++) {
+        *out = fed_cluster_at(fedd->fed, i);
+        if (!tf_str_eq(out->record->name, request->cluster))
+            continue;
+        if (out->attached)
+            return true;
+        call_fail_code(
+            call, TF_ERR_REFUSED,
+            "subcluster %s is not attached, and it is what keeps the cordons of its nodes: try again when "
+            "it is back (`fedctl get clusters`)",
+            request->cluster);
+        return false;
+    }
+    call_fail_code(call, TF_ERR_NOT_FOUND,
+                   "there is no subcluster %s: `fedctl get clusters` lists those that have ever attached",
+                   request->cluster);
+    return false;
+}
+
+static void ask_cordon(struct fedd *fedd, struct tf_call *call, const struct tf_cordon_request *request)
+{
+    struct fed_cluster_view cluster;
+    if (!find_attached(fedd, call, request, &cluster))
+        return;
+    struct ask *ask = add(fedd, &cluster);
+    ask->call = call;
+    tf_timer_start(fedd->loop, &ask->late, call_answer_by(fedd, call), change_late);
+    links_send(fedd, cluster.link,
+               &(struct tf_down){.kind = TF_DOWN_ASK,
+                                 .term = fed_term(fedd->fed),
+                                 .ask = {.id = ask->number,
+                                         .kind = TF_ASK_CORDON,
+                                         .node = request->node,
+                                         .gpus = request->gpus,
+                                         .on = request->on,
+                                         .reason = request->reason}});
+}
+
+static void on_cordon_node(void *arg, struct tf_call *call, struct tf_bytes bytes)
+{
+    struct fedd *fedd = arg;
+    struct tf_request request = {0};
+    if (!lead_or_refuse(fedd, call) || !call_request(call, TF_METHOD_CORDON_NODE, bytes, &request))
+        return;
+    ask_cordon(fedd, call, &request.cordon);
+    tf_request_release(&request);
+}
+
 void asks_register(struct fedd *fedd)
 {
+    tf_server_unary(fedd->server, tf_method_path(TF_METHOD_CORDON_NODE), on_cordon_node, fedd);
     tf_server_unary(fedd->server, tf_method_path(TF_METHOD_LIST_NODES), on_nodes, fedd);
 }
 
 void asks_fail_all(struct fedd *fedd)
 {
     while (fedd->asks)
-        finish(fedd->asks->gather);
+        if (fedd->asks->gather)
+            finish(fedd->asks->gather);
+        else
+            change_unknown(fedd->asks, "is no longer led from here");
 }

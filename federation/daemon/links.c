@@ -132,7 +132,7 @@ static void on_message(void *arg, struct tf_stream *stream, struct tf_bytes body
     if (up.kind == TF_UP_HELLO) {
         say_hello(link, &up);
     } else if (up.kind == TF_UP_ANSWER) {
-        asks_answer(link->fedd, link->number, up.answer.id, up.answer.data, up.answer.len);
+        asks_answer(link->fedd, link->number, &up.answer);
         tf_up_release(&up);
     } else if (is_of_quarantined_job(link->fedd, &up)) {
         tf_up_release(&up);

@@ -108,6 +108,8 @@ void requests_fail_all(struct fedd *fedd);
 /* Answers at once, without waiting. reply is released. */
 void call_reply(struct tf_call *call, struct tf_reply *reply);
 /* Decodes the request, or fails the call and returns false. */
+/* When a call should be answered, so that its client still hears it. */
+struct tf_mono call_answer_by(const struct fedd *fedd, const struct tf_call *call);
 bool call_request(struct tf_call *call, enum tf_method method, struct tf_bytes bytes,
                   struct tf_request *request);
 void call_fail(struct tf_call *call, const struct tf_error *error, const struct tf_error_detail *detail);
@@ -130,7 +132,7 @@ void watch_publish(struct fedd *fedd, const struct tf_job_record *job, bool gone
 void watch_close_all(struct fedd *fedd, const char *why);
 void watch_stop(struct fedd *fedd); /* no more bookmarks */
 void asks_register(struct fedd *fedd);
-void asks_answer(struct fedd *fedd, uint64_t link, uint64_t id, const char *data, size_t len);
+void asks_answer(struct fedd *fedd, uint64_t link, const struct tf_answer *answer);
 void asks_link_down(struct fedd *fedd, uint64_t link);
 void asks_fail_all(struct fedd *fedd);
 

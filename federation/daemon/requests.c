@@ -117,7 +117,7 @@ static void on_late(struct tf_timer *timer)
             why);
 }
 
-static struct tf_mono answer_by(const struct fedd *fedd, const struct tf_call *call)
+struct tf_mono call_answer_by(const struct fedd *fedd, const struct tf_call *call)
 {
     int64_t now = tf_loop_now(fedd->loop).mono.ms;
     int64_t left = tf_call_deadline(call).ms - now; /* TF_NEVER is far away, and no overflow */
@@ -135,7 +135,7 @@ static struct request *add(struct fedd *fedd, struct tf_call *call)
     HASH_ADD(hh, fedd->requests, number, sizeof request->number, request);
     if (call) {
         tf_call_on_gone(call, on_gone, request);
-        tf_timer_start(fedd->loop, &request->late, answer_by(fedd, call), on_late);
+        tf_timer_start(fedd->loop, &request->late, call_answer_by(fedd, call), on_late);
     }
     return request;
 }

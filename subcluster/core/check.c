@@ -103,6 +103,17 @@ static struct tf_vector naive_free(const struct ledger_node *node)
     return tf_vector_floor0(free);
 }
 
+/* What people took away is taken away, and nothing else of a ready node. */
+static void check_cordon(const struct ledger_node *node)
+{
+    uint64_t all = tf_gpu_set_all(node->node.capacity.gpus);
+    assert(node->node.bad_gpus == (node->told_bad | (tf_cordon_gpus(&node->cordon) & all)));
+    if (node->told_state != TF_NODE_READY)
+        assert(node->node.state == node->told_state);
+    else
+        assert((node->node.state == TF_NODE_CORDONED) == node->cordon.whole);
+}
+
 static void check_rows(const struct ledger *ledger)
 {
     struct tf_fit_view view = tf_fit_rows_view(ledger->rows);
@@ -114,6 +125,7 @@ static void check_rows(const struct ledger *ledger)
         if (!node->known)
             continue;
         known++;
+        check_cordon(node);
         const struct tf_profile_row *own = &ledger->node_rows.items[node->number];
         const struct tf_profile_row *shared = &view.rows[node->row];
         struct tf_vector free = naive_free(node);

@@ -22,6 +22,7 @@ void ledger_init(struct ledger *ledger, const struct tf_planes *planes, const st
 static void node_free(struct ledger_node *node)
 {
     tf_node_release(&node->node);
+    tf_cordon_release(&node->cordon);
     tf_vec_release(&node->holdings);
     tf_vec_release(&node->blockings);
     free(node);
@@ -114,9 +115,28 @@ struct ledger_node *ledger_need(struct ledger *ledger, const char *name)
     return node;
 }
 
+/* Of a node that is ready in itself; GPUs are bad for whatever reason comes first. */
+static void lay_cordon(const struct ledger_node *node, struct tf_node *on)
+{
+    bool cordoned = node->cordon.whole && node->told_state == TF_NODE_READY;
+    on->state = cordoned ? TF_NODE_CORDONED : node->told_state;
+    on->bad_gpus = node->told_bad | (tf_cordon_gpus(&node->cordon) & tf_gpu_set_all(on->capacity.gpus));
+}
+
+void ledger_cordoned(struct ledger *ledger, struct ledger_node *node)
+{
+    if (!node->known)
+        return;
+    lay_cordon(node, &node->node);
+    set_dirty(ledger, node);
+}
+
 struct ledger_node *ledger_set_node(struct ledger *ledger, struct tf_node *taken)
 {
     struct ledger_node *node = ledger_need(ledger, taken->name);
+    node->told_state = taken->state;
+    node->told_bad = taken->bad_gpus;
+    lay_cordon(node, taken);
     if (!node->known || !tf_node_eq(&node->node, taken))
         set_dirty(ledger, node);
     tf_node_release(&node->node);

@@ -26,7 +26,11 @@ struct blocking {
 };
 
 struct ledger_node {
-    struct tf_node node; /* as the engine reported it; only its name while known is false */
+    struct tf_node
+        node; /* as the engine reported it, less what is cordoned; only its name while known is false */
+    enum tf_node_state told_state; /* what the engine said */
+    uint64_t told_bad;
+    struct tf_cordon cordon; /* by people; its node is not set */
     bool known;
     bool dirty; /* its rows are to be made again */
     uint32_t number;
@@ -64,6 +68,9 @@ struct ledger_node *ledger_find(const struct ledger *ledger, const char *name); 
 struct ledger_node *ledger_need(struct ledger *ledger, const char *name);       /* made if there is none */
 /* New or changed. The node is taken. Returns it as the ledger has it. */
 struct ledger_node *ledger_set_node(struct ledger *ledger, struct tf_node *node);
+
+/* The node's cordon was changed. */
+void ledger_cordoned(struct ledger *ledger, struct ledger_node *node);
 
 /* The member's GPUs and amount of its node; asserts that nobody else has them. */
 void ledger_hold(struct ledger *ledger, struct tf_uid uid, const struct tf_member *member,

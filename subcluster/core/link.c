@@ -4,6 +4,7 @@
  * set. What the entries lead to is place.c's. */
 #include "subcluster/core/link.h"
 
+#include "subcluster/core/cordon.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/place.h"
 #include "subcluster/core/policy.h"
@@ -207,9 +208,12 @@ void uplink_said(struct sub *sub, struct tf_down *down)
     case TF_DOWN_POLICY:
         policy_set(sub, &down->policy);
         break;
+    case TF_DOWN_ASK: /* questions are answered by the daemon from the state */
+        if (down->ask.kind == TF_ASK_CORDON)
+            cordon_asked(sub, &down->ask);
+        break;
     case TF_DOWN_NONE:
     case TF_DOWN_FENCE:      /* no job is under a lease: place() refuses them */
-    case TF_DOWN_ASK:        /* answered by the daemon from the state */
     case TF_DOWN_CONSIDERED: /* nothing grows yet */
         break;
     }

@@ -4,6 +4,7 @@
 #include "subcluster/core/load.h"
 
 #include "subcluster/core/allocation.h"
+#include "subcluster/core/cordon.h"
 #include "subcluster/core/members.h"
 #include "subcluster/core/policy.h"
 #include "subcluster/core/strays.h"
@@ -112,6 +113,14 @@ static void load_allocation(struct sub *sub, struct tf_allocation *record)
     members_attach(job);
 }
 
+static void load_cordon(struct sub *sub, struct tf_cordon *cordon)
+{
+    const char *fault = NULL;
+    if (!cordon_load(sub, cordon, &fault))
+        alarm_raise(sub, "the stored cordon of node %s is not sound and is left aside: %s",
+                    cordon->node ? cordon->node : "?", fault);
+}
+
 void load_one(struct sub *sub, struct tf_record *record)
 {
     struct tf_error err = TF_ERROR_INIT;
@@ -122,6 +131,8 @@ void load_one(struct sub *sub, struct tf_record *record)
         sub->floor = record->number > sub->floor ? record->number : sub->floor;
     else if (record->kind == TF_RECORD_ALLOCATION)
         load_allocation(sub, &record->allocation);
+    else if (record->kind == TF_RECORD_CORDON)
+        load_cordon(sub, &record->cordon);
     else if (record->kind != TF_RECORD_POLICY)
         alarm_raise(sub, "a stored record of kind %d does not belong here and is left aside",
                     (int)record->kind);

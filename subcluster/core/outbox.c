@@ -69,6 +69,29 @@ static void let_go(struct sub *sub)
         box->first = box->held.count = 0;
 }
 
+static void render_cordon(const struct sub *sub, struct tf_journal_key key, struct tf_record *out)
+{
+    char *name = tf_strndup(key.bytes, key.len);
+    const struct ledger_node *node = ledger_find(&sub->ledger, name);
+    assert(node && "a node stays in the ledger");
+    tf_cordon_copy(&out->cordon, &node->cordon);
+    out->gone = tf_cordon_is_empty(&node->cordon);
+    free(out->cordon.node);
+    out->cordon.node = name;
+}
+
+static void render_allocation(const struct sub *sub, struct tf_journal_key key, struct tf_record *out)
+{
+    assert(key.kind == TF_RECORD_ALLOCATION && key.len == TF_UID_BYTES);
+    struct tf_uid uid;
+    memcpy(uid.bytes, key.bytes, TF_UID_BYTES);
+    const struct tf_allocation *allocation = sub_allocation_find(sub, uid);
+    out->gone = !allocation;
+    out->allocation.uid = uid;
+    if (allocation)
+        tf_allocation_copy(&out->allocation, allocation);
+}
+
 static void render(struct tf_journal_key key, struct tf_record *out, void *arg)
 {
     const struct sub *sub = arg;
@@ -79,16 +102,10 @@ static void render(struct tf_journal_key key, struct tf_record *out, void *arg)
         out->number = sub->floor;
     else if (key.kind == TF_RECORD_POLICY)
         tf_policy_copy(&out->policy, &sub->policy);
-    else {
-        assert(key.kind == TF_RECORD_ALLOCATION && key.len == TF_UID_BYTES);
-        struct tf_uid uid;
-        memcpy(uid.bytes, key.bytes, TF_UID_BYTES);
-        const struct tf_allocation *allocation = sub_allocation_find(sub, uid);
-        out->gone = !allocation;
-        out->allocation.uid = uid;
-        if (allocation)
-            tf_allocation_copy(&out->allocation, allocation);
-    }
+    else if (key.kind == TF_RECORD_CORDON)
+        render_cordon(sub, key, out);
+    else
+        render_allocation(sub, key, out);
 }
 
 void out_flush(struct sub *sub)
@@ -105,6 +122,11 @@ void out_flush(struct sub *sub)
 void out_touch(struct sub *sub, enum tf_record_kind kind)
 {
     tf_journal_touch(sub->outbox.journal, (struct tf_journal_key){.kind = kind});
+}
+
+void out_touch_node(struct sub *sub, const char *node)
+{
+    tf_journal_touch(sub->outbox.journal, (struct tf_journal_key){TF_RECORD_CORDON, node, strlen(node)});
 }
 
 void out_touch_job(struct sub *sub, const struct job *job)

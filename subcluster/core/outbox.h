@@ -23,6 +23,7 @@ void out_flush(struct sub *sub);
 
 /* A record changed or went. */
 void out_touch(struct sub *sub, enum tf_record_kind kind); /* of those that there is one of */
+void out_touch_node(struct sub *sub, const char *node);    /* its cordon */
 void out_touch_job(struct sub *sub, const struct job *job);
 
 #endif

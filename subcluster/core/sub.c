@@ -241,6 +241,7 @@ struct sub_node_view sub_node_at(const struct sub *sub, size_t index)
 {
     const struct ledger_node *node = sub->ledger.by_name.items[index];
     return (struct sub_node_view){.node = &node->node,
+                                  .cordon = &node->cordon,
                                   .free_gpus = ledger_free_gpus(node),
                                   .held_gpus = ledger_held_gpus(node),
                                   .used = ledger_used(node),

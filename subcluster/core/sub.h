@@ -177,7 +177,8 @@ const struct tf_allocation *sub_allocation_next(const struct sub *sub,
                                                 const struct tf_uid *after); /* by uid */
 
 struct sub_node_view {
-    const struct tf_node *node;
+    const struct tf_node *node; /* less what is cordoned */
+    const struct tf_cordon *cordon;
     uint64_t free_gpus, held_gpus; /* disjoint; the rest is foreign or bad */
     struct tf_vector used;         /* by ours */
     int32_t instances;

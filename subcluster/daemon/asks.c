@@ -38,6 +38,7 @@ static void add_nodes(const struct subd *subd, struct tf_nodes_reply *reply)
         info->free_gpus = view.free_gpus;
         info->held_gpus = view.held_gpus;
         info->used = view.used;
+        tf_cordon_copy(&info->cordon, view.cordon);
     }
 }
 
@@ -116,6 +117,7 @@ void subd_ask(struct subd *subd, const struct tf_ask *ask)
         subd_logs_push(subd, ask);
         break;
     case TF_ASK_NONE:
+    case TF_ASK_CORDON: /* the core's */
     case TF_ASK_PLACE:
     case TF_ASK_DRAIN:
     case TF_ASK_MIGRATE:

@@ -118,7 +118,7 @@ static void on_message(void *arg, struct tf_stream *stream, struct tf_bytes body
         uplink->followed = 0;
         tf_log_info("attached leader=%s", uplink->address);
     }
-    if (event.down.kind == TF_DOWN_ASK) {
+    if (event.down.kind == TF_DOWN_ASK && event.down.ask.kind != TF_ASK_CORDON) {
         subd_ask(subd, &event.down.ask);
         sub_event_release(&event);
     } else

@@ -234,6 +234,8 @@ bool eq_record(const struct tf_record *a, const struct tf_record *b)
         return eq_policy(&a->policy, &b->policy);
     case TF_RECORD_ALLOCATION:
         return eq_allocation(&a->allocation, &b->allocation);
+    case TF_RECORD_CORDON:
+        return tf_cordon_eq(&a->cordon, &b->cordon);
     case TF_RECORD_NONE:
         break;
     }
@@ -264,7 +266,8 @@ static bool eq_report(const struct tf_report *a, const struct tf_report *b)
 
 static bool eq_answer(const struct tf_answer *a, const struct tf_answer *b)
 {
-    return a->id == b->id && a->len == b->len && (a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
+    return a->id == b->id && a->code == b->code && tf_str_eq(a->text, b->text) && a->len == b->len &&
+           (a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
 }
 
 bool eq_up(const struct tf_up *a, const struct tf_up *b)
@@ -299,9 +302,18 @@ bool eq_entry(const struct tf_entry *a, const struct tf_entry *b)
     return EQ_END;
 }
 
+static bool eq_ask(const struct tf_ask *a, const struct tf_ask *b)
+{
+    EQ_BEGIN(struct tf_ask);
+    EQ_STR(node);
+    EQ_STR(reason);
+    return EQ_END;
+}
+
 bool eq_down(const struct tf_down *a, const struct tf_down *b)
 {
     EQ_BEGIN(struct tf_down);
+    EQ_WITH(ask, eq_ask);
     EQ_WITH(policy, eq_policy);
     EQ_LIST(entries, eq_entry);
     return EQ_END;

@@ -121,10 +121,17 @@ static struct tf_node node(struct tf_rng *r)
     return out;
 }
 
+static struct tf_cordon cordon(struct tf_rng *r)
+{
+    struct tf_cordon out;
+    random_cordon(r, &out);
+    return out;
+}
+
 static void random_node_info(struct tf_rng *r, struct tf_node_info *out)
 {
-    *out = (struct tf_node_info){optional_name(r), node(r),          tf_rng_next(r),
-                                 tf_rng_next(r),   random_vector(r), LATER};
+    *out = (struct tf_node_info){optional_name(r), node(r), tf_rng_next(r), tf_rng_next(r),
+                                 random_vector(r), LATER,   cordon(r)};
     RANDOM_LIST(r, &out->instances, random_node_instance);
 }
 
@@ -207,6 +214,9 @@ void random_request(struct tf_rng *r, enum tf_method method, struct tf_request *
     case TF_METHOD_FORGET_CLUSTER:
         out->cluster = (struct tf_cluster_request){NAME, OPTIONAL, BOOL};
         break;
+    case TF_METHOD_CORDON_NODE:
+        out->cordon = (struct tf_cordon_request){NAME, NAME, tf_rng_next(r), BOOL, OPTIONAL};
+        break;
     case TF_METHOD_LIST_CLUSTERS:
     case TF_METHOD_STATUS:
     case TF_METHOD_NONE:
@@ -286,6 +296,7 @@ void random_reply(struct tf_rng *r, enum tf_method method, struct tf_reply *out)
     case TF_METHOD_RESUME:
     case TF_METHOD_CORDON_CLUSTER:
     case TF_METHOD_UNCORDON_CLUSTER:
+    case TF_METHOD_CORDON_NODE:
     case TF_METHOD_FORGET_CLUSTER:
         random_change(r, &out->change);
         break;

@@ -443,6 +443,17 @@ void random_allocation(struct tf_rng *r, struct tf_allocation *out)
     RANDOM_LIST(r, &out->ended, random_ended);
 }
 
+static void random_gpu_cordon(struct tf_rng *r, struct tf_gpu_cordon *out)
+{
+    *out = (struct tf_gpu_cordon){tf_rng_next(r), OPTIONAL, WALL};
+}
+
+void random_cordon(struct tf_rng *r, struct tf_cordon *out)
+{
+    *out = (struct tf_cordon){NULL, BOOL, OPTIONAL, WALL, LATER};
+    RANDOM_LIST(r, &out->gpus, random_gpu_cordon);
+}
+
 void random_record(struct tf_rng *r, enum tf_record_kind kind, struct tf_record *out)
 {
     *out = (struct tf_record){.kind = kind};
@@ -468,6 +479,10 @@ void random_record(struct tf_rng *r, enum tf_record_kind kind, struct tf_record 
         break;
     case TF_RECORD_ALLOCATION:
         random_allocation(r, &out->allocation);
+        break;
+    case TF_RECORD_CORDON:
+        random_cordon(r, &out->cordon);
+        out->cordon.node = NAME;
         break;
     case TF_RECORD_NONE:
         break;
@@ -505,7 +520,8 @@ static void random_report(struct tf_rng *r, struct tf_report *out)
 
 static void random_answer(struct tf_rng *r, struct tf_answer *out)
 {
-    *out = (struct tf_answer){COUNTER, NULL, (size_t)tf_rng_below(r, 40)};
+    *out =
+        (struct tf_answer){COUNTER, NULL, (size_t)tf_rng_below(r, 40), (int32_t)R(0, TF_ERR_BUG), OPTIONAL};
     out->data = out->len ? tf_malloc(out->len) : NULL;
     for (size_t i = 0; i < out->len; i++)
         out->data[i] = (char)tf_rng_below(r, 256);
@@ -553,15 +569,16 @@ void random_entry(struct tf_rng *r, struct tf_entry *out)
 
 void random_down(struct tf_rng *r, struct tf_down *out)
 {
-    *out = (struct tf_down){FROM_1(TF_DOWN_POLICY),
-                            random_term(r),
-                            COUNTER,
-                            COUNTER,
-                            policy(r),
-                            LATER,
-                            TIME,
-                            {COUNTER, UP_TO(TF_ASK_DEFRAG), random_uid(r), COUNTER,
-                             UP_TO(TF_INSTANCES_MAX - 1), BOOL, R(-1, INT64_MAX)},
-                            random_generation(r)};
+    *out =
+        (struct tf_down){FROM_1(TF_DOWN_POLICY),
+                         random_term(r),
+                         COUNTER,
+                         COUNTER,
+                         policy(r),
+                         LATER,
+                         TIME,
+                         {COUNTER, UP_TO(TF_ASK_CORDON), random_uid(r), COUNTER, UP_TO(TF_INSTANCES_MAX - 1),
+                          BOOL, R(-1, INT64_MAX), NULL, tf_rng_next(r), BOOL, OPTIONAL},
+                         random_generation(r)};
     RANDOM_LIST(r, &out->entries, random_entry);
 }

@@ -99,6 +99,8 @@ static void log_persist(struct tf_buf *log, const struct sub_action *a)
         const struct tf_record *r = &a->persist.items[i];
         if (r->kind == TF_RECORD_ALLOCATION)
             tf_buf_fmt(log, " allocation:%d%s", r->allocation.uid.bytes[0], r->gone ? "-" : "");
+        else if (r->kind == TF_RECORD_CORDON)
+            tf_buf_fmt(log, " cordon:%s%s", r->cordon.node, r->gone ? "-" : "");
         else
             tf_buf_fmt(log, " %s", kinds[r->kind]);
     }
@@ -126,6 +128,9 @@ static void log_send(struct sub_driver *d, const struct tf_up *up)
         tf_buf_str(&d->log, "send listed\n");
     else if (up->kind == TF_UP_REPORT)
         log_report(&d->log, &up->report);
+    else if (up->kind == TF_UP_ANSWER)
+        tf_buf_fmt(&d->log, "send answer %llu code %d%s%s\n", (unsigned long long)up->answer.id,
+                   up->answer.code, up->answer.text ? ": " : "", up->answer.text ? up->answer.text : "");
     else if (up->kind == TF_UP_PROFILE)
         tf_buf_fmt(&d->log, "send profile %s n %llu\n", up->profile.full ? "full" : "delta",
                    (unsigned long long)up->profile.reflects_n);

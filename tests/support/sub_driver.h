@@ -14,6 +14,7 @@
  *     stop 1/5/0.1 0+30000             stop delay + grace
  *     forget 1/5     peers 1/5 v2 size 4     close TEXT     alarm TEXT
  *     send hello 0.0 7 | listed | report 1/5 Running 2/2 | report 1/5 ended refused GPUS | profile full n 3
+ *     send answer 3 code 0: TEXT
  *
  * Traces and wishes to be woken are not written down. */
 

@@ -105,6 +105,7 @@ static bool changes(enum tf_method method)
     case TF_METHOD_RESUME:
     case TF_METHOD_CORDON_CLUSTER:
     case TF_METHOD_UNCORDON_CLUSTER:
+    case TF_METHOD_CORDON_NODE:
     case TF_METHOD_FORGET_CLUSTER:
         return true;
     default:

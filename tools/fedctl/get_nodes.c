@@ -20,6 +20,7 @@ static const struct column columns[] = {
     {"GPUMEMORY", COLUMN_WIDE | COLUMN_RIGHT},
     {"BAD", COLUMN_WIDE},
     {"FOREIGN", COLUMN_WIDE},
+    {"CORDON", COLUMN_WIDE},
     {"ADDRESS", COLUMN_WIDE},
     {"LABELS", COLUMN_WIDE},
 };
@@ -66,6 +67,19 @@ static void used_cells(const struct tf_node_info *info, struct columns *out)
     columns_add_fmt(out, "%zu", info->instances.count);
 }
 
+/* "fan; 5: XID 79" */
+static void cordon_cell(const struct tf_cordon *cordon, struct columns *out)
+{
+    TF_AUTO_BUF text = TF_BUF_INIT;
+    char gpus[TF_GPU_SET_TEXT];
+    if (cordon->whole)
+        tf_buf_str(&text, cordon->reason ? cordon->reason : "no reason given");
+    tf_vec_each (g, &cordon->gpus)
+        tf_buf_fmt(&text, "%s%s: %s", text.len ? "; " : "", tf_gpu_set_format(g->gpus, gpus),
+                   g->reason ? g->reason : "no reason given");
+    columns_add(out, tf_buf_text(&text));
+}
+
 static void cells(const void *object, struct tf_wall now, struct columns *out)
 {
     (void)now;
@@ -81,6 +95,7 @@ static void cells(const void *object, struct tf_wall now, struct columns *out)
     columns_add(out, node->gpu_memory ? tf_memory_format(node->gpu_memory, memory) : "-");
     gpu_set_cell(node->bad_gpus, out);
     gpu_set_cell(node->foreign.gpus, out);
+    cordon_cell(&info->cordon, out);
     columns_add(out, node->address);
     labels_cell(&node->labels, out);
 }

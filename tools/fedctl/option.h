@@ -28,7 +28,7 @@ struct options {
     int64_t tail, epoch;
     enum wait_for until;
     bool client_only;
-    char *reason;
+    char *reason; /* of a cordon */
     /* of submit and, its sizes, of scale */
     struct tf_job_manifest job;
     int32_t instances;

@@ -13,9 +13,10 @@ struct kind_word {
     enum resource_kind kind;
 };
 static const struct kind_word kind_words[] = {
-    {"jobs", RESOURCE_JOBS},           {"job", RESOURCE_JOBS},           {"clusters", RESOURCE_CLUSTERS},
-    {"cluster", RESOURCE_CLUSTERS},    {"nodes", RESOURCE_NODES},        {"node", RESOURCE_NODES},
-    {"instances", RESOURCE_INSTANCES}, {"instance", RESOURCE_INSTANCES},
+    {"jobs", RESOURCE_JOBS},          {"job", RESOURCE_JOBS},    {"clusters", RESOURCE_CLUSTERS},
+    {"cluster", RESOURCE_CLUSTERS},   {"nodes", RESOURCE_NODES}, {"node", RESOURCE_NODES},
+    {"gpus", RESOURCE_GPUS},          {"gpu", RESOURCE_GPUS},    {"instances", RESOURCE_INSTANCES},
+    {"instance", RESOURCE_INSTANCES},
 };
 
 /* "jobs, clusters or nodes" */
@@ -128,6 +129,48 @@ int target_job(const struct fedctl *ctl, const char *word, struct tf_job_ref *re
     if (slash && strchr(slash + 1, '/'))
         return tf_error_set(err, TF_ERR_INVALID, "\"%.150s\": a job is named TENANT/NAME", word);
     return target_instance(ctl, word, ref, &index, err);
+}
+
+/* "3", "0-3,6" */
+static int parse_gpus(const char *text, uint64_t *set)
+{
+    *set = 0;
+    do {
+        size_t len = strcspn(text, ",");
+        TF_AUTO_FREE char *one = tf_strndup(text, len);
+        char *dash = strchr(one, '-');
+        int64_t first, last;
+        if (dash)
+            *dash = '\0';
+        if (tf_parse_int64(one, 0, TF_NODE_GPUS_MAX - 1, &first, NULL) ||
+            tf_parse_int64(dash ? dash + 1 : one, first, TF_NODE_GPUS_MAX - 1, &last, NULL))
+            return -1;
+        for (int64_t i = first; i <= last; i++)
+            *set |= UINT64_C(1) << i;
+        text += len;
+    } while (*text++ == ',');
+    return 0;
+}
+
+int target_node(const struct fedctl *ctl, const char *word, char **cluster, char **node, uint64_t *gpus,
+                struct tf_error *err)
+{
+    const char *colon = gpus ? strchr(word, ':') : NULL, *slash = strchr(word, '/');
+    const char *name = slash ? slash + 1 : word;
+    size_t len = colon && colon > name ? (size_t)(colon - name) : strlen(name);
+    if (!slash && !ctl->options.cluster)
+        return tf_error_set(err, TF_ERR_INVALID, "\"%.150s\": %s (or give --cluster)", word,
+                            gpus ? "GPUs are named CLUSTER/NODE:INDEX, like bj-a/n3:5 or bj-a/n3:0-3,6"
+                                 : "a node is named CLUSTER/NODE");
+    if (gpus && (!colon || parse_gpus(colon + 1, gpus)))
+        return tf_error_set(err, TF_ERR_INVALID,
+                            "\"%.150s\": GPUs are named CLUSTER/NODE:INDEX, like bj-a/n3:5 or bj-a/n3:0-3,6",
+                            word);
+    if (take_part(slash ? word : ctl->options.cluster,
+                  slash ? (size_t)(slash - word) : strlen(ctl->options.cluster), word, "cluster", cluster,
+                  err))
+        return -1;
+    return take_part(name, len, word, "node", node, err);
 }
 
 int target_selector(const char *text, struct tf_pairs *labels, struct tf_error *err)

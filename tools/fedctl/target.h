@@ -7,7 +7,14 @@
 
 /* What the words of a command line name. */
 
-enum resource_kind { RESOURCE_NONE, RESOURCE_JOBS, RESOURCE_CLUSTERS, RESOURCE_NODES, RESOURCE_INSTANCES };
+enum resource_kind {
+    RESOURCE_NONE,
+    RESOURCE_JOBS,
+    RESOURCE_CLUSTERS,
+    RESOURCE_NODES,
+    RESOURCE_GPUS,
+    RESOURCE_INSTANCES
+};
 
 /* Takes the first word when it names a kind that is allowed (a set of 1 << kind): "jobs", "job", ... It may
  * be left out where only jobs are allowed, and before a word with '/'. -1 with *err (TF_ERR_INVALID), which
@@ -20,6 +27,10 @@ int target_job(const struct fedctl *ctl, const char *word, struct tf_job_ref *re
 /* The same, also "TENANT/NAME/INDEX"; *index stays when there is none. */
 int target_instance(const struct fedctl *ctl, const char *word, struct tf_job_ref *ref, int32_t *index,
                     struct tf_error *err);
+/* "CLUSTER/NODE", or "NODE" with --cluster; where gpus is not NULL, "CLUSTER/NODE:3" or ":0-3,6", and *gpus
+ * is that set. Strings are the caller's. */
+int target_node(const struct fedctl *ctl, const char *word, char **cluster, char **node, uint64_t *gpus,
+                struct tf_error *err);
 void target_release(struct tf_job_ref *ref);
 
 /* "team=ranking,tier=1" (also "=="), added to labels. */

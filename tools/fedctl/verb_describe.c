@@ -261,6 +261,13 @@ static void gpu_field(struct tf_buf *buf, const char *key, uint64_t set)
         field(buf, key, "%d (%s)", tf_gpu_set_count(set), tf_gpu_set_format(set, text));
 }
 
+static void cordon_field(struct tf_buf *buf, const char *what, const char *reason, struct tf_wall at)
+{
+    char local[WHEN_TEXT], ago[WHEN_TEXT];
+    field(buf, "Cordoned:", "%s%s, since %s (%s)", what, reason ? reason : "no reason given",
+          when_local(at, local), when_relative(at, fedctl_now(), ago));
+}
+
 static void print_node(struct fedctl *ctl, const struct tf_node_info *info, struct tf_buf *buf)
 {
     const struct tf_node *node = &info->node;
@@ -268,6 +275,8 @@ static void print_node(struct fedctl *ctl, const struct tf_node_info *info, stru
     field(buf, "Node:", "%s/%s", info->cluster, node->name);
     labels_field(buf, &node->labels);
     field(buf, "State:", "%s", tf_node_state_name(node->state));
+    if (info->cordon.whole)
+        cordon_field(buf, "", info->cordon.reason, info->cordon.at);
     text_field(buf, "Address:", node->address);
     for (size_t i = 0; i < node->domains.count; i++)
         text_field(buf, "Domain:", node->domains.items[i]);
@@ -276,6 +285,11 @@ static void print_node(struct fedctl *ctl, const struct tf_node_info *info, stru
     gpu_field(buf, "  held:", info->held_gpus);
     gpu_field(buf, "  foreign:", node->foreign.gpus);
     gpu_field(buf, "  bad:", node->bad_gpus);
+    tf_vec_each (g, &info->cordon.gpus) {
+        char gpus[TF_GPU_SET_TEXT];
+        TF_AUTO_FREE char *what = tf_asprintf("GPU %s, ", tf_gpu_set_format(g->gpus, gpus));
+        cordon_field(buf, what, g->reason, g->at);
+    }
     field(buf, "CPU:", "%s of %s used", tf_cpu_format(info->used.cpu, used),
           tf_cpu_format(node->capacity.cpu, all));
     field(buf, "Memory:", "%s of %s used", tf_memory_format(info->used.memory, used),

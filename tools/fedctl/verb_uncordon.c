@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Owns uncordon. */
+#include "common/base/cleanup.h"
 #include "tools/fedctl/cordon.h"
+
+static const struct option options[] = {
+    {'c',
+     "CLUSTER",
+     {.key = "cluster", TF_NAME(struct options, cluster), .help = "of nodes named without one"}},
+};
 
 static int run(struct fedctl *ctl)
 {
@@ -9,8 +16,9 @@ static int run(struct fedctl *ctl)
 
 const struct verb verb_uncordon = {
     .name = "uncordon",
-    .usage = "cluster NAME...",
-    .help = "Let new work come to clusters again",
-    .examples = "fedctl uncordon cluster bj-a\n",
+    .usage = "node CLUSTER/NODE...\ngpu CLUSTER/NODE:INDEX...\ncluster NAME...",
+    .help = "Let new work come to nodes, GPUs or clusters again",
+    .examples = "fedctl uncordon node bj-a/n3\nfedctl uncordon gpu bj-a/n3:5\nfedctl uncordon cluster bj-a\n",
+    .options = OPTION_LIST(options),
     .run = run,
 };

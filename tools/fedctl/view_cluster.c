@@ -129,6 +129,17 @@ static const struct tf_row instance_rows[] = {
 #undef I
 static const struct tf_table instance_table = TF_TABLE(struct node_instance_doc, instance_rows);
 
+struct gpu_cordon_doc {
+    struct tf_strs gpus;
+    char *reason, *since;
+};
+static const struct tf_row gpu_cordon_rows[] = {
+    {.key = "gpus", TF_STRINGS(struct gpu_cordon_doc, gpus)},
+    {.key = "reason", TF_STRING(struct gpu_cordon_doc, reason)},
+    {.key = "since", TF_STRING(struct gpu_cordon_doc, since)},
+};
+static const struct tf_table gpu_cordon_table = TF_TABLE(struct gpu_cordon_doc, gpu_cordon_rows);
+
 struct node_doc {
     char *cluster, *name, *address, *state, *model;
     struct tf_pairs labels;
@@ -136,6 +147,9 @@ struct node_doc {
     int64_t gpu_memory;
     struct tf_vector capacity, used;
     TF_VEC(struct node_instance_doc) instances;
+    bool cordoned;
+    char *cordon_reason, *cordoned_since;
+    TF_VEC(struct gpu_cordon_doc) gpu_cordons;
 };
 
 #define N struct node_doc
@@ -168,6 +182,10 @@ static const struct tf_row node_status_rows[] = {
     {.key = "heldGpus", TF_STRINGS(N, held_gpus), .def = ""},
     {.key = "foreignGpus", TF_STRINGS(N, foreign_gpus)},
     {.key = "badGpus", TF_STRINGS(N, bad_gpus)},
+    {.key = "cordoned", TF_BOOL(N, cordoned)},
+    {.key = "cordonReason", TF_STRING(N, cordon_reason)},
+    {.key = "cordonedSince", TF_STRING(N, cordoned_since)},
+    {.key = "cordonedGpus", TF_OBJECTS(N, gpu_cordons, &gpu_cordon_table)},
     {.key = "instances", TF_OBJECTS(N, instances, &instance_table)},
 };
 static const struct tf_table node_status_table = TF_TABLE(N, node_status_rows);
@@ -180,6 +198,20 @@ static const struct tf_row node_rows[] = {
 };
 static const struct tf_table node_table = TF_TABLE(N, node_rows);
 #undef N
+
+static void fill_cordon(const struct tf_cordon *cordon, struct node_doc *doc, struct tf_arena *arena)
+{
+    doc->cordoned = cordon->whole;
+    doc->cordon_reason = cordon->reason;
+    doc->cordoned_since = view_time(cordon->at, arena);
+    doc->gpu_cordons.count = cordon->gpus.count;
+    doc->gpu_cordons.items = tf_arena_alloc(arena, cordon->gpus.count + 1, sizeof *doc->gpu_cordons.items);
+    for (size_t i = 0; i < cordon->gpus.count; i++) {
+        const struct tf_gpu_cordon *g = &cordon->gpus.items[i];
+        doc->gpu_cordons.items[i] =
+            (struct gpu_cordon_doc){view_gpus(g->gpus, arena), g->reason, view_time(g->at, arena)};
+    }
+}
 
 static void fill_node(const void *object, void *document, struct tf_arena *arena)
 {
@@ -201,6 +233,7 @@ static void fill_node(const void *object, void *document, struct tf_arena *arena
         .capacity = info->node.capacity,
         .used = info->used,
     };
+    fill_cordon(&info->cordon, doc, arena);
     doc->instances.items = tf_arena_alloc(arena, info->instances.count + 1, sizeof *doc->instances.items);
     doc->instances.count = info->instances.count;
     for (size_t i = 0; i < info->instances.count; i++) {

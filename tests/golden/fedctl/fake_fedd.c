@@ -144,6 +144,25 @@ static void cordon(const struct tf_cluster_request *request, struct tf_reply *re
     fflush(stdout);
 }
 
+static void cordon_node(const struct tf_cordon_request *request, struct tf_reply *reply,
+                        struct failure *failure)
+{
+    bool away = strcmp(request->cluster, "sh-d") == 0;
+    if (away)
+        fail(failure, TF_ERR_REFUSED,
+             "subcluster sh-d is not attached, and it is what keeps the cordons of its nodes: try again when "
+             "it is back");
+    else if (strcmp(request->node, "none") == 0)
+        fail(failure, TF_ERR_NOT_FOUND,
+             "bj-a has no node none; `fedctl get nodes --cluster bj-a` lists them");
+    if (!request->on && request->gpus)
+        tf_strs_add(&reply->change.warnings, "node n1 is cordoned as a whole and stays unused");
+    reply->change.outcome = TF_OUTCOME_DONE;
+    printf("%s/%s %llx: %s\n", request->cluster, request->node, (unsigned long long)request->gpus,
+           request->reason ? request->reason : "no reason");
+    fflush(stdout);
+}
+
 static void change(const struct tf_request *request, struct tf_reply *reply, struct failure *failure)
 {
     int at = world_find(request->job.tenant, request->job.name);
@@ -255,6 +274,9 @@ static void answer(struct fake *fake, const struct tf_request *request, struct t
     case TF_METHOD_UNCORDON_CLUSTER:
         cordon(&request->cluster, reply, failure);
         break;
+    case TF_METHOD_CORDON_NODE:
+        cordon_node(&request->cordon, reply, failure);
+        break;
     case TF_METHOD_LIST:
     case TF_METHOD_LIST_INSTANCES:
         list(fake, &request->list, reply);
@@ -263,7 +285,7 @@ static void answer(struct fake *fake, const struct tf_request *request, struct t
         world_clusters(now_of(fake), &reply->clusters);
         break;
     case TF_METHOD_LIST_NODES:
-        world_nodes(request->nodes.cluster, &reply->nodes);
+        world_nodes(request->nodes.cluster, now_of(fake), &reply->nodes);
         break;
     case TF_METHOD_STATUS:
         status(fake, &reply->status);

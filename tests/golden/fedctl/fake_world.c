@@ -384,7 +384,16 @@ static void node(struct tf_nodes_reply *reply, const char *in, const char *name,
                                                                 .state = TF_MEMBER_READY});
 }
 
-void world_nodes(const char *in, struct tf_nodes_reply *reply)
+static void cordon(struct tf_node_info *info, uint64_t gpus, const char *reason, struct tf_wall now)
+{
+    tf_cordon_set(&info->cordon, gpus, reason, before(now, 11550));
+    info->node.bad_gpus |= gpus;
+    if (gpus == 0)
+        info->node.state = TF_NODE_CORDONED;
+    info->free_gpus &= gpus ? ~gpus : 0;
+}
+
+void world_nodes(const char *in, struct tf_wall now, struct tf_nodes_reply *reply)
 {
     if (!in || strcmp(in, "bj-a") == 0) {
         node(reply, "bj-a", "n1", "H800", 8, 0);
@@ -395,7 +404,12 @@ void world_nodes(const char *in, struct tf_nodes_reply *reply)
     }
     if (!in || strcmp(in, "gz-b") == 0) {
         node(reply, "gz-b", "a1", "A100", 4, 3);
+        node(reply, "gz-b", "a2", "A100", 4, 3);
         node(reply, "gz-b", "cpu-1", NULL, 0, 0);
+        size_t a2 = reply->nodes.count - 2;
+        cordon(&reply->nodes.items[a2], 0, "fan, INC-4711", now);
+        cordon(&reply->nodes.items[a2], 6, "XID 79", now);
+        cordon(&reply->nodes.items[a2], 8, NULL, now);
     }
     if (in && strcmp(in, "us-c") == 0)
         tf_strs_add(&reply->missing, "us-c");

@@ -17,6 +17,6 @@ int world_find(const char *tenant, const char *name);
 void world_explain(size_t i, struct tf_wall now, struct tf_explain_reply *reply);
 void world_clusters(struct tf_wall now, struct tf_clusters_reply *reply);
 /* cluster NULL: all; us-c does not answer. */
-void world_nodes(const char *cluster, struct tf_nodes_reply *reply);
+void world_nodes(const char *cluster, struct tf_wall now, struct tf_nodes_reply *reply);
 
 #endif

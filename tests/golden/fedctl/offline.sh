@@ -59,6 +59,15 @@ run cordon
 run cordon bj-a
 run cordon cluster
 run cordon cluster ../etc
+run cordon node
+run cordon node n1
+run cordon node bj-a/
+run cordon gpu bj-a/n1
+run cordon gpu bj-a/n1:
+run cordon gpu bj-a/n1:3-1
+run cordon gpu bj-a/n1:64
+run cordon gpu bj-a/n1:1,,2
+run cordon gpu n1:1
 run explain
 run explain -f job.yaml web/hello
 run help frobnicate

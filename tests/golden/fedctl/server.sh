@@ -71,6 +71,7 @@ run describe cluster nowhere
 run describe node gz-b/a1
 run describe node bj-a/n1
 run describe node bj-a/none
+run describe node gz-b/a2
 golden describe
 
 run explain job rec/wants-b300
@@ -112,10 +113,21 @@ run scale data/refresh --max 4
 run scale data/refresh --min 6
 run scale data/refresh --max 5
 run scale data/refresh web/none --min 4
+golden scale
+
 run cordon cluster bj-a --reason "switch firmware"
 run cordon cluster bj-a nowhere us-c
 run uncordon cluster bj-a
-golden scale
+run cordon node bj-a/n1 --reason fan
+run cordon node n1 n2 --cluster bj-a
+run cordon gpu bj-a/n1:5 --reason "XID 79"
+run cordon gpus bj-a/n1:0-3,6
+run cordon node bj-a/none bj-a/n1
+run cordon node sh-d/n1
+run uncordon node bj-a/n1
+run uncordon gpu bj-a/n1:5
+grep -A 100 bj-a "$tmp/port" >>"$tmp/out" # what the federation was told
+golden cordon
 
 run hold job data/refresh
 run hold ops/parked web/none

@@ -121,6 +121,7 @@ static void take(struct world *w, struct tf_up *up)
         w->listed = true;
         break;
     case TF_UP_ANSWER:
+        w->answer_code = up->answer.code;
         tf_nodes_reply_release(&w->nodes);
         CU_ASSERT_EQUAL(tf_wire_nodes_unpack(up->answer.data, up->answer.len, &w->nodes, NULL), 0);
         w->answered = up->answer.id;
@@ -262,6 +263,18 @@ void world_ask_nodes(struct world *w)
 {
     struct tf_down down = {.kind = TF_DOWN_ASK};
     down.ask = (struct tf_ask){.id = ++w->next_ask, .kind = TF_ASK_NODES};
+    send(w, &down);
+}
+
+void world_ask_cordon(struct world *w, const char *node, uint64_t gpus, bool on)
+{
+    struct tf_down down = {.kind = TF_DOWN_ASK};
+    down.ask = (struct tf_ask){.id = ++w->next_ask,
+                               .kind = TF_ASK_CORDON,
+                               .node = tf_strdup(node),
+                               .gpus = gpus,
+                               .on = on,
+                               .reason = tf_strdup("a test")};
     send(w, &down);
 }
 

@@ -180,6 +180,43 @@ static void test_node_lost(void)
 
 /* ---- questions ---- */
 
+static const struct tf_node_info *ask_node(size_t i)
+{
+    world_ask_nodes(&w);
+    WORLD_UNTIL(&w, w.answered == w.next_ask);
+    CU_ASSERT_EQUAL_FATAL(w.nodes.nodes.count, 4);
+    return &w.nodes.nodes.items[i];
+}
+
+/* A cordon is kept in the store, so it outlives the daemon. */
+static void test_cordons(void)
+{
+    begin("0s");
+    world_ask_cordon(&w, "n0", 0, true);
+    world_ask_cordon(&w, "n1", 0x0f, true);
+    world_ask_cordon(&w, "n9", 0, true);
+    WORLD_UNTIL(&w, w.answered == w.next_ask);
+    CU_ASSERT_EQUAL(w.answer_code, TF_ERR_NOT_FOUND);
+    CU_ASSERT_EQUAL(ask_node(0)->node.state, TF_NODE_CORDONED);
+    uint64_t epoch = place(20, "exec sleep 1000");
+    WORLD_UNTIL(&w, is_running(epoch));
+    int attaches = w.attaches;
+    world_kill(&w, 0);
+    world_start(&w, 0);
+    WORLD_UNTIL(&w, w.attaches > attaches && w.profiles && is_running(epoch));
+    CU_ASSERT_EQUAL(ask_node(0)->node.state, TF_NODE_CORDONED);
+    CU_ASSERT_STRING_EQUAL(w.nodes.nodes.items[0].cordon.reason, "a test");
+    CU_ASSERT_EQUAL(w.nodes.nodes.items[0].held_gpus, 0);
+    CU_ASSERT_EQUAL(w.nodes.nodes.items[1].free_gpus, 0);
+    CU_ASSERT_EQUAL(w.nodes.nodes.items[1].held_gpus, 0xf0);
+    world_ask_cordon(&w, "n0", 0, false);
+    WORLD_UNTIL(&w, w.answered == w.next_ask);
+    CU_ASSERT_EQUAL(ask_node(0)->free_gpus, 0xff);
+    world_release(&w, epoch, TF_RELEASE_DELETE);
+    WORLD_UNTIL(&w, end_of(epoch) == TF_END_RELEASED);
+    end_clean();
+}
+
 static void test_nodes(void)
 {
     begin("0s");
@@ -499,6 +536,7 @@ int main(void)
         {"failures and retries", test_retries},
         {"what cannot be started", test_refusals},
         {"a node lost and back", test_node_lost},
+        {"cordons", test_cordons},
         {"the question about nodes", test_nodes},
         {"output", test_output},
         {"output, followed", test_follow},

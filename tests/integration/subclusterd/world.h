@@ -64,6 +64,7 @@ struct world {
     struct tf_profile profile;      /* the latest full one */
     struct tf_health_counts health; /* of the latest one, full or not */
     struct tf_nodes_reply nodes;    /* answer to the latest Ask{NODES} */
+    int32_t answer_code;            /* of the latest answer */
     uint64_t answered;              /* its id */
     TF_VEC(struct world_output) outputs;
 };
@@ -114,6 +115,7 @@ void world_cut(struct world *w);
 /* Any bytes down the stream. */
 void world_send_bytes(struct world *w, const void *bytes, size_t len);
 void world_ask_nodes(struct world *w);
+void world_ask_cordon(struct world *w, const char *node, uint64_t gpus, bool on);
 uint64_t world_ask_logs(struct world *w, uint64_t epoch, uint32_t index, bool follow, int64_t tail);
 struct world_output *world_output(struct world *w, uint64_t ask);
 

@@ -82,6 +82,15 @@ static bool eq_cluster_request(const struct tf_cluster_request *a, const struct 
     return EQ_END;
 }
 
+static bool eq_cordon_request(const struct tf_cordon_request *a, const struct tf_cordon_request *b)
+{
+    EQ_BEGIN(struct tf_cordon_request);
+    EQ_STR(cluster);
+    EQ_STR(node);
+    EQ_STR(reason);
+    return EQ_END;
+}
+
 static bool eq_request(const struct tf_request *a, const struct tf_request *b)
 {
     if (a->method != b->method)
@@ -110,6 +119,8 @@ static bool eq_request(const struct tf_request *a, const struct tf_request *b)
     case TF_METHOD_UNCORDON_CLUSTER:
     case TF_METHOD_FORGET_CLUSTER:
         return eq_cluster_request(&a->cluster, &b->cluster);
+    case TF_METHOD_CORDON_NODE:
+        return eq_cordon_request(&a->cordon, &b->cordon);
     case TF_METHOD_LIST_CLUSTERS:
     case TF_METHOD_STATUS:
         return true;
@@ -209,6 +220,7 @@ static bool eq_node_info(const struct tf_node_info *a, const struct tf_node_info
     EQ_STR(cluster);
     EQ_WITH(node, eq_node);
     EQ_LIST(instances, eq_node_instance);
+    EQ_WITH(cordon, tf_cordon_eq);
     return EQ_END;
 }
 
@@ -318,6 +330,8 @@ static const struct {
                                   &tidefed__v1__change_reply__descriptor},
     [TF_METHOD_UNCORDON_CLUSTER] = {&tidefed__v1__cluster_request__descriptor,
                                     &tidefed__v1__change_reply__descriptor},
+    [TF_METHOD_CORDON_NODE] = {&tidefed__v1__cordon_node_request__descriptor,
+                               &tidefed__v1__change_reply__descriptor},
     [TF_METHOD_FORGET_CLUSTER] = {&tidefed__v1__cluster_request__descriptor,
                                   &tidefed__v1__change_reply__descriptor},
     [TF_METHOD_STATUS] = {&tidefed__v1__status_request__descriptor, &tidefed__v1__status_reply__descriptor},

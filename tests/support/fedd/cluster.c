@@ -17,6 +17,8 @@ static void forget(struct fake *fake)
 {
     tf_vec_each (entry, &fake->entries)
         tf_entry_release(entry);
+    tf_vec_each (ask, &fake->asks)
+        tf_ask_release(ask);
     fake->entries.count = fake->asks.count = 0;
     fake->complete = false;
     fake->ended = (struct tf_error)TF_ERROR_INIT;
@@ -118,7 +120,7 @@ static void take(struct fake *fake, struct tf_down *down)
         fake->n = down->n;
     note_entries(fake, down);
     if (down->kind == TF_DOWN_ASK)
-        tf_vec_push(&fake->asks, down->ask);
+        tf_ask_copy(tf_vec_add(&fake->asks), &down->ask);
     if (down->kind == TF_DOWN_END) {
         fake->complete = true;
         fake->sets++;

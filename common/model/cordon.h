@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_MODEL_CORDON_H
+#define TF_MODEL_CORDON_H
+
+#include "common/base/clock.h"
+#include "common/base/vec.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What people keep new work from, on one node: the node as a whole, or some of its GPUs, each with the
+ * reason. A record of its subcluster; what its engine says of the node is another matter. Strings are owned.
+ */
+
+struct tf_gpu_cordon {
+    uint64_t gpus; /* set, not empty, disjoint from the others */
+    char *reason;
+    struct tf_wall at;
+};
+
+struct tf_cordon {
+    char *node;
+    bool whole; /* the whole node: reason and at are of that */
+    char *reason;
+    struct tf_wall at;
+    TF_VEC(struct tf_gpu_cordon) gpus;
+};
+
+/* init by zeroing; release frees what is owned and zeroes; copy is deep, and releases what was in to first */
+void tf_cordon_release(struct tf_cordon *cordon);
+void tf_cordon_copy(struct tf_cordon *to, const struct tf_cordon *from);
+bool tf_cordon_eq(const struct tf_cordon *a, const struct tf_cordon *b);
+
+bool tf_cordon_is_empty(const struct tf_cordon *cordon);
+uint64_t tf_cordon_gpus(const struct tf_cordon *cordon); /* all of them */
+/* gpus 0: the node as a whole; the GPUs that are cordoned by themselves stay so. A GPU that is cordoned again
+ * gets the new reason (NULL: none). False if it was so already. */
+bool tf_cordon_set(struct tf_cordon *cordon, uint64_t gpus, const char *reason, struct tf_wall at);
+bool tf_cordon_clear(struct tf_cordon *cordon, uint64_t gpus);
+/* NULL, or what is wrong with one that was stored. */
+const char *tf_cordon_fault(const struct tf_cordon *cordon);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owns what people may cordon, and what they are answered. What a cordon takes away is the ledger's. */
+#include "subcluster/core/cordon.h"
+
+#include "subcluster/core/outbox.h"
+#include "subcluster/core/trace.h"
+
+#include <stdarg.h>
+
+static void answer(struct sub *sub, const struct tf_ask *ask, enum tf_error_code code, char *text)
+{
+    struct tf_up up = {.kind = TF_UP_ANSWER, .answer = {.id = ask->id, .code = (int32_t)code, .text = text}};
+    out_hold(sub, (struct sub_action){.kind = SUB_ACT_SEND, .send = up});
+}
+
+static char *node_unknown(const struct sub *sub, const struct tf_ask *ask)
+{
+    if (!sub->listed)
+        return tf_asprintf("the engine of %s has not told of its nodes yet: try again in a moment",
+                           sub->boot.name);
+    return tf_asprintf("%s has no node %s; `fedctl get nodes --cluster %s` lists them", sub->boot.name,
+                       ask->node, sub->boot.name);
+}
+
+/* NULL if it can be done; else why not, and the code. */
+static char *refusal(const struct sub *sub, const struct tf_ask *ask, const struct ledger_node *node,
+                     enum tf_error_code *code)
+{
+    *code = TF_ERR_NOT_FOUND;
+    if (!node || (ask->on && !node->known))
+        return node_unknown(sub, ask);
+    uint64_t all = tf_gpu_set_all(node->node.capacity.gpus);
+    if (!ask->on || !(ask->gpus & ~all))
+        return NULL;
+    *code = TF_ERR_INVALID;
+    if (node->node.capacity.gpus == 0)
+        return tf_asprintf("node %s has no GPUs", ask->node);
+    return tf_asprintf("node %s has %d GPUs: they are numbered 0 to %d", ask->node, node->node.capacity.gpus,
+                       node->node.capacity.gpus - 1);
+}
+
+static void trace_change(struct sub *sub, const struct tf_ask *ask)
+{
+    char gpus[TF_GPU_SET_TEXT];
+    trace(sub, "node %s%s%s %s%s%s", ask->node, ask->gpus ? " GPUs " : "",
+          ask->gpus ? tf_gpu_set_format(ask->gpus, gpus) : "", ask->on ? "cordoned" : "uncordoned",
+          ask->on && ask->reason ? ": " : "", ask->on && ask->reason ? ask->reason : "");
+}
+
+/* Uncordoned, and yet it takes no work: the engine says so, too. */
+static char *remark(const struct tf_ask *ask, const struct ledger_node *node)
+{
+    char gpus[TF_GPU_SET_TEXT];
+    uint64_t bad = ask->gpus & node->told_bad;
+    if (ask->on)
+        return NULL;
+    if (bad)
+        return tf_asprintf("GPU %s of node %s is bad by the engine's own word and stays unused",
+                           tf_gpu_set_format(bad, gpus), ask->node);
+    if (ask->gpus && node->cordon.whole)
+        return tf_asprintf("node %s is cordoned as a whole and stays unused", ask->node);
+    if (!ask->gpus && node->cordon.gpus.count)
+        return tf_asprintf("GPU %s of node %s stays cordoned",
+                           tf_gpu_set_format(tf_cordon_gpus(&node->cordon), gpus), ask->node);
+    if (!ask->gpus && node->known && node->told_state != TF_NODE_READY)
+        return tf_asprintf("node %s is %s by the engine's own word and stays unused", ask->node,
+                           tf_node_state_name(node->told_state));
+    return NULL;
+}
+
+void cordon_asked(struct sub *sub, const struct tf_ask *ask)
+{
+    struct ledger_node *node = ask->node ? ledger_find(&sub->ledger, ask->node) : NULL;
+    enum tf_error_code code = TF_OK;
+    char *why = ask->node ? refusal(sub, ask, node, &code) : tf_strdup("no node was named");
+    if (why) {
+        answer(sub, ask, code == TF_OK ? TF_ERR_INVALID : code, why);
+        return;
+    }
+    bool changed = ask->on ? tf_cordon_set(&node->cordon, ask->gpus, ask->reason, sub->now.wall)
+                           : tf_cordon_clear(&node->cordon, ask->gpus);
+    if (changed) {
+        ledger_cordoned(&sub->ledger, node);
+        trace_change(sub, ask);
+        out_touch_node(sub, node->node.name);
+    }
+    answer(sub, ask, TF_OK, remark(ask, node));
+}
+
+bool cordon_load(struct sub *sub, struct tf_cordon *cordon, const char **fault)
+{
+    *fault = cordon->node ? tf_cordon_fault(cordon) : "it names no node";
+    if (*fault)
+        return false;
+    struct ledger_node *node = ledger_need(&sub->ledger, cordon->node);
+    tf_cordon_release(&node->cordon);
+    node->cordon = *cordon;
+    *cordon = (struct tf_cordon){0};
+    ledger_cordoned(&sub->ledger, node);
+    return true;
+}
