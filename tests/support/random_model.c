@@ -201,11 +201,17 @@ void random_job_manifest(struct tf_rng *r, struct tf_job_manifest *out)
     random_pairs(r, &out->labels);
 }
 
+/* Often like that of another: names are packed by what they share with the one before. */
+static char *node_name(struct tf_rng *r)
+{
+    return BOOL ? tf_asprintf("node-%d", (int)tf_rng_below(r, 100)) : optional_name(r);
+}
+
 void random_member(struct tf_rng *r, struct tf_member *out)
 {
     *out = (struct tf_member){UP_TO(TF_INSTANCES_MAX - 1),
                               (uint32_t)R(0, UINT32_MAX),
-                              optional_name(r),
+                              node_name(r),
                               tf_rng_next(r),
                               INSTANCES,
                               UP_TO(TF_MEMBER_GONE),
@@ -450,7 +456,7 @@ static void random_gpu_cordon(struct tf_rng *r, struct tf_gpu_cordon *out)
 
 void random_cordon(struct tf_rng *r, struct tf_cordon *out)
 {
-    *out = (struct tf_cordon){NULL, BOOL, OPTIONAL, WALL, LATER};
+    *out = (struct tf_cordon){optional_name(r), BOOL, OPTIONAL, WALL, LATER};
     RANDOM_LIST(r, &out->gpus, random_gpu_cordon);
 }
 
@@ -482,6 +488,7 @@ void random_record(struct tf_rng *r, enum tf_record_kind kind, struct tf_record 
         break;
     case TF_RECORD_CORDON:
         random_cordon(r, &out->cordon);
+        free(out->cordon.node);
         out->cordon.node = NAME;
         break;
     case TF_RECORD_NONE:
@@ -578,7 +585,7 @@ void random_down(struct tf_rng *r, struct tf_down *out)
                          LATER,
                          TIME,
                          {COUNTER, UP_TO(TF_ASK_CORDON), random_uid(r), COUNTER, UP_TO(TF_INSTANCES_MAX - 1),
-                          BOOL, R(-1, INT64_MAX), NULL, tf_rng_next(r), BOOL, OPTIONAL},
+                          BOOL, R(-1, INT64_MAX), optional_name(r), tf_rng_next(r), BOOL, OPTIONAL},
                          random_generation(r)};
     RANDOM_LIST(r, &out->entries, random_entry);
 }
