@@ -252,6 +252,10 @@ static void image_ask(struct tf_image *image, struct tf_ask *ask)
     tf_image_number(image, &ask->index);
     tf_image_number(image, &ask->follow);
     tf_image_number(image, &ask->tail_bytes);
+    tf_image_string(image, &ask->node);
+    tf_image_number(image, &ask->gpus);
+    tf_image_number(image, &ask->on);
+    tf_image_string(image, &ask->reason);
     tf_image_close(image);
 }
 

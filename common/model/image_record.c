@@ -200,6 +200,26 @@ void tf_image_allocation(struct tf_image *image, struct tf_allocation *allocatio
     tf_image_close(image);
 }
 
+static void image_gpu_cordon(struct tf_image *image, struct tf_gpu_cordon *cordon)
+{
+    tf_image_open(image, cordon);
+    tf_image_number(image, &cordon->gpus);
+    tf_image_string(image, &cordon->reason);
+    tf_image_number(image, &cordon->at);
+    tf_image_close(image);
+}
+
+void tf_image_cordon(struct tf_image *image, struct tf_cordon *cordon)
+{
+    tf_image_open(image, cordon);
+    tf_image_string(image, &cordon->node);
+    tf_image_number(image, &cordon->whole);
+    tf_image_string(image, &cordon->reason);
+    tf_image_number(image, &cordon->at);
+    tf_image_list(image, &cordon->gpus, image_gpu_cordon);
+    tf_image_close(image);
+}
+
 void tf_image_record(struct tf_image *image, struct tf_record *record)
 {
     tf_image_open(image, record);
@@ -230,6 +250,9 @@ void tf_image_record(struct tf_image *image, struct tf_record *record)
         break;
     case TF_RECORD_ALLOCATION:
         tf_image_allocation(image, &record->allocation);
+        break;
+    case TF_RECORD_CORDON:
+        tf_image_cordon(image, &record->cordon);
         break;
     }
     tf_image_close(image);
@@ -278,6 +301,8 @@ static void image_answer(struct tf_image *image, struct tf_answer *answer)
     tf_image_open(image, answer);
     tf_image_number(image, &answer->id);
     tf_image_blob(image, &answer->data, &answer->len);
+    tf_image_number(image, &answer->code);
+    tf_image_string(image, &answer->text);
     tf_image_close(image);
 }
 
