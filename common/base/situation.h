@@ -80,17 +80,22 @@
 
 /* Paths that no fault of today's simulated worlds leads to often enough, or at all: unit tests take them.
  * They are counted and shown, and move up with the fault that leads there. */
-#define TF_SITUATIONS_OTHER(X)                                                                 \
-    X(FED_DELTA_GAP, "federation: a profile's delta did not fit and a full one was asked for") \
-    X(FED_UNKNOWN_WAITS, "federation: an unknown epoch waited for the engine's listing")       \
-    X(FED_UNKNOWN_LOST, "federation: an unknown epoch was stored as lost")                     \
-    X(FED_ORPHAN, "federation: an epoch that is no placement runs, and was released")          \
-    X(FED_NAME_BUSY, "federation: a submit met another that waits for the same name")          \
-    X(SUB_LINK_GAP, "subcluster: a change was missed, the link is dialled again")              \
-    X(SUB_BELOW_FLOOR, "subcluster: an unknown epoch below the floor was not started")         \
-    X(SUB_REFUSED_EARLIER, "subcluster: refused, an earlier epoch of the job lives here")      \
-    X(SUB_START_TWICE, "subcluster: a repeated start was refused, the instance runs")          \
-    X(SUB_STRAY_STOPPED, "subcluster: an instance of an epoch or attempt that is over was stopped")
+#define TF_SITUATIONS_OTHER(X)                                                                      \
+    X(FED_DELTA_GAP, "federation: a profile's delta did not fit and a full one was asked for")      \
+    X(FED_UNKNOWN_WAITS, "federation: an unknown epoch waited for the engine's listing")            \
+    X(FED_UNKNOWN_LOST, "federation: an unknown epoch was stored as lost")                          \
+    X(FED_ORPHAN, "federation: an epoch that is no placement runs, and was released")               \
+    X(FED_NAME_BUSY, "federation: a submit met another that waits for the same name")               \
+    X(SUB_LINK_GAP, "subcluster: a change was missed, the link is dialled again")                   \
+    X(SUB_BELOW_FLOOR, "subcluster: an unknown epoch below the floor was not started")              \
+    X(SUB_REFUSED_EARLIER, "subcluster: refused, an earlier epoch of the job lives here")           \
+    X(SUB_START_TWICE, "subcluster: a repeated start was refused, the instance runs")               \
+    X(SUB_STRAY_STOPPED, "subcluster: an instance of an epoch or attempt that is over was stopped") \
+    X(SUB_SHRUNK, "subcluster: a live epoch shrank")                                                \
+    X(SUB_CLAIMED, "subcluster: claims were made, and holders evicted for them")                    \
+    X(SUB_CLAIM_MOVED, "subcluster: claims moved to what had become free")                          \
+    X(SUB_CLAIM_BROKEN, "subcluster: claims could not be had any more: refused")                    \
+    X(SUB_BRAKED, "subcluster: refused, too many were evicted within a minute")
 
 #define TF_SITUATION_ENUM(name, words) TF_SITUATION_##name,
 enum tf_situation {

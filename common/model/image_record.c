@@ -171,6 +171,7 @@ static void image_ended(struct tf_image *image, struct tf_ended *ended)
     tf_image_number(image, &ended->failures);
     tf_image_string(image, &ended->message);
     tf_image_string(image, &ended->output);
+    tf_image_number(image, &ended->lost_gpu_seconds);
     tf_image_close(image);
 }
 
@@ -192,6 +193,8 @@ void tf_image_allocation(struct tf_image *image, struct tf_allocation *allocatio
     tf_image_list(image, &allocation->members, image_member);
     tf_image_list(image, &allocation->claims, image_claim);
     tf_image_number(image, &allocation->retries_used);
+    tf_image_number(image, &allocation->evictions);
+    tf_image_number(image, &allocation->lost_gpu_seconds);
     tf_image_number(image, &allocation->peers_version);
     tf_image_number(image, &allocation->last_shrink);
     tf_image_number(image, &allocation->last_grow);
@@ -347,6 +350,9 @@ void tf_image_entry(struct tf_image *image, struct tf_entry *entry)
     tf_image_string(image, &entry->model);
     tf_image_number(image, &entry->submitted);
     tf_image_number(image, &entry->retries_used);
+    tf_image_number(image, &entry->level);
+    tf_image_number(image, &entry->evictions);
+    tf_image_number(image, &entry->lost_gpu_seconds);
     tf_image_number(image, &entry->release);
     tf_image_close(image);
 }

@@ -87,6 +87,7 @@ enum tf_member_state {
     TF_MEMBER_DONE = 5,    /* ended with code 0 */
     TF_MEMBER_BACKOFF = 6, /* failed; the next attempt starts at retry_at */
     TF_MEMBER_GONE = 7,    /* stopped or lost, will not run again in this epoch */
+    TF_MEMBER_LEAVING = 8, /* no part of the job any more; holds what it has until it is gone */
 };
 const char *tf_member_state_name(enum tf_member_state state);
 

@@ -126,13 +126,15 @@ struct tf_ended {
     int32_t exit_code;
     int32_t failures; /* retries that this epoch used */
     char *message, *output;
+    int64_t lost_gpu_seconds; /* of an eviction */
 };
 
 enum tf_allocation_phase {
     TF_ALLOCATION_IDLE = 0, /* no live epoch: only ends that wait to be stored by the leader */
     TF_ALLOCATION_STARTING = 1,
-    TF_ALLOCATION_RUNNING = 2, /* the core was fully ready once */
-    TF_ALLOCATION_ENDING = 3,  /* `ending` is decided; instances are being stopped */
+    TF_ALLOCATION_RUNNING = 2,  /* the core was fully ready once */
+    TF_ALLOCATION_ENDING = 3,   /* `ending` is decided; instances are being stopped */
+    TF_ALLOCATION_CLAIMING = 4, /* no members yet: claims, one an instance, which wait for others to go */
 };
 
 struct tf_allocation {
@@ -148,7 +150,9 @@ struct tf_allocation {
     char *model;
     TF_VEC(struct tf_member) members;
     TF_VEC(struct tf_claim) claims;
-    int32_t retries_used; /* of the job, as told with the placement, plus this epoch's */
+    int32_t retries_used;     /* of the job, as told with the placement, plus this epoch's */
+    int32_t evictions;        /* that the job had suffered when it was placed, */
+    int64_t lost_gpu_seconds; /* and what it had lost by them */
     uint64_t peers_version;
     struct tf_wall last_shrink, last_grow;
     struct tf_ended

@@ -191,7 +191,7 @@ static const struct tf_wire_row allocation_rows[] = {
     WIRE_UID(uid, TF_WIRE_REQUIRED),
     WIRE_NAME(tenant, TF_WIRE_REQUIRED),
     WIRE_NAME(name, TF_WIRE_REQUIRED),
-    WIRE_ENUM(phase, 0, TF_ALLOCATION_ENDING),
+    WIRE_ENUM(phase, 0, TF_ALLOCATION_CLAIMING),
     WIRE_COUNTER(epoch),
     WIRE_OBJECT(term, tf_wire_term, 0),
     WIRE_OBJECT(spec, tf_wire_spec, 0),
@@ -208,6 +208,8 @@ static const struct tf_wire_row allocation_rows[] = {
     WIRE_WALL(last_grow),
     WIRE_OBJECT(ending, tf_wire_ended, 0),
     WIRE_LIST(ended, tf_wire_ended, ENDED_MAX),
+    WIRE_INT32(evictions, 0, COUNTS_MAX),
+    WIRE_INT64(lost_gpu_seconds, 0, INT64_MAX),
 };
 const struct tf_wire_table tf_wire_allocation =
     WIRE_TABLE(allocation_rows, tidefed__v1__allocation__descriptor);

@@ -150,7 +150,7 @@ static const struct tf_wire_row member_rows[] = {
     WIRE_NAME(node, 0),
     WIRE_BITS(gpus),
     WIRE_INT32(mark, 0, TF_INSTANCES_MAX),
-    WIRE_ENUM(state, 0, TF_MEMBER_GONE),
+    WIRE_ENUM(state, 0, TF_MEMBER_LEAVING),
     WIRE_WALL(started),
     WIRE_WALL(ready),
     WIRE_WALL(ended),
@@ -173,6 +173,7 @@ static const struct tf_wire_row ended_rows[] = {
     WIRE_INT32(failures, 0, INT32_MAX),
     WIRE_TEXT(message, TF_WIRE_MESSAGE_MAX),
     WIRE_TEXT(output, TF_WIRE_OUTPUT_MAX),
+    WIRE_INT64(lost_gpu_seconds, 0, INT64_MAX),
 };
 const struct tf_wire_table tf_wire_ended = WIRE_TABLE(ended_rows, tidefed__v1__ended__descriptor);
 #undef MODEL

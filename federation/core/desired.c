@@ -23,7 +23,10 @@ static struct tf_entry place_entry(const struct job *job, const struct tf_placem
                              .size = placement->size,
                              .model = tf_strdup(placement->model),
                              .submitted = r->submitted,
-                             .retries_used = r->retries_used};
+                             .retries_used = r->retries_used,
+                             .level = placement->level,
+                             .evictions = r->evictions,
+                             .lost_gpu_seconds = r->lost_gpu_seconds};
     tf_job_spec_copy(&entry.spec, &r->spec);
     return entry;
 }

@@ -4,6 +4,7 @@
 
 #include "subcluster/core/members.h"
 #include "subcluster/core/peers.h"
+#include "subcluster/core/reclaim.h"
 #include "subcluster/core/trace.h"
 
 #include <assert.h>
@@ -20,7 +21,7 @@ static void epoch_over(struct sub *sub, struct job *job)
     tf_allocation_clear_epoch(&job->record);
     tf_vec_push(&job->record.ended, ended);
     tf_vec_release(&job->runs);
-    job->runtime_due = TF_NEVER;
+    job->runtime_due = job->protected_until = TF_NEVER;
     job->peers_due = false;
     job_due_again(sub, job);
     job_changed(sub, job);
@@ -41,9 +42,12 @@ void epoch_end(struct sub *sub, struct job *job, struct ending ending)
     decided->exit_code = ending.exit_code;
     free(decided->message); /* of the latest failure that was retried */
     decided->message = ending.message;
+    decided->lost_gpu_seconds = ending.lost_gpu_seconds;
     tf_str_set(&decided->output, ending.output);
+    if (record->phase == TF_ALLOCATION_CLAIMING)
+        reclaim_drop(sub, job);
     record->phase = TF_ALLOCATION_ENDING;
-    job->runtime_due = TF_NEVER;
+    job->runtime_due = job->protected_until = TF_NEVER;
     trace_epoch(sub, job, "is ended %s%s%s", tf_end_name(ending.end), ending.message ? ": " : "",
                 ending.message ? ending.message : "");
     job_changed(sub, job);
@@ -57,21 +61,26 @@ void epoch_end(struct sub *sub, struct job *job, struct ending ending)
 static bool core_ready(const struct tf_allocation *record)
 {
     tf_vec_each (m, &record->members)
-        if (m->mark == 0 && m->state != TF_MEMBER_READY && m->state != TF_MEMBER_DONE)
+        if (m->mark == 0 && member_stays(m->state) && m->state != TF_MEMBER_READY &&
+            m->state != TF_MEMBER_DONE)
             return false;
     return true;
 }
 
-/* Done: by rank 0 alone, or by all. An empty set has done nothing. */
+/* Done: by rank 0 alone, or by all that stay. An empty set has done nothing. */
 static bool work_done(const struct tf_allocation *record)
 {
-    assert(record->members.count);
-    if (record->spec.completion == TF_COMPLETION_RANK0)
-        return record->members.items[0].state == TF_MEMBER_DONE;
-    tf_vec_each (m, &record->members)
+    bool any = false;
+    tf_vec_each (m, &record->members) {
+        if (!member_stays(m->state))
+            continue;
         if (m->state != TF_MEMBER_DONE)
             return false;
-    return true;
+        any = true;
+        if (record->spec.completion == TF_COMPLETION_RANK0)
+            break; /* the first that stays has rank 0 */
+    }
+    return any;
 }
 
 void epoch_set_runtime(struct sub *sub, struct job *job)
@@ -94,6 +103,27 @@ void epoch_runtime_over(struct sub *sub, struct job *job)
     epoch_end(sub, job, (struct ending){.end = TF_END_FAILED, .message = message});
 }
 
+void epoch_set_protection(struct sub *sub, struct job *job)
+{
+    const struct tf_allocation *record = &job->record;
+    if (record->spec.min_runtime <= 0 || record->started.ms == 0 || record->phase != TF_ALLOCATION_RUNNING)
+        return;
+    int64_t ran = sub->now.wall.ms - record->started.ms;
+    int64_t left = record->spec.min_runtime - (ran > 0 ? ran : 0);
+    if (left <= 0)
+        return;
+    job->protected_until.ms = sub->now.mono.ms + left;
+    job_due_at(sub, job, job->protected_until);
+    members_set_levels(sub, job);
+}
+
+void epoch_protection_over(struct sub *sub, struct job *job)
+{
+    job->protected_until = TF_NEVER;
+    members_set_levels(sub, job);
+    trace_epoch(sub, job, "has run for its minRuntime: its core may be taken from now on");
+}
+
 void epoch_look(struct sub *sub, struct job *job)
 {
     struct tf_allocation *record = &job->record;
@@ -105,6 +135,7 @@ void epoch_look(struct sub *sub, struct job *job)
                     (long long)(record->started.ms - record->accepted.ms));
         job_changed(sub, job);
         epoch_set_runtime(sub, job);
+        epoch_set_protection(sub, job);
     }
     if (record->phase == TF_ALLOCATION_ENDING && !members_any_live(job))
         epoch_over(sub, job);

@@ -11,8 +11,9 @@ struct ending {
     enum tf_end end;
     enum tf_reason reason;
     int32_t exit_code;
-    const char *output; /* may be NULL */
-    char *message;      /* taken; may be NULL */
+    const char *output;       /* may be NULL */
+    char *message;            /* taken; may be NULL */
+    int64_t lost_gpu_seconds; /* of an eviction */
 };
 /* Decides it: out of the peers file, members stopped; when all are gone it is recorded and reported. */
 void epoch_end(struct sub *sub, struct job *job, struct ending ending);
@@ -28,5 +29,8 @@ void epoch_record_end(struct sub *sub, struct tf_uid uid, const char *tenant, co
 /* When maxRuntime ends, of an epoch that has started. */
 void epoch_set_runtime(struct sub *sub, struct job *job);
 void epoch_runtime_over(struct sub *sub, struct job *job);
+/* minRuntime protects the core from when it first ran fully (§5); a resize neither renews nor shortens it. */
+void epoch_set_protection(struct sub *sub, struct job *job);
+void epoch_protection_over(struct sub *sub, struct job *job);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "subcluster/core/allocation.h"
 #include "subcluster/core/members.h"
+#include "subcluster/core/size.h"
 
 #include <assert.h>
 
@@ -27,21 +28,27 @@ static size_t check_members(const struct sub *sub, const struct job *job)
         const struct ledger_node *node = ledger_find(&sub->ledger, m->node);
         const struct holding *h = node ? holding_of(node, record->uid, m->index) : NULL;
         assert(h && h->hold.gpus == m->gpus && "what a record holds is in the ledger");
-        assert(h->hold.level == member_level(sub, record, m));
+        assert(h->hold.level == member_level(sub, job, m));
         held++;
     }
     return held;
 }
 
-/* I4: the size is legal, and marks are the core's, then surplus step by step. */
+/* I4: the size is legal, or short of a min that was raised; the core's marks, then surplus step by step. */
 static void check_size(const struct tf_allocation *record)
 {
     const struct tf_elastic *e = &record->spec.elastic;
     int32_t core = 0;
-    assert((size_t)record->size == record->members.count && tf_size_legal(e, record->size, false));
+    if (record->phase == TF_ALLOCATION_ENDING)
+        return;
+    if (record->phase == TF_ALLOCATION_CLAIMING) {
+        assert(record->members.count == 0 && record->claims.count == (size_t)record->size);
+        return;
+    }
+    assert(record->size == size_of(record) && tf_size_legal(e, record->size, true));
     tf_vec_each (m, &record->members)
-        core += m->mark == 0;
-    assert(core == e->min);
+        core += member_stays(m->state) && m->mark == 0;
+    assert(core == (record->size < e->min ? record->size : e->min));
 }
 
 static size_t check_job(const struct sub *sub, const struct job *job)
@@ -67,8 +74,12 @@ static size_t check_job(const struct sub *sub, const struct job *job)
 /* I3, and that the ledger has nothing that no record holds. */
 static size_t check_node(const struct ledger_node *node)
 {
-    uint64_t seen = 0;
+    uint64_t seen = 0, claimed = 0;
     size_t held = 0;
+    tf_vec_each (c, &node->claims) {
+        assert(!(claimed & c->hold.gpus) && "a GPU has at most one claimant");
+        claimed |= c->hold.gpus;
+    }
     tf_vec_each (h, &node->holdings) {
         assert(!(seen & h->hold.gpus) && "a GPU has at most one holder");
         seen |= h->hold.gpus;
@@ -88,6 +99,8 @@ static struct tf_vector naive_free(const struct ledger_node *node)
         bool taken = (node->node.bad_gpus | node->node.foreign.gpus) >> i & 1;
         tf_vec_each (h, &node->holdings)
             taken |= h->hold.gpus >> i & 1;
+        tf_vec_each (c, &node->claims)
+            taken |= c->hold.gpus >> i & 1;
         tf_vec_each (b, &node->blockings)
             taken |= b->gpus >> i & 1;
         free.gpus += !taken;
@@ -95,12 +108,17 @@ static struct tf_vector naive_free(const struct ledger_node *node)
     free.cpu -= node->node.foreign.cpu;
     free.memory -= node->node.foreign.memory;
     free.slots -= node->node.foreign.slots + (int32_t)node->blockings.count;
+    struct tf_vector held = {0}, later = {0};
     tf_vec_each (h, &node->holdings) {
-        free.cpu -= h->hold.amount.cpu;
-        free.memory -= h->hold.amount.memory;
-        free.slots -= h->hold.amount.slots;
+        held = tf_vector_add(held, h->hold.amount);
+        later = tf_vector_add(later, h->hold.level > TF_LEVEL_GOING || h->stuck ? h->hold.amount
+                                                                                : (struct tf_vector){0});
     }
-    return tf_vector_floor0(free);
+    tf_vec_each (c, &node->claims)
+        later = tf_vector_add(later, c->hold.amount);
+    struct tf_vector most = tf_vector_max(held, later);
+    most.gpus = 0;
+    return tf_vector_floor0(tf_vector_sub(free, most));
 }
 
 /* What people took away is taken away, and nothing else of a ready node. */

@@ -21,6 +21,7 @@ static void image_boot(struct tf_image *image, struct sub_boot *boot)
     tf_image_policy(image, &boot->policy);
     tf_image_number(image, &boot->profile_interval);
     tf_image_number(image, &boot->decision_budget);
+    tf_image_number(image, &boot->loss_cap);
     tf_image_close(image);
 }
 
@@ -261,6 +262,11 @@ static void image_epoch_id(struct tf_image *image, struct epoch_id *id)
     tf_image_close(image);
 }
 
+static void image_moment(struct tf_image *image, struct tf_mono *moment)
+{
+    tf_image_number(image, moment);
+}
+
 static void image_sub(struct tf_image *image, struct sub *sub)
 {
     tf_image_open(image, sub);
@@ -279,6 +285,8 @@ static void image_sub(struct tf_image *image, struct sub *sub)
     tf_image_list(image, &sub->strays, image_stray);
     tf_image_list(image, &sub->exited, image_epoch_id);
     tf_image_list(image, &sub->touched, tf_image_uid);
+    tf_image_list(image, &sub->claiming, tf_image_uid);
+    tf_image_list(image, &sub->evictions, image_moment);
     tf_image_number(image, &sub->strays_due);
     image_link(image, &sub->link);
     image_profiler(image, &sub->profiler);

@@ -73,7 +73,7 @@ struct job *jobs_add(struct sub *sub, struct tf_uid uid)
 {
     struct job *job = tf_calloc(1, sizeof *job);
     job->record.uid = uid;
-    job->due = job->runtime_due = TF_NEVER;
+    job->due = job->runtime_due = job->protected_until = TF_NEVER;
     tf_tree_insert(&sub->jobs, &job->by_uid);
     return job;
 }
@@ -136,7 +136,8 @@ void job_due_at(struct sub *sub, struct job *job, struct tf_mono at)
 
 void job_due_again(struct sub *sub, struct job *job)
 {
-    struct tf_mono due = job->runtime_due;
+    struct tf_mono due =
+        job->runtime_due.ms < job->protected_until.ms ? job->runtime_due : job->protected_until;
     tf_vec_each (run, &job->runs)
         if (run->due.ms < due.ms)
             due = run->due;
@@ -189,6 +190,7 @@ static void image_job(struct tf_image *image, struct sub *sub, struct job *job)
     tf_image_skip(image, &job->by_uid, "filed by its uid");
     tf_image_list(image, &job->runs, image_run);
     tf_image_number(image, &job->runtime_due);
+    tf_image_number(image, &job->protected_until);
     tf_image_skip(image, &job->by_due, "filed by its moment");
     tf_image_skip(image, &job->due, "as the moment it is filed by:");
     tf_image_number(image, &due);

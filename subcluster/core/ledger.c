@@ -24,6 +24,7 @@ static void node_free(struct ledger_node *node)
     tf_node_release(&node->node);
     tf_cordon_release(&node->cordon);
     tf_vec_release(&node->holdings);
+    tf_vec_release(&node->claims);
     tf_vec_release(&node->blockings);
     free(node);
 }
@@ -171,11 +172,45 @@ static uint64_t idle_gpus(const struct ledger_node *node)
            ~ledger_blocked_gpus(node);
 }
 
-uint64_t ledger_free_gpus(const struct ledger_node *node)
+uint64_t ledger_claimed_gpus_of(const struct ledger_node *node)
+{
+    uint64_t gpus = 0;
+    tf_vec_each (c, &node->claims)
+        gpus |= c->hold.gpus;
+    return gpus;
+}
+
+/* Not going; or it should have gone by now, and nobody knows when it will. */
+static bool stays(const struct holding *h)
+{
+    return h->hold.level > TF_LEVEL_GOING || h->stuck;
+}
+
+static uint64_t staying_gpus(const struct ledger_node *node)
+{
+    uint64_t gpus = 0;
+    tf_vec_each (h, &node->holdings)
+        gpus |= stays(h) ? h->hold.gpus : 0;
+    return gpus;
+}
+
+/* Healthy GPUs that nothing but ours may be on. */
+uint64_t ledger_usable_gpus(const struct ledger_node *node)
 {
     if (!node->known || node->node.state != TF_NODE_READY)
         return 0;
-    return idle_gpus(node) & ~node->node.bad_gpus;
+    return tf_gpu_set_all(node->node.capacity.gpus) & ~node->node.foreign.gpus & ~ledger_blocked_gpus(node) &
+           ~node->node.bad_gpus;
+}
+
+uint64_t ledger_free_gpus(const struct ledger_node *node)
+{
+    return ledger_usable_gpus(node) & ~ledger_held_gpus(node) & ~ledger_claimed_gpus_of(node);
+}
+
+uint64_t ledger_going_gpus(const struct ledger_node *node)
+{
+    return ledger_usable_gpus(node) & ~staying_gpus(node) & ~ledger_claimed_gpus_of(node);
 }
 
 struct tf_vector ledger_used(const struct ledger_node *node)
@@ -228,6 +263,14 @@ void ledger_set_level(struct ledger *ledger, struct tf_uid uid, const struct tf_
     set_dirty(ledger, node);
 }
 
+void ledger_set_stuck(struct ledger *ledger, struct tf_uid uid, const struct tf_member *member)
+{
+    struct holding *holding;
+    struct ledger_node *node = held_at(ledger, uid, member, &holding);
+    holding->stuck = true;
+    set_dirty(ledger, node);
+}
+
 void ledger_release(struct ledger *ledger, struct tf_uid uid, const struct tf_member *member, uint64_t change)
 {
     struct holding *holding;
@@ -249,6 +292,13 @@ static void drop_gone(struct ledger *ledger, struct ledger_node *node, uint64_t 
         tf_vec_remove(&node->holdings, i);
         set_dirty(ledger, node);
     }
+    for (size_t i = node->claims.count; i-- > 0;) {
+        uint64_t after = node->claims.items[i].gone_after;
+        if (after == 0 || after > change)
+            continue;
+        tf_vec_remove(&node->claims, i);
+        set_dirty(ledger, node);
+    }
 }
 
 void ledger_durable(struct ledger *ledger, uint64_t change)
@@ -262,6 +312,90 @@ void ledger_durable(struct ledger *ledger, uint64_t change)
     }
     ledger->first_leaving = ledger->leaving.count = 0;
 }
+
+/* ---- claims ---- */
+
+static struct tf_vector claim_amount(const struct tf_claim *claim)
+{
+    return (struct tf_vector){.gpus = tf_gpu_set_count(claim->gpus),
+                              .slots = claim->slots,
+                              .cpu = claim->cpu,
+                              .memory = claim->memory};
+}
+
+void ledger_claim(struct ledger *ledger, struct tf_uid uid, uint32_t index, const struct tf_claim *claim,
+                  tf_level level)
+{
+    struct ledger_node *node = ledger_need(ledger, claim->node);
+    assert(!(ledger_claimed_gpus_of(node) & claim->gpus) && "a GPU has at most one claimant");
+    struct holding holding = {.uid = uid, .index = index, .hold = {level, claim->gpus, claim_amount(claim)}};
+    tf_vec_push(&node->claims, holding);
+    set_dirty(ledger, node);
+}
+
+void ledger_unclaim(struct ledger *ledger, struct tf_uid uid, uint32_t index, const struct tf_claim *claim,
+                    uint64_t change)
+{
+    struct ledger_node *node = ledger_find(ledger, claim->node);
+    assert(node);
+    size_t at = 0;
+    while (at < node->claims.count &&
+           (node->claims.items[at].index != index || node->claims.items[at].gone_after ||
+            !tf_uid_eq(node->claims.items[at].uid, uid)))
+        at++;
+    assert(at < node->claims.count);
+    set_dirty(ledger, node);
+    if (change == 0) {
+        tf_vec_remove(&node->claims, at);
+        return;
+    }
+    node->claims.items[at].gone_after = change;
+    struct leaving leaving = {change, node};
+    tf_vec_push(&ledger->leaving, leaving);
+}
+
+/* What holders leave of the node's CPU, memory and slots: all of them, or those that stay. */
+static struct tf_vector left_by(const struct ledger_node *node, bool staying_only)
+{
+    const struct tf_node *n = &node->node;
+    struct tf_vector left = n->capacity;
+    left.cpu -= n->foreign.cpu;
+    left.memory -= n->foreign.memory;
+    left.slots -= n->foreign.slots + (int32_t)node->blockings.count;
+    tf_vec_each (h, &node->holdings)
+        if (!staying_only || stays(h))
+            left = tf_vector_sub(left, h->hold.amount);
+    return left;
+}
+
+enum claim_state ledger_claim_state(const struct ledger *ledger, const struct tf_claim *claim)
+{
+    const struct ledger_node *node = ledger_find(ledger, claim->node);
+    struct tf_vector amount = claim_amount(claim);
+    if (!node || (claim->gpus & ~ledger_usable_gpus(node)))
+        return CLAIM_BROKEN;
+    if (!node->known || node->node.state != TF_NODE_READY || (claim->gpus & staying_gpus(node)))
+        return CLAIM_BROKEN;
+    struct tf_vector later = left_by(node, true), now = left_by(node, false);
+    amount.gpus = later.gpus = now.gpus = 0; /* they are named */
+    if (!tf_vector_fits(amount, later))
+        return CLAIM_BROKEN;
+    bool free = tf_vector_fits(amount, now) && !(claim->gpus & ledger_held_gpus(node));
+    return free ? CLAIM_FREE : CLAIM_WAITS;
+}
+
+struct tf_vector ledger_going(const struct ledger_node *node)
+{
+    struct tf_vector going = left_by(node, true);
+    if (!node->known || node->node.state != TF_NODE_READY)
+        return (struct tf_vector){0};
+    tf_vec_each (c, &node->claims)
+        going = tf_vector_sub(going, c->hold.amount);
+    going.gpus = tf_gpu_set_count(ledger_going_gpus(node));
+    return going;
+}
+
+/* ---- instances without a record ---- */
 
 void ledger_block(struct ledger *ledger, const char *name, const struct tf_instance_id *id, uint64_t gpus)
 {
@@ -296,9 +430,15 @@ static void levels_of(const struct ledger_node *node, struct tf_level_vectors *o
     seen.foreign.gpus |= ledger_blocked_gpus(node);
     seen.foreign.slots += (int32_t)node->blockings.count;
     TF_VEC(struct tf_hold) holds = {0};
-    tf_vec_each (h, &node->holdings)
-        tf_vec_push(&holds, h->hold);
-    tf_fit_node_levels(&seen, holds.items, holds.count, NULL, 0, out);
+    tf_vec_each (h, &node->holdings) {
+        struct tf_hold hold = h->hold;
+        hold.level = h->stuck ? TF_LEVEL_TOP : hold.level;
+        tf_vec_push(&holds, hold);
+    }
+    size_t held = holds.count;
+    tf_vec_each (c, &node->claims)
+        tf_vec_push(&holds, c->hold);
+    tf_fit_node_levels(&seen, holds.items, held, holds.items + held, holds.count - held, out);
     tf_vec_release(&holds);
 }
 
@@ -371,7 +511,16 @@ int32_t ledger_unhealthy_gpus(const struct ledger *ledger)
     int32_t sum = 0;
     tf_vec_each (node, &ledger->nodes)
         if ((*node)->known)
-            sum += tf_gpu_set_count(idle_gpus(*node) & ~ledger_free_gpus(*node));
+            sum += tf_gpu_set_count(idle_gpus(*node) & ~ledger_usable_gpus(*node));
+    return sum;
+}
+
+int32_t ledger_claimed_gpus(const struct ledger *ledger)
+{
+    int32_t sum = 0;
+    tf_vec_each (node, &ledger->nodes)
+        sum += tf_gpu_set_count(ledger_usable_gpus(*node) & ~ledger_held_gpus(*node) &
+                                ledger_claimed_gpus_of(*node));
     return sum;
 }
 
@@ -385,6 +534,7 @@ static void image_holding(struct tf_image *image, struct holding *holding)
     tf_image_number(image, &holding->hold.level);
     tf_image_number(image, &holding->hold.gpus);
     tf_image_vector(image, &holding->hold.amount);
+    tf_image_number(image, &holding->stuck);
     tf_image_number(image, &holding->gone_after);
     tf_image_close(image);
 }
@@ -409,6 +559,7 @@ static void image_node(struct tf_image *image, struct ledger_node *node)
     tf_image_number(image, &node->number);
     tf_image_number(image, &node->row);
     tf_image_list(image, &node->holdings, image_holding);
+    tf_image_list(image, &node->claims, image_holding);
     tf_image_list(image, &node->blockings, image_blocking);
     tf_image_close(image);
 }

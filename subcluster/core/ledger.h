@@ -16,8 +16,12 @@ struct holding {
     struct tf_uid uid;
     uint32_t index;
     struct tf_hold hold;
+    bool stuck;          /* it should have gone by now: nobody counts on it */
     uint64_t gone_after; /* 0 = held; else it is free once the change of that number is durable */
 };
+
+/* The same of a claim: what an instance will hold when those who hold it now have gone. index: its place
+ * among the claims of its owner. */
 
 /* What an instance without a record has. */
 struct blocking {
@@ -35,7 +39,7 @@ struct ledger_node {
     bool dirty; /* its rows are to be made again */
     uint32_t number;
     uint32_t row; /* of the ledger's rows, while known */
-    TF_VEC(struct holding) holdings;
+    TF_VEC(struct holding) holdings, claims;
     TF_VEC(struct blocking) blockings;
 };
 
@@ -77,9 +81,24 @@ void ledger_hold(struct ledger *ledger, struct tf_uid uid, const struct tf_membe
                  struct tf_vector need, tf_level level);
 void ledger_set_level(struct ledger *ledger, struct tf_uid uid, const struct tf_member *member,
                       tf_level level);
+/* Its stop took longer than it may: until it is gone, it is what nobody can have. */
+void ledger_set_stuck(struct ledger *ledger, struct tf_uid uid, const struct tf_member *member);
 /* Given up by the change of that number. */
 void ledger_release(struct ledger *ledger, struct tf_uid uid, const struct tf_member *member,
                     uint64_t change);
+/* What an instance of the owner will hold; asserts that nobody else claims its GPUs. */
+void ledger_claim(struct ledger *ledger, struct tf_uid uid, uint32_t index, const struct tf_claim *claim,
+                  tf_level level);
+/* Given up by the change of that number; 0: its owner becomes the holder in the same change. */
+void ledger_unclaim(struct ledger *ledger, struct tf_uid uid, uint32_t index, const struct tf_claim *claim,
+                    uint64_t change);
+enum claim_state {
+    CLAIM_FREE,   /* nobody is in its way */
+    CLAIM_WAITS,  /* all that are in its way are going */
+    CLAIM_BROKEN, /* its node is not ready, a GPU is bad or foreign, or somebody stays */
+};
+enum claim_state ledger_claim_state(const struct ledger *ledger, const struct tf_claim *claim);
+
 /* All changes up to this one are durable. */
 void ledger_durable(struct ledger *ledger, uint64_t change);
 
@@ -89,7 +108,11 @@ void ledger_unblock(struct ledger *ledger, const char *node, const struct tf_ins
 
 uint64_t ledger_held_gpus(const struct ledger_node *node);    /* by records */
 uint64_t ledger_blocked_gpus(const struct ledger_node *node); /* by instances without one */
+uint64_t ledger_claimed_gpus_of(const struct ledger_node *node);
 uint64_t ledger_free_gpus(const struct ledger_node *node);
+uint64_t ledger_usable_gpus(
+    const struct ledger_node *node);                        /* healthy, and nothing but ours may be on them */
+uint64_t ledger_going_gpus(const struct ledger_node *node); /* free, or will be: nobody stays or claims */
 struct tf_vector ledger_used(const struct ledger_node *node);
 
 /* Makes the rows of all changed nodes again. Before packing and before a profile. */
@@ -99,5 +122,10 @@ struct tf_fit_view ledger_view(const struct ledger *ledger);
 struct tf_health_counts ledger_health(const struct ledger *ledger);
 /* Idle GPUs that are bad, or on nodes that are not ready. */
 int32_t ledger_unhealthy_gpus(const struct ledger *ledger);
+/* Idle, healthy GPUs that are claimed. */
+int32_t ledger_claimed_gpus(const struct ledger *ledger);
+/* What is there for those who may take what is going, less the claims of others; negative where foreign use
+ * has taken more than was left. GPUs: how many. */
+struct tf_vector ledger_going(const struct ledger_node *node);
 
 #endif

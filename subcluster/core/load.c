@@ -7,6 +7,7 @@
 #include "subcluster/core/cordon.h"
 #include "subcluster/core/members.h"
 #include "subcluster/core/policy.h"
+#include "subcluster/core/reclaim.h"
 #include "subcluster/core/strays.h"
 #include "subcluster/core/trace.h"
 
@@ -19,7 +20,7 @@ static const char *member_fault(const struct sub *sub, const struct tf_allocatio
     const struct tf_member *m = &record->members.items[place];
     if (m->index != place || m->attempt == 0 || !m->node)
         return "its members are not numbered, or one has no node";
-    if (m->state <= TF_MEMBER_NONE || m->state > TF_MEMBER_GONE)
+    if (m->state <= TF_MEMBER_NONE || m->state > TF_MEMBER_LEAVING)
         return "a member has no state";
     if (record->phase == TF_ALLOCATION_ENDING && m->state == TF_MEMBER_BACKOFF)
         return "a member waits for a retry while its epoch is being ended";
@@ -37,12 +38,33 @@ static const char *member_fault(const struct sub *sub, const struct tf_allocatio
     return held & m->gpus ? "another holds one of its GPUs" : NULL;
 }
 
+static const char *claims_fault(const struct sub *sub, const struct tf_allocation *record)
+{
+    for (size_t i = 0; i < record->claims.count; i++) {
+        const struct tf_claim *claim = &record->claims.items[i];
+        const struct ledger_node *node = claim->node ? ledger_find(&sub->ledger, claim->node) : NULL;
+        uint64_t claimed = node ? ledger_claimed_gpus_of(node) : 0;
+        if (!claim->node || tf_gpu_set_count(claim->gpus) != record->spec.group.shape.gpus)
+            return "a claim names no node, or not the GPUs that its spec asks for";
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(record->claims.items[j].node, claim->node) == 0)
+                claimed |= record->claims.items[j].gpus;
+        if (claimed & claim->gpus)
+            return "another claims one of its GPUs";
+    }
+    return NULL;
+}
+
 static const char *epoch_fault(const struct sub *sub, const struct tf_allocation *record)
 {
     const struct tf_elastic *e = &record->spec.elastic;
     bool ending = record->phase == TF_ALLOCATION_ENDING;
-    if (record->epoch == 0 || record->members.count == 0 || record->members.count > TF_INSTANCES_MAX)
-        return "its live epoch has no number or no members";
+    if (record->epoch == 0 || record->members.count > TF_INSTANCES_MAX)
+        return "its live epoch has no number or too many members";
+    if ((record->phase == TF_ALLOCATION_CLAIMING) != (record->claims.count > 0))
+        return "its phase and its claims do not agree";
+    if (!ending && (record->members.count == 0) != (record->phase == TF_ALLOCATION_CLAIMING))
+        return "its phase and its members do not agree";
     if (e->min < 1 || e->step < 1 || e->max < e->min)
         return "its sizes make no sense";
     if (ending != (record->ending.end != TF_END_NONE))
@@ -52,7 +74,7 @@ static const char *epoch_fault(const struct sub *sub, const struct tf_allocation
         if (fault)
             return fault;
     }
-    return NULL;
+    return claims_fault(sub, record);
 }
 
 static const char *fault_of(const struct sub *sub, const struct tf_allocation *record)
@@ -61,7 +83,7 @@ static const char *fault_of(const struct sub *sub, const struct tf_allocation *r
         return "it has no uid or no name";
     if (job_find(sub, record->uid))
         return "there is another one of that uid";
-    if (record->phase < TF_ALLOCATION_IDLE || record->phase > TF_ALLOCATION_ENDING)
+    if (record->phase < TF_ALLOCATION_IDLE || record->phase > TF_ALLOCATION_CLAIMING)
         return "it has no phase";
     tf_vec_each (ended, &record->ended)
         if (ended->epoch == 0 || ended->end == TF_END_NONE)
@@ -82,12 +104,12 @@ static uint64_t highest_epoch(const struct tf_allocation *record)
     return highest;
 }
 
-static void hold_members(struct sub *sub, const struct tf_allocation *record)
+static void hold_members(struct sub *sub, const struct job *job)
 {
-    struct tf_vector need = tf_shape_vector(&record->spec.group.shape);
-    tf_vec_each (m, &record->members)
+    struct tf_vector need = tf_shape_vector(&job->record.spec.group.shape);
+    tf_vec_each (m, &job->record.members)
         if (member_holds(m->state))
-            ledger_hold(&sub->ledger, record->uid, m, need, member_level(sub, record, m));
+            ledger_hold(&sub->ledger, job->record.uid, m, need, member_level(sub, job, m));
 }
 
 static void load_allocation(struct sub *sub, struct tf_allocation *record)
@@ -109,7 +131,9 @@ static void load_allocation(struct sub *sub, struct tf_allocation *record)
     struct job *job = jobs_add(sub, record->uid);
     job->record = *record;
     *record = (struct tf_allocation){0};
-    hold_members(sub, &job->record);
+    hold_members(sub, job);
+    if (job->record.phase == TF_ALLOCATION_CLAIMING)
+        reclaim_load(sub, job);
     members_attach(job);
 }
 
@@ -157,6 +181,7 @@ static void resume_waits(struct sub *sub, struct job *job)
         tf_reached_if(waits, sub, SUB_RETRY_RESUMED);
     }
     epoch_set_runtime(sub, job);
+    epoch_set_protection(sub, job);
     job_due_again(sub, job);
 }
 

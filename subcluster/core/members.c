@@ -54,27 +54,51 @@ int class_rank(const struct sub *sub, const struct tf_job_spec *spec)
     return rank >= 0 ? rank : TF_CLASSES_MAX - 1;
 }
 
-tf_level member_level(const struct sub *sub, const struct tf_allocation *record,
-                      const struct tf_member *member)
+tf_level job_core_level(const struct sub *sub, const struct job *job)
 {
-    int rank = class_rank(sub, &record->spec);
-    if (record->phase == TF_ALLOCATION_ENDING)
+    int rank = class_rank(sub, &job->record.spec), ceiling = tf_policy_ceiling_rank(&sub->policy);
+    bool is_protected = job->protected_until.ms != TF_NEVER.ms && rank < ceiling;
+    return is_protected ? tf_level_protected(ceiling) : tf_level_core(rank);
+}
+
+tf_level member_level(const struct sub *sub, const struct job *job, const struct tf_member *member)
+{
+    const struct tf_allocation *record = &job->record;
+    if (record->phase == TF_ALLOCATION_ENDING || member->state == TF_MEMBER_LEAVING)
         return TF_LEVEL_GOING;
-    return member->mark == 0 ? tf_level_core(rank) : tf_level_surplus(rank);
+    return member->mark == 0 ? job_core_level(sub, job) : tf_level_surplus(class_rank(sub, &record->spec));
 }
 
 void members_set_levels(struct sub *sub, struct job *job)
 {
     tf_vec_each (m, &job->record.members)
         if (member_holds(m->state))
-            ledger_set_level(&sub->ledger, job->record.uid, m, member_level(sub, &job->record, m));
+            ledger_set_level(&sub->ledger, job->record.uid, m, member_level(sub, job, m));
+}
+
+/* The oldest members are core, what follows is surplus, step by step. */
+void member_add(struct sub *sub, struct job *job, const char *node, uint64_t gpus)
+{
+    struct tf_allocation *record = &job->record;
+    const struct tf_elastic *e = &record->spec.elastic;
+    uint32_t index = (uint32_t)record->members.count;
+    int32_t beyond = (int32_t)index - e->min;
+    struct tf_member member = {.index = index,
+                               .attempt = 1,
+                               .node = tf_strdup(node),
+                               .gpus = gpus,
+                               .mark = beyond < 0 ? 0 : 1 + beyond / e->step,
+                               .state = TF_MEMBER_PLANNED};
+    tf_vec_push(&record->members, member);
+    ledger_hold(&sub->ledger, record->uid, &member, tf_shape_vector(&record->spec.group.shape),
+                member_level(sub, job, &member));
 }
 
 /* ---- what goes to the engine ---- */
 
 static void ask_start(struct sub *sub, struct job *job, const struct tf_member *m)
 {
-    assert(sub->listed && m->state != TF_MEMBER_STOPPING && member_lives(m->state));
+    assert(sub->listed && !member_stops(m->state) && member_lives(m->state));
     const struct tf_allocation *record = &job->record;
     struct sub_action action = {.kind = SUB_ACT_START};
     action.start.id = id_of(job, m);
@@ -112,16 +136,16 @@ void members_resume(struct sub *sub, struct job *job)
     if (!job_lives(job))
         return;
     const struct tf_group *group = &job->record.spec.group;
-    int64_t delay = job->record.phase == TF_ALLOCATION_ENDING ? group->stop_delay : 0;
     peers_repeat(sub, job);
     for (size_t i = 0; i < job->record.members.count; i++) {
         struct tf_member *m = &job->record.members.items[i];
-        bool stops = m->state == TF_MEMBER_STOPPING;
+        bool stops = member_stops(m->state);
+        bool leaves = m->state == TF_MEMBER_LEAVING || job->record.phase == TF_ALLOCATION_ENDING;
         bool starts = !stops && member_lives(m->state) && !job->runs.items[i].seen;
         tf_reached_if(stops, sub, SUB_STOP_AGAIN);
         tf_reached_if(starts, sub, SUB_START_AGAIN);
         if (stops)
-            ask_stop(sub, job, m, delay, group->grace);
+            ask_stop(sub, job, m, leaves ? group->stop_delay : 0, group->grace);
         else if (starts)
             ask_start(sub, job, m);
     }
@@ -144,7 +168,7 @@ static bool start_leaves(struct sub *sub, const struct tf_instance_id *id)
     if (place == SIZE_MAX)
         return false;
     enum tf_member_state state = job->record.members.items[place].state;
-    if (!member_lives(state) || state == TF_MEMBER_STOPPING) {
+    if (!member_lives(state) || member_stops(state)) {
         tf_reached(sub, SUB_START_WITHHELD);
         return false;
     }
@@ -162,7 +186,7 @@ bool members_leave(struct sub *sub, const struct sub_action *action)
     struct tf_mono due = in(sub, action->stop.stop_delay + action->stop.grace + sub->policy.kill_bound);
     struct job *job = job_find(sub, id->uid);
     size_t place = place_of(job, id);
-    if (place != SIZE_MAX && job->record.members.items[place].state == TF_MEMBER_STOPPING)
+    if (place != SIZE_MAX && member_stops(job->record.members.items[place].state))
         set_due(sub, job, place, due);
     else
         stray_stop_left(sub, id, due);
@@ -221,7 +245,7 @@ static bool may_retry(const struct sub *sub, const struct job *job, size_t place
         return true;
     for (size_t i = 0; i < job->record.members.count; i++) {
         enum tf_member_state state = job->record.members.items[i].state;
-        if (state != TF_MEMBER_DONE && !is_ripe(sub, job, i))
+        if (member_stays(state) && state != TF_MEMBER_DONE && !is_ripe(sub, job, i))
             return false;
     }
     return true;
@@ -288,7 +312,7 @@ static void mark_others(struct sub *sub, struct job *job)
 {
     for (size_t i = 0; i < job->record.members.count; i++) {
         struct tf_member *m = &job->record.members.items[i];
-        if (!member_lives(m->state) || m->state == TF_MEMBER_STOPPING)
+        if (!member_lives(m->state) || member_stops(m->state))
             continue;
         m->state = TF_MEMBER_STOPPING;
         set_retry(sub, job, i, 0);
@@ -370,8 +394,9 @@ static void fail(struct sub *sub, struct job *job, size_t place, struct failure 
 static void lose(struct sub *sub, struct job *job, size_t place, char *message)
 {
     struct tf_member *m = &job->record.members.items[place];
+    bool left = m->state == TF_MEMBER_LEAVING;
     let_go(sub, job, m, TF_MEMBER_GONE);
-    if (job->record.phase == TF_ALLOCATION_ENDING) {
+    if (left || job->record.phase == TF_ALLOCATION_ENDING) {
         free(message);
         epoch_look(sub, job);
     } else
@@ -397,6 +422,8 @@ void member_node_lost(struct sub *sub, struct job *job, size_t place, const char
         return;
     }
     tf_reached(sub, SUB_NODE_LOST_UNSEEN);
+    if (m->state == TF_MEMBER_LEAVING)
+        return;
     char *message = tf_asprintf("instance %u was lost: %s", m->index, why);
     epoch_end(sub, job, (struct ending){.end = TF_END_LOST, .message = message});
 }
@@ -409,13 +436,51 @@ void members_stop_all(struct sub *sub, struct job *job)
         struct tf_member *m = &job->record.members.items[i];
         if (m->state == TF_MEMBER_BACKOFF)
             let_go(sub, job, m, TF_MEMBER_GONE);
-        if (!member_lives(m->state) || m->state == TF_MEMBER_STOPPING)
+        if (!member_lives(m->state) || member_stops(m->state))
             continue;
         m->state = TF_MEMBER_STOPPING;
         job->runs.items[i].due = TF_NEVER;
         if (sub->listed)
             ask_stop(sub, job, m, group->stop_delay, group->grace);
     }
+}
+
+/* Whether its stop has yet to be asked for. */
+static bool begin_to_leave(struct sub *sub, struct job *job, struct tf_member *m)
+{
+    enum tf_member_state state = m->state;
+    assert(member_stays(state));
+    if (state == TF_MEMBER_BACKOFF)
+        let_go(sub, job, m, TF_MEMBER_GONE);
+    else
+        m->state = state == TF_MEMBER_DONE ? TF_MEMBER_GONE : TF_MEMBER_LEAVING;
+    if (m->state != TF_MEMBER_LEAVING)
+        return false;
+    ledger_set_level(&sub->ledger, job->record.uid, m, TF_LEVEL_GOING);
+    job->runs.items[m->index].due = state == TF_MEMBER_STOPPING ? job->runs.items[m->index].due : TF_NEVER;
+    return state != TF_MEMBER_STOPPING;
+}
+
+void members_dismiss(struct sub *sub, struct job *job, const size_t *places, size_t count)
+{
+    const struct tf_group *group = &job->record.spec.group;
+    TF_VEC(size_t) stops = {0};
+    assert(job->record.phase != TF_ALLOCATION_ENDING);
+    for (size_t i = 0; i < count; i++)
+        if (begin_to_leave(sub, job, &job->record.members.items[places[i]]))
+            tf_vec_push(&stops, places[i]);
+    job_changed(sub, job);
+    peers_write(sub, job);
+    tf_vec_each (place, &stops)
+        if (sub->listed)
+            ask_stop(sub, job, &job->record.members.items[*place], group->stop_delay, group->grace);
+    tf_vec_release(&stops);
+}
+
+void members_restart(struct sub *sub, struct job *job)
+{
+    mark_others(sub, job);
+    stop_marked(sub, job, SIZE_MAX);
 }
 
 /* ---- the engine's word ---- */
@@ -432,7 +497,7 @@ static void told_starting(struct sub *sub, struct job *job, size_t place, const 
     const struct tf_ready_probe *ready = &job->record.spec.group.ready;
     int64_t bound = ready->command.count && ready->timeout > 0 ? ready->timeout : sub->policy.start_timeout;
     bool first = m->state == TF_MEMBER_PLANNED;
-    if (m->state == TF_MEMBER_STOPPING)
+    if (member_stops(m->state))
         return;
     if (first) {
         m->state = TF_MEMBER_STARTING;
@@ -451,7 +516,7 @@ static void told_starting(struct sub *sub, struct job *job, size_t place, const 
 static void told_ready(struct sub *sub, struct job *job, size_t place, const struct sub_instance_event *e)
 {
     struct tf_member *m = &job->record.members.items[place];
-    if (m->state == TF_MEMBER_STOPPING)
+    if (member_stops(m->state))
         return;
     job->runs.items[place].due = TF_NEVER;
     if (m->state == TF_MEMBER_READY && !new_ports(m, e))
@@ -478,6 +543,14 @@ static char *exit_message(const struct tf_member *m, const struct sub_instance_e
                        text ? text : "", close);
 }
 
+/* It was no part of the job any more. */
+static void left(struct sub *sub, struct job *job, size_t place)
+{
+    let_go(sub, job, &job->record.members.items[place], TF_MEMBER_GONE);
+    epoch_look(sub, job);
+    retry(sub, job);
+}
+
 static void told_exit(struct sub *sub, struct job *job, size_t place, const struct sub_instance_event *e)
 {
     struct tf_member *m = &job->record.members.items[place];
@@ -485,6 +558,10 @@ static void told_exit(struct sub *sub, struct job *job, size_t place, const stru
     tf_reached_if(done && m->state == TF_MEMBER_STOPPING, sub, SUB_EXIT_STOPPING);
     tf_reached_if(!sub->listed, sub, SUB_EXIT_UNSEEN);
     m->exit_code = e->exit_code;
+    if (m->state == TF_MEMBER_LEAVING) {
+        left(sub, job, place);
+        return;
+    }
     if (done || job->record.phase == TF_ALLOCATION_ENDING) {
         let_go(sub, job, m, done ? TF_MEMBER_DONE : TF_MEMBER_GONE);
         if (job->record.phase != TF_ALLOCATION_ENDING)
@@ -512,6 +589,10 @@ static void told_refused(struct sub *sub, struct job *job, size_t place, const s
         return; /* of a repeated start: it runs */
     }
     tf_reached(sub, SUB_START_REFUSED);
+    if (m->state == TF_MEMBER_LEAVING) {
+        left(sub, job, place);
+        return;
+    }
     if (m->state == TF_MEMBER_STOPPING && job->record.phase != TF_ALLOCATION_ENDING) {
         back_off(sub, job, place);
         return;
@@ -533,8 +614,10 @@ static void told_refused(struct sub *sub, struct job *job, size_t place, const s
 static void told_absent(struct sub *sub, struct job *job, size_t place)
 {
     struct tf_member *m = &job->record.members.items[place];
-    tf_reached_if(m->state == TF_MEMBER_STOPPING, sub, SUB_STOP_ABSENT);
-    if (job->record.phase == TF_ALLOCATION_ENDING) {
+    tf_reached_if(member_stops(m->state), sub, SUB_STOP_ABSENT);
+    if (m->state == TF_MEMBER_LEAVING) {
+        left(sub, job, place);
+    } else if (job->record.phase == TF_ALLOCATION_ENDING) {
         let_go(sub, job, m, TF_MEMBER_GONE);
         epoch_look(sub, job);
     } else if (m->state == TF_MEMBER_STOPPING)
@@ -590,6 +673,7 @@ static void stop_too_slow(struct sub *sub, struct job *job, size_t place)
     if (job->runs.items[place].stuck)
         return;
     job->runs.items[place].stuck = true;
+    ledger_set_stuck(&sub->ledger, job->record.uid, m);
     tf_reached(sub, SUB_STOP_STUCK);
     alarm_raise(
         sub,
@@ -609,6 +693,7 @@ static void member_due(struct sub *sub, struct job *job, size_t place)
         start_too_slow(sub, job, place);
         break;
     case TF_MEMBER_STOPPING:
+    case TF_MEMBER_LEAVING:
         stop_too_slow(sub, job, place);
         break;
     case TF_MEMBER_BACKOFF:
@@ -625,6 +710,8 @@ void members_due(struct sub *sub, struct job *job)
 {
     if (job->runtime_due.ms <= sub->now.mono.ms)
         epoch_runtime_over(sub, job);
+    if (job->protected_until.ms <= sub->now.mono.ms)
+        epoch_protection_over(sub, job);
     for (size_t i = 0; i < job->runs.count; i++)
         if (job->runs.items[i].due.ms <= sub->now.mono.ms)
             member_due(sub, job, i);

@@ -10,13 +10,24 @@
  *     PLANNED, STARTING, READY -> DONE    exit 0
  *     PLANNED, STARTING, READY -> BACKOFF a failure within the limit; then PLANNED with the next attempt
  *     PLANNED, STARTING, READY -> STOPPING -> BACKOFF   the same of one that must be stopped first
+ *     all but DONE, GONE -> LEAVING -> GONE   the job shrinks (BACKOFF -> GONE at once)
  *     ENDING: all but DONE -> STOPPING -> GONE          (BACKOFF -> GONE at once) */
 
 /* Alive or about to be: the engine may have something of it. BACKOFF has nothing there but keeps its GPUs. */
 static inline bool member_lives(enum tf_member_state state)
 {
     return state == TF_MEMBER_PLANNED || state == TF_MEMBER_STARTING || state == TF_MEMBER_READY ||
-           state == TF_MEMBER_STOPPING;
+           state == TF_MEMBER_STOPPING || state == TF_MEMBER_LEAVING;
+}
+/* Part of the job: what counts for its size. */
+static inline bool member_stays(enum tf_member_state state)
+{
+    return state != TF_MEMBER_LEAVING && state != TF_MEMBER_GONE;
+}
+/* Told to stop, or about to be. */
+static inline bool member_stops(enum tf_member_state state)
+{
+    return state == TF_MEMBER_STOPPING || state == TF_MEMBER_LEAVING;
 }
 static inline bool member_holds(enum tf_member_state state)
 {
@@ -29,16 +40,24 @@ void members_attach(struct job *job);
 /* Of the job's class among those in force. */
 int class_rank(const struct sub *sub, const struct tf_job_spec *spec);
 /* At which level the member's capacity is held, by the policy in force. */
-tf_level member_level(const struct sub *sub, const struct tf_allocation *record,
-                      const struct tf_member *member);
+tf_level member_level(const struct sub *sub, const struct job *job, const struct tf_member *member);
+/* Of its core: protected under minRuntime, while its class is below the ceiling. */
+tf_level job_core_level(const struct sub *sub, const struct job *job);
 /* The policy or the phase changed: the ledger is told. */
 void members_set_levels(struct sub *sub, struct job *job);
+/* One more instance, PLANNED, on those GPUs. */
+void member_add(struct sub *sub, struct job *job, const char *node, uint64_t gpus);
 /* Starts all that are PLANNED. */
 void members_start(struct sub *sub, struct job *job);
 /* How long the next attempt after this one waits: retries.backoff, doubled with each, up to five minutes. */
 int64_t member_backoff(const struct job *job, const struct tf_member *m);
 /* After the listing: what should run and was not told of is started, what should stop is stopped. */
 void members_resume(struct sub *sub, struct job *job);
+/* Those in these places, which stay, are no part of the job any more: out of the peers file, then stopped.
+ * The caller sees to the job's size. */
+void members_dismiss(struct sub *sub, struct job *job, const size_t *places, size_t count);
+/* All that stay are stopped and start again, together. */
+void members_restart(struct sub *sub, struct job *job);
 /* The epoch ends. */
 void members_stop_all(struct sub *sub, struct job *job);
 

@@ -5,7 +5,7 @@
 
 #include "common/base/buf.h"
 #include "common/base/text.h"
-#include "subcluster/core/jobs.h"
+#include "subcluster/core/members.h"
 #include "subcluster/core/outbox.h"
 
 #include <assert.h>
@@ -24,6 +24,7 @@ static const char *state_word(enum tf_member_state state)
     case TF_MEMBER_PLANNED:
     case TF_MEMBER_STARTING:
     case TF_MEMBER_GONE:
+    case TF_MEMBER_LEAVING:
         break;
     }
     return "starting";
@@ -84,7 +85,7 @@ static void write_member(const struct sub *sub, struct tf_buf *out, const struct
 /* An epoch that is being ended has no members any more: each is a leaver. */
 static bool is_listed(const struct tf_allocation *record, const struct tf_member *m)
 {
-    return record->phase != TF_ALLOCATION_ENDING && m->state != TF_MEMBER_GONE;
+    return record->phase != TF_ALLOCATION_ENDING && member_stays(m->state);
 }
 
 static char *render(const struct sub *sub, const struct tf_allocation *record)

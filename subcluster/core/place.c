@@ -9,6 +9,7 @@
 #include "subcluster/core/members.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/peers.h"
+#include "subcluster/core/reclaim.h"
 #include "subcluster/core/reports.h"
 #include "subcluster/core/strays.h"
 #include "subcluster/core/trace.h"
@@ -87,31 +88,16 @@ static int32_t pack(const struct sub *sub, const struct tf_demand *demand, int32
     return n;
 }
 
-static void add_member(struct sub *sub, struct job *job, struct ledger_node *node)
-{
-    struct tf_allocation *record = &job->record;
-    const struct tf_elastic *e = &record->spec.elastic;
-    int32_t gpus = record->spec.group.shape.gpus;
-    uint32_t index = (uint32_t)record->members.count;
-    int32_t beyond = (int32_t)index - e->min;
-    struct tf_member member = {.index = index,
-                               .attempt = 1,
-                               .node = tf_strdup(node->node.name),
-                               .gpus = tf_gpu_set_lowest(ledger_free_gpus(node), gpus),
-                               .mark = beyond < 0 ? 0 : 1 + beyond / e->step,
-                               .state = TF_MEMBER_PLANNED};
-    assert(tf_gpu_set_count(member.gpus) == gpus && "packed into what is free");
-    tf_vec_push(&record->members, member);
-    ledger_hold(&sub->ledger, record->uid, &member, tf_shape_vector(&record->spec.group.shape),
-                member_level(sub, record, &member));
-}
-
 static void add_members(struct sub *sub, struct job *job, const struct tf_fit_placement *packing)
 {
     tf_vec_each (row, &packing->rows) {
         assert(row->nodes == 1 && row->row < sub->ledger.nodes.count);
-        for (int32_t i = 0; i < row->each; i++)
-            add_member(sub, job, sub->ledger.nodes.items[row->row]);
+        const struct ledger_node *node = sub->ledger.nodes.items[row->row];
+        for (int32_t i = 0; i < row->each; i++) {
+            uint64_t gpus = tf_gpu_set_lowest(ledger_free_gpus(node), job->record.spec.group.shape.gpus);
+            assert(tf_gpu_set_count(gpus) == job->record.spec.group.shape.gpus && "packed into what is free");
+            member_add(sub, job, node->node.name, gpus);
+        }
     }
     assert(job->record.members.count == (size_t)packing->instances);
 }
@@ -136,6 +122,8 @@ static struct job *open_epoch(struct sub *sub, struct tf_entry *entry, int32_t s
     record->accepted = sub->now.wall;
     record->size = size;
     record->retries_used = entry->retries_used;
+    record->evictions = entry->evictions;
+    record->lost_gpu_seconds = entry->lost_gpu_seconds;
     return job;
 }
 
@@ -154,13 +142,17 @@ static void trace_placed(struct sub *sub, const struct job *job)
     tf_buf_release(&nodes);
 }
 
+static void set_model(struct sub *sub, struct job *job, int32_t model)
+{
+    if (model >= 0)
+        job->record.model = tf_strdup(tf_intern_text(&ledger_view(&sub->ledger).catalog->models, model));
+}
+
 static void start(struct sub *sub, struct tf_entry *entry, const struct tf_fit_placement *packing)
 {
     tf_reached_if(packing->instances < entry->size, sub, SUB_SMALLER);
     struct job *job = open_epoch(sub, entry, packing->instances);
-    if (packing->model >= 0)
-        job->record.model =
-            tf_strdup(tf_intern_text(&ledger_view(&sub->ledger).catalog->models, packing->model));
+    set_model(sub, job, packing->model);
     add_members(sub, job, packing);
     members_attach(job);
     trace_placed(sub, job);
@@ -168,6 +160,47 @@ static void start(struct sub *sub, struct tf_entry *entry, const struct tf_fit_p
     raise_floor(sub, job->record.epoch);
     peers_write(sub, job);
     members_start(sub, job);
+}
+
+static void refuse_for_room(struct sub *sub, const struct tf_entry *entry, const struct tf_demand *demand)
+{
+    struct tf_fit_view kinds = tf_fit_rows_view(sub->ledger.rows);
+    struct tf_fit_why why = {0};
+    tf_reached(sub, SUB_REFUSED_ROOM);
+    tf_fit_explain(&kinds, demand, TF_LEVEL_FREE, &entry->spec, sub->scratch, &why);
+    refuse(sub, entry, why.reason, tf_strdup(why.text));
+}
+
+static void claim(struct sub *sub, struct tf_entry *entry, struct reclaim_plan *plan)
+{
+    struct job *job = open_epoch(sub, entry, entry->spec.elastic.min);
+    job->record.phase = TF_ALLOCATION_CLAIMING;
+    set_model(sub, job, plan->model);
+    job_changed(sub, job);
+    raise_floor(sub, job->record.epoch);
+    trace_epoch(sub, job, "needs %dx%d GPUs: claims them, %zu job%s evicted for it", job->record.size,
+                job->record.spec.group.shape.gpus, plan->victims.count, plan->victims.count == 1 ? "" : "s");
+    reclaim_commit(sub, job, plan);
+}
+
+/* What is not free is taken from others, where the leader counted on that: a difference between its view and
+ * ours costs a refusal, never an eviction that it did not mean. */
+static int64_t claim_and_evict(struct sub *sub, struct tf_entry *entry, struct tf_demand *demand)
+{
+    struct reclaim_plan plan = {0};
+    if (entry->level == TF_LEVEL_FREE || !reclaim_plan(sub, demand, entry->level, &plan)) {
+        refuse_for_room(sub, entry, demand);
+    } else if (reclaim_is_braked(sub, &plan)) {
+        tf_reached(sub, SUB_BRAKED);
+        refuse(sub, entry, TF_REASON_BRAKE,
+               tf_asprintf("%zu jobs would be evicted for it, which is more than maxEvictionsPerMinute (%d) "
+                           "leaves for this minute",
+                           plan.victims.count, sub->policy.max_evictions_per_minute));
+    } else
+        claim(sub, entry, &plan);
+    int64_t work = plan.work;
+    reclaim_plan_release(&plan);
+    return work;
 }
 
 static int64_t pack_and_start(struct sub *sub, struct tf_entry *entry)
@@ -178,6 +211,7 @@ static int64_t pack_and_start(struct sub *sub, struct tf_entry *entry)
     tf_reached_if(sub->ledger.first_leaving < sub->ledger.leaving.count, sub, SUB_GPUS_WAIT);
     ledger_refresh(&sub->ledger);
     struct tf_fit_view view = ledger_view(&sub->ledger);
+    int64_t work = (int64_t)view.count;
     if (tf_demand_resolve(&demand, &entry->spec, class_rank(sub, &entry->spec), view.catalog, &err)) {
         refuse(sub, entry, TF_REASON_TOPOLOGY, tf_strdup(err.text));
     } else {
@@ -185,17 +219,12 @@ static int64_t pack_and_start(struct sub *sub, struct tf_entry *entry)
             tf_demand_fix_model(&demand, view.catalog, entry->model);
         if (pack(sub, &demand, entry->size, &packing))
             start(sub, entry, &packing);
-        else {
-            struct tf_fit_view kinds = tf_fit_rows_view(sub->ledger.rows);
-            struct tf_fit_why why = {0};
-            tf_reached(sub, SUB_REFUSED_ROOM);
-            tf_fit_explain(&kinds, &demand, TF_LEVEL_FREE, &entry->spec, sub->scratch, &why);
-            refuse(sub, entry, why.reason, tf_strdup(why.text));
-        }
+        else
+            work += claim_and_evict(sub, entry, &demand);
     }
     tf_fit_placement_release(&packing);
     tf_demand_release(&demand);
-    return (int64_t)view.count;
+    return work;
 }
 
 /* ---- adoption: the local store has lost what runs (DESIGN.md §7, truth order) ---- */
@@ -237,7 +266,7 @@ static void adopt_member(struct sub *sub, struct job *job, const struct stray *s
         member->ready = sub->now.wall;
     tf_strs_copy(&member->ports, &stray->ports);
     ledger_hold(&sub->ledger, job->record.uid, member, tf_shape_vector(&job->record.spec.group.shape),
-                member_level(sub, &job->record, member));
+                member_level(sub, job, member));
 }
 
 static void adopt(struct sub *sub, struct tf_entry *entry, struct stray_range range)

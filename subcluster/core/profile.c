@@ -52,6 +52,7 @@ static void fill(const struct sub *sub, struct tf_profile *profile)
     profile->reflects_n = sub->profiler.reflects_n;
     profile->health = ledger_health(&sub->ledger);
     tf_fit_idle_causes(&view, &none, ledger_unhealthy_gpus(&sub->ledger), sub->scratch, &profile->idle);
+    profile->idle.policy += ledger_claimed_gpus(&sub->ledger); /* kept for those who claim them */
 }
 
 static struct tf_profile next_profile(struct sub *sub)

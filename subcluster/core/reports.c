@@ -20,6 +20,7 @@ static void send(struct sub *sub, struct tf_up up)
 static enum tf_phase phase_of(enum tf_allocation_phase phase)
 {
     switch (phase) {
+    case TF_ALLOCATION_CLAIMING:
     case TF_ALLOCATION_STARTING:
         return TF_PHASE_STARTING;
     case TF_ALLOCATION_RUNNING:

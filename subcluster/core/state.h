@@ -25,6 +25,7 @@ struct job {
     struct tf_tree_node by_uid;
     TF_VEC(struct member_run) runs; /* one a member, same place */
     struct tf_mono runtime_due;     /* end of maxRuntime */
+    struct tf_mono protected_until; /* end of minRuntime; TF_NEVER: not protected (any more) */
     struct tf_tree_node by_due;     /* linked while due is not TF_NEVER */
     struct tf_mono due;             /* at most the earliest of runtime_due and its members' due */
     bool report_due, peers_due;
@@ -106,12 +107,14 @@ struct sub {
     struct tf_policy policy;
     struct outbox outbox;
     struct ledger ledger;
-    struct tf_tree jobs;            /* by uid */
-    struct tf_tree dues;            /* by (due, uid) */
-    TF_VEC(struct stray) strays;    /* by id */
-    TF_VEC(struct epoch_id) exited; /* of no record, ended before the listing was complete */
-    TF_VEC(struct tf_uid) touched;  /* jobs with something to tell */
-    bool strays_due;                /* reports of epochs that no record knows */
+    struct tf_tree jobs;              /* by uid */
+    struct tf_tree dues;              /* by (due, uid) */
+    TF_VEC(struct stray) strays;      /* by id */
+    TF_VEC(struct epoch_id) exited;   /* of no record, ended before the listing was complete */
+    TF_VEC(struct tf_uid) touched;    /* jobs with something to tell */
+    TF_VEC(struct tf_uid) claiming;   /* jobs that wait for their claims, in order of their decisions */
+    TF_VEC(struct tf_mono) evictions; /* of jobs, within the last minute */
+    bool strays_due;                  /* reports of epochs that no record knows */
     struct link link;
     struct profiler profiler;
     struct tf_profile *view; /* for sub_profile */

@@ -8,6 +8,7 @@
 #include "subcluster/core/members.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/profile.h"
+#include "subcluster/core/reclaim.h"
 #include "subcluster/core/reports.h"
 #include "subcluster/core/strays.h"
 #include "subcluster/core/trace.h"
@@ -41,6 +42,8 @@ void sub_destroy(struct sub *sub)
     tf_vec_release(&sub->link.answers);
     tf_vec_release(&sub->exited);
     tf_vec_release(&sub->touched);
+    tf_vec_release(&sub->claiming);
+    tf_vec_release(&sub->evictions);
     tf_policy_release(&sub->policy);
     sub_boot_release(&sub->boot);
     tf_fit_scratch_destroy(sub->scratch);
@@ -204,6 +207,7 @@ static void settle(struct sub *sub)
     if (!sub->loaded)
         return;
     moments(sub);
+    reclaim_look(sub);
     link_orders(sub);
     ledger_refresh(&sub->ledger);
     if (!out_busy(sub)) {

@@ -203,8 +203,9 @@ static void collect_records(const struct subd *subd, struct tf_metrics *out)
     static const char *const phases[] = {[TF_ALLOCATION_IDLE] = "ended",
                                          [TF_ALLOCATION_STARTING] = "starting",
                                          [TF_ALLOCATION_RUNNING] = "running",
-                                         [TF_ALLOCATION_ENDING] = "ending"};
-    int64_t allocations[TF_ARRAY_LEN(phases)] = {0}, members[TF_MEMBER_GONE + 1] = {0};
+                                         [TF_ALLOCATION_ENDING] = "ending",
+                                         [TF_ALLOCATION_CLAIMING] = "claiming"};
+    int64_t allocations[TF_ARRAY_LEN(phases)] = {0}, members[TF_MEMBER_LEAVING + 1] = {0};
     const struct tf_allocation *a = sub_allocation_next(subd->sub, NULL);
     for (; a; a = sub_allocation_next(subd->sub, &a->uid)) {
         allocations[a->phase]++;
@@ -213,7 +214,7 @@ static void collect_records(const struct subd *subd, struct tf_metrics *out)
     }
     for (size_t i = 0; i < TF_ARRAY_LEN(phases); i++)
         tf_metrics_add(out, &subd_metrics[ALLOCATIONS], TF_LABELS(phases[i]), allocations[i]);
-    for (int state = TF_MEMBER_PLANNED; state <= TF_MEMBER_GONE; state++)
+    for (int state = TF_MEMBER_PLANNED; state <= TF_MEMBER_LEAVING; state++)
         tf_metrics_add(out, &subd_metrics[INSTANCES],
                        TF_LABELS(tf_member_state_name((enum tf_member_state)state)), members[state]);
 }

@@ -64,6 +64,7 @@ static void boot(struct subd *subd)
     b->owner_revision = subd_owner_revision(subd);
     b->capabilities = subd_running_capabilities(subd);
     b->profile_interval = config->settings.profile_interval;
+    b->loss_cap = config->settings.loss_cap;
     b->decision_budget = config->settings.decision_budget;
     tf_policy_init(&b->policy);
     subd_feed(subd, &event);

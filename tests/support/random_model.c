@@ -214,7 +214,7 @@ void random_member(struct tf_rng *r, struct tf_member *out)
                               node_name(r),
                               tf_rng_next(r),
                               INSTANCES,
-                              UP_TO(TF_MEMBER_GONE),
+                              UP_TO(TF_MEMBER_LEAVING),
                               WALL,
                               WALL,
                               WALL,
@@ -233,7 +233,8 @@ void random_ended(struct tf_rng *r, struct tf_ended *out)
                              R32(INT32_MIN, INT32_MAX),
                              COUNT,
                              OPTIONAL,
-                             OPTIONAL};
+                             OPTIONAL,
+                             R(0, INT64_MAX)};
 }
 
 static struct tf_ended ended(struct tf_rng *r)
@@ -426,7 +427,7 @@ void random_allocation(struct tf_rng *r, struct tf_allocation *out)
         random_uid(r),
         NAME,
         NAME,
-        UP_TO(TF_ALLOCATION_ENDING),
+        UP_TO(TF_ALLOCATION_CLAIMING),
         COUNTER,
         random_term(r),
         spec(r),
@@ -438,6 +439,8 @@ void random_allocation(struct tf_rng *r, struct tf_allocation *out)
         LATER,
         LATER,
         R32(0, 1 << 30), /* retries_used */
+        R32(0, 1 << 30),
+        R(0, INT64_MAX),
         COUNTER,
         WALL,
         WALL,
@@ -571,6 +574,9 @@ void random_entry(struct tf_rng *r, struct tf_entry *out)
                              OPTIONAL,
                              WALL,
                              R32(0, 1 << 30),
+                             (tf_level)R32(0, TF_LEVEL_TOP),
+                             R32(0, 1 << 30),
+                             R(0, INT64_MAX),
                              UP_TO(TF_RELEASE_MOVE)};
 }
 

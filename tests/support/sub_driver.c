@@ -32,6 +32,7 @@ void driver_init(struct sub_driver *d)
     d->boot.version = tf_strdup("test");
     d->boot.engine = tf_strdup("fake");
     d->boot.profile_interval = 500;
+    d->boot.loss_cap = 2 * TF_HOUR;
     d->boot.decision_budget = 1000000;
     d->boot.capabilities = TF_CAP_NAMES_GPUS;
     d->boot.policy = test_policy();
@@ -402,7 +403,7 @@ static void send_down(struct sub_driver *d, struct tf_down down)
 void driver_set(struct sub_driver *d, struct tf_entry *entries, size_t count)
 {
     struct tf_down begin = {.kind = TF_DOWN_BEGIN, .n = d->n = 1, .count = count};
-    begin.policy = test_policy();
+    tf_policy_copy(&begin.policy, &d->boot.policy);
     send_down(d, begin);
     for (size_t i = 0; i < count; i++) {
         struct tf_down part = {.kind = TF_DOWN_PART, .n = 1};

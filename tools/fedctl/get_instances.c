@@ -41,6 +41,7 @@ enum cell_style member_style(enum tf_member_state state)
     case TF_MEMBER_PLANNED:
     case TF_MEMBER_STARTING:
     case TF_MEMBER_STOPPING:
+    case TF_MEMBER_LEAVING:
         return CELL_WAITING;
     case TF_MEMBER_NONE:
     case TF_MEMBER_GONE:

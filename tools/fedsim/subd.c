@@ -208,6 +208,7 @@ static void held(struct sim_process *process, struct tf_term term)
     event.boot.capabilities = TF_CAP_NAMES_GPUS;
     tf_policy_init(&event.boot.policy);
     event.boot.profile_interval = world_of(subd)->profile_interval;
+    event.boot.loss_cap = world_of(subd)->loss_cap;
     event.boot.decision_budget = world_of(subd)->settings.decision_budget;
     subd->core = sub_create(tf_rng_next(&world_of(subd)->rng));
     subd_step(subd, event);

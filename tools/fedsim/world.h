@@ -66,7 +66,7 @@ struct sim_world {
     struct tf_rng rng; /* of the world's decisions */
     struct audit *audit;
     struct tf_settings settings;
-    int64_t profile_interval, engine_delay_max, delay_min, delay_max; /* ms */
+    int64_t profile_interval, loss_cap, engine_delay_max, delay_min, delay_max; /* ms */
 
     struct sim_store store; /* the federation's */
     TF_VEC(struct sim_fedd *) fedds;

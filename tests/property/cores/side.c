@@ -215,6 +215,7 @@ void side_boot(struct side *s)
     event.boot = (struct sub_boot){.name = tf_strdup(s->name),
                                    .owner_revision = ++s->owner,
                                    .profile_interval = 500,
+                                   .loss_cap = 2 * TF_HOUR,
                                    .decision_budget = s->budget};
     tf_policy_copy(&event.boot.policy, &s->d->settings.policy);
     step(s, event);

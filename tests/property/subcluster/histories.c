@@ -24,6 +24,7 @@ struct placed {
     enum tf_end end;
     struct tf_job_spec spec;
     int32_t size;
+    tf_level level; /* it may take so much from others */
 };
 
 struct world {
@@ -49,7 +50,7 @@ struct world {
     TF_VEC(struct tf_down) down; /* on their way */
     struct tf_profile profile;
     /* counted */
-    uint64_t persists, calls, crashes, refused;
+    uint64_t persists, calls, crashes, refused, evicted;
     uint64_t seed;
     bool talks; /* TF_TRACE is set: traces are printed, for reading one history */
 };
@@ -123,6 +124,8 @@ static struct tf_job_spec random_spec(struct world *w)
     spec.retry_backoff = 2 * TF_SECOND;
     if (tf_rng_below(r, 8) == 0)
         spec.max_runtime = 40 * TF_SECOND;
+    if (tf_rng_below(r, 4) == 0)
+        spec.min_runtime = 20 * TF_SECOND;
     if (tf_rng_below(r, 30) == 0)
         spec.on_cluster_lost = TF_CLUSTER_LOST_RESTART;
     tf_job_spec_fill(&spec);
@@ -142,6 +145,7 @@ static struct tf_entry entry_of(const struct world *w, uint64_t epoch)
     entry.tenant = tf_strdup("t");
     entry.name = tf_asprintf("j%d", p->job);
     entry.size = p->size;
+    entry.level = p->level;
     tf_job_spec_copy(&entry.spec, &p->spec);
     return entry;
 }
@@ -167,8 +171,10 @@ static void tell(struct world *w, enum tf_entry_kind kind, struct tf_uid uid, ui
 
 static struct tf_policy random_policy(struct world *w)
 {
-    struct tf_policy policy = {
-        .version = tf_rng_below(&w->rng, 3), .start_timeout = 20 * TF_SECOND, .kill_bound = 5 * TF_SECOND};
+    struct tf_policy policy = {.version = tf_rng_below(&w->rng, 3),
+                               .start_timeout = 20 * TF_SECOND,
+                               .kill_bound = 5 * TF_SECOND,
+                               .max_evictions_per_minute = tf_rng_below(&w->rng, 4) ? 60 : 1};
     tf_classes_add(&policy.classes, "low", 10);
     tf_classes_add(&policy.classes, "high", 30);
     if (policy.version == 1)
@@ -210,6 +216,7 @@ static void place_something(struct world *w)
     struct placed *p = &w->epochs[w->last_epoch];
     *p = (struct placed){.job = job, .open = true, .spec = random_spec(w)};
     p->size = p->spec.elastic.max;
+    p->level = tf_rng_below(&w->rng, 2) ? TF_LEVEL_TOP : TF_LEVEL_FREE;
     if (w->told_hello)
         send_entry(w, entry_of(w, w->last_epoch));
 }
@@ -236,6 +243,7 @@ static void take_end(struct world *w, const struct tf_report *r)
         printf("leader: job %d epoch %llu ended %s\n", p->job + 1, (unsigned long long)r->epoch,
                tf_end_name(r->ended.end));
     w->refused += p->open && r->ended.end == TF_END_REFUSED;
+    w->evicted += p->open && r->ended.end == TF_END_EVICTED;
     if (p->open)
         p->end = r->ended.end;
     p->open = false;
@@ -388,6 +396,7 @@ static void boot(struct world *w)
     event.boot = (struct sub_boot){.name = tf_strdup("bj-a"),
                                    .owner_revision = ++w->owner,
                                    .profile_interval = 500,
+                                   .loss_cap = 2 * TF_HOUR,
                                    .decision_budget = w->small_budget ? 1 : 100000};
     event.boot.policy = random_policy(w);
     step(w, event);
@@ -599,22 +608,23 @@ static void one_history(uint64_t seed, uint64_t totals[4])
     totals[1] += w->engine.starts;
     totals[2] += w->crashes;
     totals[3] += w->refused;
+    totals[4] += w->evicted;
     world_release(w);
     free(w);
 }
 
 static void test_histories(void)
 {
-    uint64_t seed = suite_seed(1), totals[4] = {0};
+    uint64_t seed = suite_seed(1), totals[5] = {0};
     size_t rounds = suite_rounds(600);
     for (size_t i = 0; i < rounds; i++) {
         engine_history = seed + i;
         one_history(seed + i, totals);
     }
-    printf("%zu histories: epochs up to %llu, %llu starts, %llu crashes, %llu refusals\n", rounds,
-           (unsigned long long)totals[0], (unsigned long long)totals[1], (unsigned long long)totals[2],
-           (unsigned long long)totals[3]);
-    CU_ASSERT(totals[1] > rounds && totals[2] > rounds && totals[3] > 0);
+    printf("%zu histories: epochs up to %llu, %llu starts, %llu crashes, %llu refusals, %llu evictions\n",
+           rounds, (unsigned long long)totals[0], (unsigned long long)totals[1],
+           (unsigned long long)totals[2], (unsigned long long)totals[3], (unsigned long long)totals[4]);
+    CU_ASSERT(totals[1] > rounds && totals[2] > rounds && totals[3] > 0 && totals[4] > rounds / 10);
 }
 
 static const struct suite_test tests[] = {

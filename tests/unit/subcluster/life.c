@@ -331,7 +331,8 @@ static void test_a_stuck_stop_is_told_and_keeps_its_gpus(void)
     CU_ASSERT(
         driver_saw(&d, "alarm job t/j1: instance 0 on n1 should have been killed by now and is not known to "
                        "be gone; its GPUs (0-7) stay held until it is: look at the node\n"
-                       "stop 1/5/0.1 0+0\n"));
+                       "stop 1/5/0.1 0+0\n"
+                       "send profile delta n 3\n"));
     driver_pass(&d, TF_HOUR);
     CU_ASSERT(driver_saw(&d, ""));
     CU_ASSERT_EQUAL(sub_node_at(d.sub, 0).held_gpus, 0xff);

@@ -15,6 +15,7 @@ bool audit_member_holds(const struct tf_member *member)
     case TF_MEMBER_READY:
     case TF_MEMBER_STOPPING:
     case TF_MEMBER_BACKOFF:
+    case TF_MEMBER_LEAVING:
         return true;
     case TF_MEMBER_NONE:
     case TF_MEMBER_DONE:

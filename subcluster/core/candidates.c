@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Turns records into units that can be evicted, with their costs. Chooses nothing. */
+#include "subcluster/core/candidates.h"
+
+#include "subcluster/core/members.h"
+#include "subcluster/core/size.h"
+
+#include <assert.h>
+
+/* ---- costs ---- */
+
+/* GPU-seconds since the member's work was last safe: since its start, at most lossCap (§8.2). */
+static int64_t lost_by(const struct sub *sub, const struct job *job, const struct tf_member *m)
+{
+    int64_t since = m->ready.ms ? m->ready.ms : m->started.ms;
+    int64_t ms = since && sub->now.wall.ms > since ? sub->now.wall.ms - since : 0;
+    ms = ms < sub->boot.loss_cap ? ms : sub->boot.loss_cap;
+    return ms / TF_SECOND * job->record.spec.group.shape.gpus;
+}
+
+static int64_t age_of(const struct sub *sub, const struct job *job)
+{
+    int64_t age = sub->now.wall.ms - job->record.accepted.ms;
+    return age > 0 ? age : 0;
+}
+
+/* ---- units ---- */
+
+struct listing {
+    struct candidates *out;
+    struct sub *sub;
+    tf_level level;
+    uint32_t next_job;
+};
+
+static void add_part(struct listing *listing, uint32_t unit, const char *node_name, uint64_t gpus,
+                     struct tf_vector frees)
+{
+    const struct ledger_node *node = ledger_find(&listing->sub->ledger, node_name);
+    if (!node || !node->known)
+        return;
+    struct candidate_part part = {node->number, unit, gpus & ledger_usable_gpus(node), frees};
+    part.frees.gpus = tf_gpu_set_count(part.gpus);
+    tf_vec_push(&listing->out->parts, part);
+}
+
+static void add_members(struct listing *listing, const struct job *job, int32_t mark,
+                        struct victim_unit *unit, uint32_t number)
+{
+    struct tf_vector need = tf_shape_vector(&job->record.spec.group.shape);
+    tf_vec_each (m, &job->record.members) {
+        if (m->mark != mark || !member_stays(m->state) || !member_holds(m->state))
+            continue;
+        unit->gpu_seconds += lost_by(listing->sub, job, m);
+        add_part(listing, number, m->node, m->gpus, need);
+    }
+}
+
+/* One surplus step, or (mark 0) the core with what earlier evictions already cost the job. */
+static void add_unit(struct listing *listing, struct job *job, int32_t mark, tf_level level)
+{
+    struct candidates *out = listing->out;
+    struct victim_unit unit = {.job = listing->next_job,
+                               .core = mark == 0,
+                               .level = level,
+                               .evictions = job->record.evictions,
+                               .age = age_of(listing->sub, job)};
+    uint32_t number = (uint32_t)out->units.count;
+    if (mark == 0)
+        unit.gpu_seconds = job->record.lost_gpu_seconds;
+    add_members(listing, job, mark, &unit, number);
+    tf_vec_push(&out->units, unit);
+    tf_vec_push(&out->jobs, job);
+    tf_vec_push(&out->marks, mark);
+}
+
+static void add_job(struct listing *listing, struct job *job)
+{
+    const struct tf_allocation *record = &job->record;
+    if (record->phase != TF_ALLOCATION_STARTING && record->phase != TF_ALLOCATION_RUNNING)
+        return;
+    tf_level surplus = tf_level_surplus(class_rank(listing->sub, &record->spec));
+    tf_level core = job_core_level(listing->sub, job);
+    if (surplus > listing->level)
+        return;
+    for (int32_t mark = 1; mark <= size_steps(record); mark++)
+        add_unit(listing, job, mark, surplus);
+    if (core <= listing->level)
+        add_unit(listing, job, 0, core);
+    if (listing->out->units.count &&
+        listing->out->units.items[listing->out->units.count - 1].job == listing->next_job)
+        listing->next_job++;
+}
+
+/* ---- nodes ---- */
+
+static int by_place(const void *a, const void *b)
+{
+    const struct candidate_part *x = a, *y = b;
+    if (x->node != y->node)
+        return x->node < y->node ? -1 : 1;
+    return x->unit < y->unit ? -1 : x->unit > y->unit;
+}
+
+/* Parts of one unit on one node become one. */
+static void merge_parts(struct candidates *out)
+{
+    size_t kept = 0;
+    if (out->parts.count > 1)
+        qsort(out->parts.items, out->parts.count, sizeof *out->parts.items, by_place);
+    tf_vec_each (part, &out->parts) {
+        struct candidate_part *last = kept ? &out->parts.items[kept - 1] : NULL;
+        if (last && last->node == part->node && last->unit == part->unit) {
+            last->gpus |= part->gpus;
+            last->frees = tf_vector_add(last->frees, part->frees);
+        } else
+            out->parts.items[kept++] = *part;
+    }
+    out->parts.count = kept;
+    tf_vec_each (part, &out->parts)
+        tf_vec_push(&out->frees, (struct victim_part){part->unit, part->frees});
+}
+
+static void list_nodes(struct candidates *out, const struct ledger *ledger)
+{
+    size_t at = 0;
+    tf_vec_each (node, &ledger->nodes) {
+        struct victim_node detail = {.going = ledger_going(*node), .kind = (*node)->row};
+        size_t first = at;
+        while (at < out->parts.count && out->parts.items[at].node == (*node)->number)
+            at++;
+        detail.parts = out->frees.items + first;
+        detail.part_count = at - first;
+        tf_vec_push(&out->nodes, detail);
+    }
+    assert(at == out->parts.count);
+}
+
+void candidates_list(struct candidates *candidates, struct sub *sub, tf_level level)
+{
+    struct listing listing = {.out = candidates, .sub = sub, .level = level};
+    TF_VEC(struct job *) jobs = {0};
+    for (struct job *job = jobs_first(sub); job; job = jobs_next(job))
+        tf_vec_push(&jobs, job);
+    for (size_t i = jobs.count; i-- > 0;) /* larger uids first: they go first among equals */
+        add_job(&listing, jobs.items[i]);
+    tf_vec_release(&jobs);
+    merge_parts(candidates);
+    list_nodes(candidates, &sub->ledger);
+}
+
+void candidates_release(struct candidates *candidates)
+{
+    tf_vec_release(&candidates->units);
+    tf_vec_release(&candidates->jobs);
+    tf_vec_release(&candidates->marks);
+    tf_vec_release(&candidates->parts);
+    tf_vec_release(&candidates->frees);
+    tf_vec_release(&candidates->nodes);
+}

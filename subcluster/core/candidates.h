@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_SUBCLUSTER_CORE_CANDIDATES_H
+#define TF_SUBCLUSTER_CORE_CANDIDATES_H
+
+#include "subcluster/core/jobs.h"
+#include "subcluster/core/victims.h"
+
+/* Who may be evicted for a demand, and what each would lose: the records, as victims.h wants to see them. */
+
+/* What a unit has on one node. */
+struct candidate_part {
+    uint32_t node, unit;
+    uint64_t gpus; /* usable ones */
+    struct tf_vector frees;
+};
+
+struct candidates {
+    TF_VEC(struct victim_unit) units;
+    TF_VEC(struct job *) jobs;           /* of each unit */
+    TF_VEC(int32_t) marks;               /* of each unit: its surplus step, 0 = core */
+    TF_VEC(struct candidate_part) parts; /* by node, then unit */
+    TF_VEC(struct victim_part) frees;    /* the same, for victims.h */
+    TF_VEC(struct victim_node) nodes;
+};
+
+/* All that is held at `level` or below by jobs that start or run. What is claimed is not among it: a claim is
+ * taken only when it has become a holder. zeroed before. */
+void candidates_list(struct candidates *candidates, struct sub *sub, tf_level level);
+void candidates_release(struct candidates *candidates);
+
+#endif

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owns claims: who gets them, what is evicted for them, when they turn into members. Who is cheapest to evict
+ * is victims.c's, what stops members is members.c's. */
+#include "subcluster/core/reclaim.h"
+
+#include "subcluster/core/allocation.h"
+#include "subcluster/core/candidates.h"
+#include "subcluster/core/members.h"
+#include "subcluster/core/outbox.h"
+#include "subcluster/core/peers.h"
+#include "subcluster/core/size.h"
+#include "subcluster/core/trace.h"
+
+#include <assert.h>
+
+/* ---- the plan ---- */
+
+static void victim_release(struct reclaim_victim *victim)
+{
+    tf_vec_release(&victim->marks);
+}
+
+void reclaim_plan_release(struct reclaim_plan *plan)
+{
+    tf_vec_each (victim, &plan->victims)
+        victim_release(victim);
+    tf_vec_each (claim, &plan->claims)
+        tf_claim_release(claim);
+    tf_vec_release(&plan->victims);
+    tf_vec_release(&plan->claims);
+    *plan = (struct reclaim_plan){0};
+}
+
+/* Units of one job are neighbours, its core the last of them. */
+static void list_victims(const struct candidates *candidates, const struct victims *chosen,
+                         struct reclaim_plan *plan)
+{
+    const struct job *last = NULL;
+    tf_vec_each (unit, &chosen->units) {
+        const struct victim_unit *u = &candidates->units.items[*unit];
+        if (candidates->jobs.items[*unit] != last)
+            tf_vec_add(&plan->victims)->uid = candidates->jobs.items[*unit]->record.uid;
+        last = candidates->jobs.items[*unit];
+        struct reclaim_victim *victim = &plan->victims.items[plan->victims.count - 1];
+        victim->level = u->level > victim->level ? u->level : victim->level;
+        victim->lost_gpu_seconds += u->gpu_seconds;
+        victim->whole = victim->whole || u->core;
+        if (!u->core)
+            tf_vec_push(&victim->marks, candidates->marks.items[*unit]);
+    }
+}
+
+/* What each node will have when the chosen have gone (where what is free is enough: what is free): rows of
+ * one node each, to pack on. */
+struct after {
+    TF_VEC(struct tf_profile_row) rows;
+    TF_VEC(struct tf_level_vector) vectors;
+    TF_VEC(uint64_t) gpus; /* of each node: usable then */
+};
+
+static bool is_chosen(const struct victims *chosen, uint32_t unit)
+{
+    size_t low = 0, high = chosen->units.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (chosen->units.items[middle] < unit)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < chosen->units.count && chosen->units.items[low] == unit;
+}
+
+static void after_init(struct after *after, const struct sub *sub, const struct candidates *candidates,
+                       const struct victims *chosen)
+{
+    struct tf_fit_view view = ledger_view(&sub->ledger);
+    *after = (struct after){0};
+    tf_vec_reserve(&after->rows, view.count + 1);
+    tf_vec_reserve(&after->vectors, view.count + 1);
+    for (size_t i = 0; i < view.count; i++) {
+        const struct ledger_node *node = sub->ledger.nodes.items[i];
+        bool free = chosen->level == TF_LEVEL_FREE;
+        struct tf_level_vector at = {TF_LEVEL_FREE, free ? tf_profile_row_at(&view.rows[i], TF_LEVEL_FREE)
+                                                         : candidates->nodes.items[i].going};
+        tf_vec_push(&after->rows, view.rows[i]);
+        tf_vec_push(&after->vectors, at);
+        tf_vec_push(&after->gpus, free ? ledger_free_gpus(node) : ledger_going_gpus(node));
+    }
+    tf_vec_each (part, &candidates->parts) {
+        if (!is_chosen(chosen, part->unit))
+            continue;
+        struct tf_vector *have = &after->vectors.items[part->node].have;
+        *have = tf_vector_add(*have, part->frees);
+        after->gpus.items[part->node] |= part->gpus;
+    }
+    for (size_t i = 0; i < view.count; i++) {
+        struct tf_level_vector *at = &after->vectors.items[i];
+        at->have = tf_vector_floor0(at->have);
+        after->rows.items[i].levels.items = at;
+        after->rows.items[i].levels.count = after->rows.items[i].levels.cap = 1;
+    }
+}
+
+static void after_release(struct after *after)
+{
+    tf_vec_release(&after->rows);
+    tf_vec_release(&after->vectors);
+    tf_vec_release(&after->gpus);
+}
+
+/* One instance on the node: free GPUs first, so that what others are leaving is waited for only if need be.
+ */
+static void add_claim(struct reclaim_plan *plan, const struct ledger_node *node, uint64_t *left,
+                      struct tf_vector need)
+{
+    uint64_t free = *left & ledger_free_gpus(node);
+    int32_t of_free = tf_gpu_set_count(free) < need.gpus ? tf_gpu_set_count(free) : need.gpus;
+    uint64_t gpus = tf_gpu_set_lowest(free, of_free);
+    gpus |= tf_gpu_set_lowest(*left & ~free, need.gpus - of_free);
+    assert(tf_gpu_set_count(gpus) == need.gpus);
+    *left &= ~gpus;
+    tf_vec_push(&plan->claims, (struct tf_claim){.node = tf_strdup(node->node.name),
+                                                 .gpus = gpus,
+                                                 .cpu = need.cpu,
+                                                 .memory = need.memory,
+                                                 .slots = need.slots});
+}
+
+static bool pack_after(struct sub *sub, struct after *after, const struct tf_demand *demand,
+                       struct reclaim_plan *plan)
+{
+    struct tf_fit_view view = ledger_view(&sub->ledger);
+    struct tf_fit_placement packing = {0};
+    view.rows = after->rows.items;
+    bool packed = tf_fit_pack(&view, demand, TF_LEVEL_FREE, demand->core, NULL, sub->scratch, &packing);
+    assert(packed && "the victims suffice");
+    tf_vec_each (row, &packing.rows)
+        for (int32_t i = 0; i < row->each; i++)
+            add_claim(plan, sub->ledger.nodes.items[row->row], &after->gpus.items[row->row], demand->need);
+    plan->model = packing.model;
+    tf_fit_placement_release(&packing);
+    return packed;
+}
+
+bool reclaim_plan(struct sub *sub, struct tf_demand *demand, tf_level level, struct reclaim_plan *plan)
+{
+    struct candidates candidates = {0};
+    struct victims chosen = {0};
+    reclaim_plan_release(plan);
+    tf_level most = demand->level;
+    demand->level = level < most ? level : most;
+    candidates_list(&candidates, sub, demand->level);
+    struct victims_ask ask = {.nodes = ledger_view(&sub->ledger),
+                              .kinds = tf_fit_rows_view(sub->ledger.rows),
+                              .detail = candidates.nodes.items,
+                              .demand = demand,
+                              .units = candidates.units.items,
+                              .unit_count = candidates.units.count,
+                              .scratch = sub->scratch};
+    bool found = victims_choose(&ask, &chosen);
+    if (found) {
+        struct after after;
+        plan->level = chosen.level;
+        list_victims(&candidates, &chosen, plan);
+        after_init(&after, sub, &candidates, &chosen);
+        found = pack_after(sub, &after, demand, plan);
+        after_release(&after);
+    }
+    plan->work = chosen.work + (int64_t)candidates.units.count;
+    demand->level = most;
+    victims_release(&chosen);
+    candidates_release(&candidates);
+    return found;
+}
+
+/* ---- the brake ---- */
+
+static size_t evicted_lately(const struct sub *sub)
+{
+    size_t count = 0;
+    tf_vec_each (at, &sub->evictions)
+        count += at->ms > sub->now.mono.ms - TF_MINUTE;
+    return count;
+}
+
+/* A plan that is larger than the brake by itself goes when nothing else has. */
+bool reclaim_is_braked(const struct sub *sub, const struct reclaim_plan *plan)
+{
+    size_t lately = evicted_lately(sub), most = (size_t)sub->policy.max_evictions_per_minute;
+    return lately > 0 && lately + plan->victims.count > most;
+}
+
+static void count_eviction(struct sub *sub)
+{
+    size_t kept = 0;
+    tf_vec_each (at, &sub->evictions)
+        if (at->ms > sub->now.mono.ms - TF_MINUTE)
+            sub->evictions.items[kept++] = *at;
+    sub->evictions.count = kept;
+    tf_vec_push(&sub->evictions, sub->now.mono);
+}
+
+/* ---- commit ---- */
+
+static void evict(struct sub *sub, const struct job *owner, const struct reclaim_victim *victim)
+{
+    struct job *job = job_find(sub, victim->uid);
+    char level[TF_LEVEL_TEXT];
+    assert(job && job_lives(job));
+    tf_level_name(victim->level, &sub->policy.classes, level);
+    char *message = tf_asprintf("for %s/%s (%s), which may take %s; lost %lld GPU-seconds",
+                                owner->record.tenant, owner->record.name, owner->record.spec.priority, level,
+                                (long long)victim->lost_gpu_seconds);
+    trace_epoch(sub, job, "is evicted%s %s", victim->whole ? "" : " in part", message);
+    count_eviction(sub);
+    if (victim->whole) {
+        epoch_end(sub, job,
+                  (struct ending){.end = TF_END_EVICTED,
+                                  .message = message,
+                                  .lost_gpu_seconds = victim->lost_gpu_seconds});
+        return;
+    }
+    free(message);
+    size_drop_steps(sub, job, victim->marks.items, victim->marks.count);
+}
+
+static void hold_claims(struct sub *sub, struct job *job)
+{
+    tf_level level = tf_level_core(class_rank(sub, &job->record.spec));
+    for (uint32_t i = 0; i < job->record.claims.count; i++)
+        ledger_claim(&sub->ledger, job->record.uid, i, &job->record.claims.items[i], level);
+}
+
+/* change 0: the job becomes the holder in the same change. */
+static void drop_claims(struct sub *sub, struct job *job, uint64_t change)
+{
+    for (uint32_t i = 0; i < job->record.claims.count; i++)
+        ledger_unclaim(&sub->ledger, job->record.uid, i, &job->record.claims.items[i], change);
+}
+
+static void clear_claims(struct tf_allocation *record)
+{
+    tf_vec_each (claim, &record->claims)
+        tf_claim_release(claim);
+    tf_vec_release(&record->claims);
+}
+
+static void join_claiming(struct sub *sub, const struct job *job)
+{
+    tf_vec_push(&sub->claiming, job->record.uid);
+}
+
+void reclaim_commit(struct sub *sub, struct job *job, struct reclaim_plan *plan)
+{
+    struct tf_allocation *record = &job->record;
+    assert(record->phase == TF_ALLOCATION_CLAIMING && record->claims.count == 0);
+    tf_vec_each (claim, &plan->claims)
+        tf_vec_push(&record->claims, *claim);
+    plan->claims.count = 0;
+    hold_claims(sub, job);
+    join_claiming(sub, job);
+    job_changed(sub, job);
+    tf_reached(sub, SUB_CLAIMED);
+    tf_vec_each (victim, &plan->victims)
+        evict(sub, job, victim);
+}
+
+void reclaim_load(struct sub *sub, struct job *job)
+{
+    hold_claims(sub, job);
+    join_claiming(sub, job);
+}
+
+void reclaim_drop(struct sub *sub, struct job *job)
+{
+    drop_claims(sub, job, tf_journal_last(sub->outbox.journal));
+    clear_claims(&job->record);
+}
+
+/* ---- waiting ---- */
+
+/* Claims become members, in their order, and all start. */
+static void start_claimed(struct sub *sub, struct job *job)
+{
+    struct tf_allocation *record = &job->record;
+    drop_claims(sub, job, 0);
+    record->phase = TF_ALLOCATION_STARTING;
+    tf_vec_each (claim, &record->claims)
+        member_add(sub, job, claim->node, claim->gpus);
+    clear_claims(record);
+    members_attach(job);
+    trace_epoch(sub, job, "has its GPUs after %lld ms: starts",
+                (long long)(sub->now.wall.ms - record->accepted.ms));
+    job_changed(sub, job);
+    peers_write(sub, job);
+    members_start(sub, job);
+}
+
+static enum claim_state worst_state(const struct sub *sub, const struct tf_allocation *record)
+{
+    enum claim_state worst = CLAIM_FREE;
+    tf_vec_each (claim, &record->claims) {
+        enum claim_state state = ledger_claim_state(&sub->ledger, claim);
+        worst = state > worst ? state : worst;
+    }
+    return worst;
+}
+
+/* Moves all claims onto free GPUs, if the whole of it fits there. */
+static bool claim_free(struct sub *sub, struct job *job)
+{
+    struct tf_allocation *record = &job->record;
+    struct tf_demand demand = {0};
+    struct reclaim_plan plan = {0};
+    drop_claims(sub, job, 0);
+    ledger_refresh(&sub->ledger);
+    struct tf_fit_view view = ledger_view(&sub->ledger);
+    bool fits =
+        tf_demand_resolve(&demand, &record->spec, class_rank(sub, &record->spec), view.catalog, NULL) == 0;
+    if (fits) {
+        tf_demand_fix_model(&demand, view.catalog, record->model);
+        fits = reclaim_plan(sub, &demand, TF_LEVEL_FREE, &plan) && plan.level == TF_LEVEL_FREE;
+    }
+    if (fits) {
+        clear_claims(record);
+        tf_vec_each (claim, &plan.claims)
+            tf_vec_push(&record->claims, *claim);
+        plan.claims.count = 0;
+    }
+    hold_claims(sub, job);
+    reclaim_plan_release(&plan);
+    tf_demand_release(&demand);
+    return fits;
+}
+
+static void give_up(struct sub *sub, struct job *job)
+{
+    tf_reached(sub, SUB_CLAIM_BROKEN);
+    char *message = tf_strdup("what it had claimed cannot be had any more: a node went, or somebody did not "
+                              "stop in time; and nothing else is free now");
+    epoch_end(sub, job, (struct ending){.end = TF_END_REFUSED, .reason = TF_REASON_GPUS, .message = message});
+}
+
+/* True while it goes on waiting. */
+static bool look_at(struct sub *sub, struct job *job, bool more_room)
+{
+    enum claim_state state = worst_state(sub, &job->record);
+    bool again = state != CLAIM_FREE && (state == CLAIM_BROKEN || more_room);
+    if (again && claim_free(sub, job)) {
+        tf_reached(sub, SUB_CLAIM_MOVED);
+        state = CLAIM_FREE;
+    }
+    if (state == CLAIM_WAITS)
+        return true;
+    if (state == CLAIM_FREE)
+        start_claimed(sub, job);
+    else
+        give_up(sub, job);
+    return false;
+}
+
+void reclaim_look(struct sub *sub)
+{
+    bool more_room = sub->ledger.dirty.count > 0;
+    size_t kept = 0;
+    if (!sub->listed || sub->claiming.count == 0 || !more_room)
+        return;
+    for (size_t i = 0; i < sub->claiming.count; i++) {
+        struct tf_uid uid = sub->claiming.items[i];
+        struct job *job = job_find(sub, uid);
+        if (job && job->record.phase == TF_ALLOCATION_CLAIMING && look_at(sub, job, more_room))
+            sub->claiming.items[kept++] = uid;
+    }
+    sub->claiming.count = kept;
+}

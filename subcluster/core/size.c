@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owns the size of a live epoch: which members go when it shrinks, and the marks of those that stay. Stopping
+ * them is members.c's. */
+#include "subcluster/core/size.h"
+
+#include "subcluster/core/members.h"
+#include "subcluster/core/trace.h"
+
+#include <assert.h>
+
+int32_t size_of(const struct tf_allocation *record)
+{
+    int32_t size = 0;
+    tf_vec_each (m, &record->members)
+        size += member_stays(m->state);
+    return size;
+}
+
+/* ---- marks ---- */
+
+/* A core member counts as older than any surplus one, lower steps as older than higher ones. */
+struct senior {
+    int32_t mark;
+    uint32_t index;
+};
+
+static int by_seniority(const void *a, const void *b)
+{
+    const struct senior *x = a, *y = b;
+    if (x->mark != y->mark)
+        return x->mark < y->mark ? -1 : 1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* The oldest `min` are core, the rest surplus in steps: also when a core member has gone (§1). */
+static void mark_again(struct sub *sub, struct job *job)
+{
+    struct tf_allocation *record = &job->record;
+    const struct tf_elastic *e = &record->spec.elastic;
+    TF_VEC(struct senior) seniors = {0};
+    tf_vec_each (m, &record->members)
+        if (member_stays(m->state))
+            tf_vec_push(&seniors, (struct senior){m->mark, m->index});
+    qsort(seniors.items, seniors.count, sizeof *seniors.items, by_seniority);
+    for (size_t i = 0; i < seniors.count; i++) {
+        int32_t beyond = (int32_t)i - e->min;
+        record->members.items[seniors.items[i].index].mark = beyond < 0 ? 0 : 1 + beyond / e->step;
+    }
+    tf_vec_release(&seniors);
+    members_set_levels(sub, job);
+}
+
+/* ---- going ---- */
+
+static bool is_among(int32_t mark, const int32_t *marks, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (marks[i] == mark)
+            return true;
+    return false;
+}
+
+static void drop_marked(struct sub *sub, struct job *job, const int32_t *marks, size_t count)
+{
+    struct tf_allocation *record = &job->record;
+    int32_t before = record->size;
+    TF_VEC(size_t) places = {0};
+    for (size_t i = 0; i < record->members.count; i++)
+        if (member_stays(record->members.items[i].state) &&
+            is_among(record->members.items[i].mark, marks, count))
+            tf_vec_push(&places, i);
+    record->size -= (int32_t)places.count;
+    record->last_shrink = sub->now.wall;
+    tf_reached(sub, SUB_SHRUNK);
+    trace_epoch(sub, job, "shrinks from %d to %d instances", before, record->size);
+    members_dismiss(sub, job, places.items, places.count);
+    tf_vec_release(&places);
+}
+
+void size_drop_steps(struct sub *sub, struct job *job, const int32_t *marks, size_t count)
+{
+    assert(job_lives(job) && job->record.phase != TF_ALLOCATION_ENDING && count > 0 && marks[0] > 0);
+    drop_marked(sub, job, marks, count);
+    mark_again(sub, job);
+    if (job->record.spec.on_resize == TF_ON_RESIZE_RESTART)
+        members_restart(sub, job);
+}
+
+/* ---- scale ---- */
+
+/* Which surplus step goes next: the one that frees the most whole nodes, then the youngest (§4). */
+static int32_t whole_nodes_of(const struct sub *sub, const struct tf_allocation *record, int32_t mark)
+{
+    int32_t whole = 0;
+    tf_vec_each (m, &record->members) {
+        if (!member_stays(m->state) || m->mark != mark)
+            continue;
+        const struct ledger_node *node = ledger_find(&sub->ledger, m->node);
+        bool alone = node != NULL;
+        for (size_t i = 0; alone && i < node->holdings.count; i++) {
+            const struct holding *h = &node->holdings.items[i];
+            alone = tf_uid_eq(h->uid, record->uid) && h->index < record->members.count &&
+                    record->members.items[h->index].mark == mark;
+        }
+        whole += alone;
+    }
+    return whole;
+}
+
+int32_t size_steps(const struct tf_allocation *record)
+{
+    int32_t highest = 0;
+    tf_vec_each (m, &record->members)
+        if (member_stays(m->state) && m->mark > highest)
+            highest = m->mark;
+    return highest;
+}
+
+static int32_t next_to_go(const struct sub *sub, const struct tf_allocation *record, const int32_t *gone,
+                          size_t gone_count)
+{
+    int32_t best = 0, most = -1;
+    for (int32_t mark = size_steps(record); mark > 0; mark--) {
+        if (is_among(mark, gone, gone_count))
+            continue;
+        int32_t whole = whole_nodes_of(sub, record, mark);
+        if (whole > most) {
+            most = whole;
+            best = mark;
+        }
+    }
+    assert(best > 0);
+    return best;
+}
+
+/* So many steps more than the new max allows. */
+static void shrink_to(struct sub *sub, struct job *job, int32_t target)
+{
+    struct tf_allocation *record = &job->record;
+    TF_VEC(int32_t) marks = {0};
+    for (int32_t left = (record->size - target) / record->spec.elastic.step; left > 0; left--) {
+        int32_t next = next_to_go(sub, record, marks.items, marks.count);
+        tf_vec_push(&marks, next);
+    }
+    size_drop_steps(sub, job, marks.items, marks.count);
+    tf_vec_release(&marks);
+}
+
+bool size_set_elastic(struct sub *sub, struct job *job, const struct tf_elastic *elastic)
+{
+    struct tf_allocation *record = &job->record;
+    struct tf_elastic *e = &record->spec.elastic;
+    if (elastic->step < 1 || record->size % elastic->step != 0)
+        return false;
+    if (e->min == elastic->min && e->max == elastic->max && e->step == elastic->step)
+        return true;
+    *e = *elastic;
+    job_changed(sub, job);
+    if (record->phase == TF_ALLOCATION_ENDING)
+        return true;
+    mark_again(sub, job);
+    if (record->size > e->max)
+        shrink_to(sub, job, tf_size_align(e, e->max));
+    return true;
+}

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Urgent work and those who give way: claims, evictions, shrinks by whole steps. */
+#include "common/base/cleanup.h"
+#include "subcluster/core/check.h"
+#include "tests/support/sub_driver.h"
+#include "tests/support/suite.h"
+
+static struct sub_driver d;
+
+static const struct tf_ended *end_of(uint8_t uid)
+{
+    const struct tf_allocation *a = driver_allocation(&d, uid);
+    return a && a->ended.count ? &a->ended.items[a->ended.count - 1] : NULL;
+}
+
+static enum tf_allocation_phase phase_of(uint8_t uid)
+{
+    const struct tf_allocation *a = driver_allocation(&d, uid);
+    return a ? a->phase : TF_ALLOCATION_IDLE;
+}
+
+/* A job of that class which needs n whole nodes. */
+static struct tf_entry job(uint8_t uid, uint64_t epoch, const char *class, int32_t nodes)
+{
+    struct tf_entry entry = driver_place_entry(uid, epoch, nodes, 8);
+    free(entry.spec.priority);
+    entry.spec.priority = tf_strdup(class);
+    return entry;
+}
+
+/* The same, counted on what lower classes hold. */
+static struct tf_entry urgent(uint8_t uid, uint64_t epoch, int32_t nodes)
+{
+    struct tf_entry entry = job(uid, epoch, "high", nodes);
+    entry.level = (tf_level)(tf_level_core(2) - 1);
+    return entry;
+}
+
+/* n1 is held by a low job that started an hour ago, n2 by one that started just now. */
+static void two_low_jobs(void)
+{
+    driver_two_nodes(&d);
+    driver_change(&d, job(1, 5, "low", 1));
+    driver_all_ready(&d);
+    driver_pass(&d, TF_HOUR);
+    driver_change(&d, job(2, 6, "low", 1));
+    driver_all_ready(&d);
+    driver_clear(&d);
+}
+
+static void test_one_needed_one_evicted(void)
+{
+    two_low_jobs();
+    driver_change(&d, urgent(3, 7, 1));
+    CU_ASSERT_EQUAL(phase_of(1), TF_ALLOCATION_RUNNING);
+    CU_ASSERT_EQUAL(phase_of(2), TF_ALLOCATION_ENDING); /* it loses least */
+    CU_ASSERT_EQUAL(phase_of(3), TF_ALLOCATION_CLAIMING);
+    CU_ASSERT(driver_saw(&d, "persist allocation:3 floor allocation:2\n"
+                             "peers 2/6 v3 size 0\n"
+                             "stop 2/6/0.1 0+30000\n"
+                             "send report 3/7 Starting 0/1\n"
+                             "send report 2/6 Stopping 0/1\n"));
+    driver_stopped(&d, 2, 6, 0, 1);
+    CU_ASSERT_EQUAL(end_of(2)->end, TF_END_EVICTED);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(strstr(end_of(2)->message, "t/j3"));
+    CU_ASSERT_EQUAL(phase_of(3), TF_ALLOCATION_STARTING);
+    CU_ASSERT_EQUAL(driver_allocation(&d, 3)->members.items[0].gpus, 0xff);
+    CU_ASSERT_STRING_EQUAL(driver_allocation(&d, 3)->members.items[0].node, "n2");
+    driver_all_ready(&d);
+    CU_ASSERT_EQUAL(phase_of(3), TF_ALLOCATION_RUNNING);
+    driver_release(&d);
+}
+
+/* Persist, then act: no stop leaves before the claims are durable. */
+static void test_claims_are_durable_before_the_first_stop(void)
+{
+    two_low_jobs();
+    d.hold_commits = true;
+    driver_change(&d, urgent(3, 7, 1));
+    CU_ASSERT(driver_saw(&d, "persist allocation:3 floor allocation:2\n"));
+    d.hold_commits = false;
+    driver_commit(&d);
+    CU_ASSERT_PTR_NOT_NULL(strstr(tf_buf_text(&d.log), "stop 2/6/0.1 0+30000\n"));
+    driver_release(&d);
+}
+
+static void test_what_the_leader_did_not_count_on_stays(void)
+{
+    two_low_jobs();
+    driver_change(&d, job(3, 7, "high", 1));
+    CU_ASSERT_EQUAL(end_of(3)->end, TF_END_REFUSED);
+    CU_ASSERT_EQUAL(phase_of(1), TF_ALLOCATION_RUNNING);
+    CU_ASSERT_EQUAL(phase_of(2), TF_ALLOCATION_RUNNING);
+    driver_release(&d);
+}
+
+static void test_what_cannot_be_placed_evicts_nobody(void)
+{
+    two_low_jobs();
+    driver_change(&d, urgent(3, 7, 3));
+    CU_ASSERT_EQUAL(end_of(3)->end, TF_END_REFUSED);
+    CU_ASSERT_EQUAL(phase_of(1), TF_ALLOCATION_RUNNING);
+    CU_ASSERT_EQUAL(phase_of(2), TF_ALLOCATION_RUNNING);
+    driver_release(&d);
+}
+
+static void test_equals_are_not_taken(void)
+{
+    driver_two_nodes(&d);
+    driver_change(&d, job(1, 5, "high", 2));
+    driver_change(&d, urgent(3, 7, 1));
+    CU_ASSERT_EQUAL(end_of(3)->end, TF_END_REFUSED);
+    driver_release(&d);
+}
+
+/* Eight instances of two GPUs, min 2, step 2: three surplus steps. */
+static void elastic_job(enum tf_on_resize on_resize)
+{
+    struct tf_entry entry = driver_place_entry(1, 5, 8, 2);
+    free(entry.spec.priority);
+    entry.spec.priority = tf_strdup("low");
+    entry.spec.elastic = (struct tf_elastic){2, 8, 2};
+    entry.spec.on_resize = on_resize;
+    driver_two_nodes(&d);
+    driver_change(&d, entry);
+    driver_all_ready(&d);
+    driver_clear(&d);
+}
+
+static int32_t count_in(uint8_t uid, enum tf_member_state state)
+{
+    int32_t count = 0;
+    tf_vec_each (m, &driver_allocation(&d, uid)->members)
+        count += m->state == state;
+    return count;
+}
+
+static void stop_leavers(uint8_t uid)
+{
+    for (uint32_t i = 0; i < driver_allocation(&d, uid)->members.count; i++)
+        if (driver_allocation(&d, uid)->members.items[i].state == TF_MEMBER_LEAVING)
+            driver_stopped(&d, uid, 5, i, 1);
+}
+
+static void test_surplus_goes_by_whole_steps(void)
+{
+    elastic_job(TF_ON_RESIZE_NONE);
+    driver_change(&d, urgent(3, 7, 1));
+    const struct tf_allocation *a = driver_allocation(&d, 1);
+    CU_ASSERT_EQUAL(a->phase, TF_ALLOCATION_RUNNING);
+    CU_ASSERT_EQUAL(a->size, 4);
+    CU_ASSERT_EQUAL(count_in(1, TF_MEMBER_LEAVING), 4);
+    CU_ASSERT_EQUAL(count_in(1, TF_MEMBER_READY), 4);
+    CU_ASSERT_EQUAL(a->last_shrink.ms, d.now.wall.ms);
+    CU_ASSERT_EQUAL(phase_of(3), TF_ALLOCATION_CLAIMING);
+    /* out of the peers file before the first stop */
+    const char *log = tf_buf_text(&d.log), *peers = strstr(log, "size 4\n"), *stop = strstr(log, "stop 1/5");
+    CU_ASSERT_FATAL(peers && stop && peers < stop);
+    stop_leavers(1);
+    CU_ASSERT_EQUAL(count_in(1, TF_MEMBER_GONE), 4);
+    CU_ASSERT_EQUAL(phase_of(3), TF_ALLOCATION_STARTING);
+    /* marks: two core members, one surplus step */
+    int32_t core = 0, surplus = 0;
+    tf_vec_each (m, &a->members) {
+        core += m->state == TF_MEMBER_READY && m->mark == 0;
+        surplus += m->state == TF_MEMBER_READY && m->mark == 1;
+    }
+    CU_ASSERT_EQUAL(core, 2);
+    CU_ASSERT_EQUAL(surplus, 2);
+    driver_release(&d);
+}
+
+static void test_a_shrink_restarts_the_others_where_the_job_wants_it(void)
+{
+    elastic_job(TF_ON_RESIZE_RESTART);
+    driver_change(&d, urgent(3, 7, 1));
+    CU_ASSERT_EQUAL(count_in(1, TF_MEMBER_STOPPING), 4);
+    stop_leavers(1);
+    for (uint32_t i = 0; i < 8; i++)
+        if (driver_allocation(&d, 1)->members.items[i].state == TF_MEMBER_STOPPING)
+            driver_stopped(&d, 1, 5, i, 1);
+    driver_pass(&d, 1);
+    CU_ASSERT_EQUAL(count_in(1, TF_MEMBER_PLANNED), 4);
+    CU_ASSERT_EQUAL(driver_allocation(&d, 1)->retries_used, 0);
+    driver_release(&d);
+}
+
+/* The rest of a shrunk job ends as any job does. */
+static void test_what_is_left_finishes(void)
+{
+    elastic_job(TF_ON_RESIZE_NONE);
+    driver_change(&d, urgent(3, 7, 1));
+    stop_leavers(1);
+    for (uint32_t i = 0; i < 8; i++)
+        if (phase_of(1) && driver_allocation(&d, 1)->members.items[i].state == TF_MEMBER_READY)
+            driver_exits(&d, 1, 5, i, 1, 0);
+    CU_ASSERT_EQUAL(end_of(1)->end, TF_END_FINISHED);
+    driver_release(&d);
+}
+
+static void protected_job(void)
+{
+    struct tf_entry entry = job(1, 5, "low", 2);
+    entry.spec.min_runtime = 2 * TF_HOUR;
+    driver_two_nodes(&d);
+    driver_change(&d, entry);
+    driver_all_ready(&d);
+    driver_clear(&d);
+}
+
+static void test_protection_holds_against_the_middle_until_its_moment(void)
+{
+    protected_job();
+    struct tf_entry middle = job(2, 6, "mid", 1);
+    middle.level = (tf_level)(tf_level_core(1) - 1);
+    driver_change(&d, middle);
+    CU_ASSERT_EQUAL(end_of(2)->end, TF_END_REFUSED);
+    CU_ASSERT_EQUAL(phase_of(1), TF_ALLOCATION_RUNNING);
+    driver_pass(&d, 2 * TF_HOUR);
+    middle = job(2, 7, "mid", 1);
+    middle.level = (tf_level)(tf_level_core(1) - 1);
+    driver_change(&d, middle);
+    CU_ASSERT_EQUAL(phase_of(1), TF_ALLOCATION_ENDING);
+    driver_release(&d);
+}
+
+static void test_protection_yields_to_the_ceiling(void)
+{
+    protected_job();
+    driver_change(&d, urgent(3, 7, 1));
+    CU_ASSERT_EQUAL(phase_of(1), TF_ALLOCATION_ENDING);
+    driver_release(&d);
+}
+
+/* ---- while it waits ---- */
+
+/* Both nodes go to the urgent job. */
+static void waits_for_both(void)
+{
+    two_low_jobs();
+    driver_change(&d, urgent(3, 7, 2));
+    CU_ASSERT_EQUAL_FATAL(phase_of(3), TF_ALLOCATION_CLAIMING);
+    driver_stopped(&d, 1, 5, 0, 1);
+    CU_ASSERT_EQUAL_FATAL(phase_of(3), TF_ALLOCATION_CLAIMING);
+}
+
+static void test_nobody_else_gets_what_is_claimed(void)
+{
+    waits_for_both();
+    driver_change(&d, job(4, 8, "high", 1));
+    CU_ASSERT_EQUAL(end_of(4)->end, TF_END_REFUSED);
+    driver_stopped(&d, 2, 6, 0, 1);
+    CU_ASSERT_EQUAL(phase_of(3), TF_ALLOCATION_STARTING);
+    driver_release(&d);
+}
+
+static void test_a_crash_loses_no_claim(bool lands)
+{
+    waits_for_both();
+    driver_crash(&d, lands);
+    driver_list(&d);
+    driver_link(&d, true);
+    driver_set(&d, NULL, 0);
+    CU_ASSERT_EQUAL(phase_of(3), TF_ALLOCATION_CLAIMING);
+    driver_change(&d, job(4, 8, "high", 1));
+    CU_ASSERT_EQUAL(end_of(4)->end, TF_END_REFUSED);
+    driver_stopped(&d, 2, 6, 0, 1);
+    CU_ASSERT_EQUAL(phase_of(3), TF_ALLOCATION_STARTING);
+    driver_release(&d);
+}
+
+static void test_a_crash_while_waiting(void)
+{
+    test_a_crash_loses_no_claim(false);
+    test_a_crash_loses_no_claim(true);
+}
+
+/* The transaction with the claims was not durable: nothing of it happened. */
+static void test_a_crash_before_the_claims_are_durable(void)
+{
+    two_low_jobs();
+    d.hold_commits = true;
+    driver_change(&d, urgent(3, 7, 1));
+    d.hold_commits = false;
+    driver_crash(&d, false);
+    driver_list(&d);
+    CU_ASSERT_EQUAL(phase_of(2), TF_ALLOCATION_RUNNING);
+    CU_ASSERT_PTR_NULL(driver_allocation(&d, 3));
+    CU_ASSERT_EQUAL(count_in(2, TF_MEMBER_READY), 1);
+    driver_release(&d);
+}
+
+static void test_the_owner_goes(void)
+{
+    waits_for_both();
+    driver_tell(&d, TF_ENTRY_RELEASE, 3, 7);
+    CU_ASSERT_EQUAL(end_of(3)->end, TF_END_RELEASED);
+    driver_change(&d, job(4, 8, "high", 1));
+    CU_ASSERT_EQUAL(phase_of(4), TF_ALLOCATION_STARTING);
+    driver_release(&d);
+}
+
+static void test_a_claimed_node_dies(void)
+{
+    waits_for_both();
+    driver_node_state(&d, "n1", TF_NODE_LOST);
+    CU_ASSERT_EQUAL(end_of(3)->end, TF_END_REFUSED);
+    driver_release(&d);
+}
+
+/* Its claims move to what has become free, and it starts at once. */
+static void test_free_capacity_that_turned_up_is_used(void)
+{
+    two_low_jobs();
+    driver_change(&d, urgent(3, 7, 1));
+    driver_exits(&d, 1, 5, 0, 1, 0);
+    CU_ASSERT_EQUAL(phase_of(3), TF_ALLOCATION_STARTING);
+    CU_ASSERT_STRING_EQUAL(driver_allocation(&d, 3)->members.items[0].node, "n1");
+    driver_release(&d);
+}
+
+static void test_a_stuck_stop_ends_the_wait(void)
+{
+    two_low_jobs();
+    driver_change(&d, urgent(3, 7, 1));
+    driver_pass(&d, 30 * TF_SECOND + 10 * TF_SECOND + 1);
+    CU_ASSERT_EQUAL(end_of(3)->end, TF_END_REFUSED);
+    driver_release(&d);
+}
+
+static void test_the_brake(void)
+{
+    driver_init(&d);
+    for (int i = 0; i < 3; i++)
+        driver_node(&d, i == 0 ? "n1" : i == 1 ? "n2" : "n3", "H800", 8);
+    d.boot.policy.max_evictions_per_minute = 1;
+    driver_ready(&d);
+    for (uint8_t i = 1; i <= 3; i++)
+        driver_change(&d, job(i, 4 + i, "low", 1));
+    driver_all_ready(&d);
+    driver_change(&d, urgent(4, 8, 1));
+    CU_ASSERT_EQUAL(phase_of(4), TF_ALLOCATION_CLAIMING);
+    driver_change(&d, urgent(5, 9, 1));
+    CU_ASSERT_EQUAL(end_of(5)->reason, TF_REASON_BRAKE);
+    driver_pass(&d, TF_MINUTE);
+    driver_change(&d, urgent(6, 10, 1));
+    CU_ASSERT_EQUAL(phase_of(6), TF_ALLOCATION_CLAIMING);
+    driver_release(&d);
+}
+
+int main(void)
+{
+    static const struct suite_test tests[] = {
+        {"one needed, one evicted", test_one_needed_one_evicted},
+        {"claims are durable before the first stop", test_claims_are_durable_before_the_first_stop},
+        {"what the leader did not count on stays", test_what_the_leader_did_not_count_on_stays},
+        {"what cannot be placed evicts nobody", test_what_cannot_be_placed_evicts_nobody},
+        {"equals are not taken", test_equals_are_not_taken},
+        {"surplus goes by whole steps", test_surplus_goes_by_whole_steps},
+        {"a shrink restarts the others", test_a_shrink_restarts_the_others_where_the_job_wants_it},
+        {"what is left finishes", test_what_is_left_finishes},
+        {"protection until its moment", test_protection_holds_against_the_middle_until_its_moment},
+        {"protection yields to the ceiling", test_protection_yields_to_the_ceiling},
+        {"nobody else gets what is claimed", test_nobody_else_gets_what_is_claimed},
+        {"a crash while waiting", test_a_crash_while_waiting},
+        {"a crash before the claims are durable", test_a_crash_before_the_claims_are_durable},
+        {"the owner goes", test_the_owner_goes},
+        {"a claimed node dies", test_a_claimed_node_dies},
+        {"free capacity that turned up is used", test_free_capacity_that_turned_up_is_used},
+        {"a stuck stop ends the wait", test_a_stuck_stop_ends_the_wait},
+        {"the brake", test_the_brake},
+    };
+    return suite_run("unit/subcluster/reclaim", tests, TF_ARRAY_LEN(tests));
+}
