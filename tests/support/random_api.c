@@ -110,7 +110,7 @@ static void random_cluster(struct tf_rng *r, struct tf_cluster_info *out)
 static void random_node_instance(struct tf_rng *r, struct tf_node_instance *out)
 {
     *out = (struct tf_node_instance){
-        optional_name(r), optional_name(r),     random_uid(r), COUNTER, UP_TO(TF_INSTANCES_MAX - 1),
+        optional_name(r), optional_name(r),        random_uid(r), COUNTER, UP_TO(TF_INSTANCES_MAX - 1),
         tf_rng_next(r),   UP_TO(TF_MEMBER_LEAVING)};
 }
 
