@@ -110,6 +110,9 @@ void fleet_node_down(struct sim_fleet *fleet, size_t node);
 void fleet_node_closed(struct sim_fleet *fleet, size_t node, enum tf_node_state state);
 void fleet_node_returns(struct sim_fleet *fleet, size_t node);
 void fleet_node_foreign(struct sim_fleet *fleet, size_t node, uint64_t gpus);
+/* Others hold so many slots. */
+void fleet_node_slots(struct sim_fleet *fleet, size_t node, int32_t slots);
+int32_t fleet_instances_on(const struct sim_fleet *fleet, size_t node); /* that run */
 void fleet_node_bad(struct sim_fleet *fleet, size_t node, uint64_t gpus);
 /* The present state of a random instance is told once more. */
 void fleet_repeat(struct sim_fleet *fleet);

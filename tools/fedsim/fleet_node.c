@@ -128,6 +128,23 @@ void fleet_node_foreign(struct sim_fleet *fleet, size_t number, uint64_t gpus)
     tell_node(fleet, node);
 }
 
+void fleet_node_slots(struct sim_fleet *fleet, size_t number, int32_t slots)
+{
+    struct sim_node *node = &fleet->nodes.items[number];
+    if (node->node.foreign.slots == slots)
+        return;
+    node->node.foreign.slots = slots;
+    tell_node(fleet, node);
+}
+
+int32_t fleet_instances_on(const struct sim_fleet *fleet, size_t number)
+{
+    int32_t count = 0;
+    tf_vec_each (i, &fleet->instances)
+        count += fleet_runs(*i) && tf_str_eq((*i)->node, fleet->nodes.items[number].node.name);
+    return count;
+}
+
 void fleet_node_bad(struct sim_fleet *fleet, size_t number, uint64_t gpus)
 {
     struct sim_node *node = &fleet->nodes.items[number];

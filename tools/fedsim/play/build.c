@@ -183,6 +183,10 @@ static int add_job(struct play *play, const struct scenario_job *job, struct tf_
     memcpy(entry->name, name, strlen(name));
     entry->job = world->clients.jobs.count;
     HASH_ADD_STR(play->names, name, entry);
+    if (job->on.count) {
+        play_pin_add(play, (size_t)(job - play->scenario->jobs.items), world->clients.jobs.count);
+        at = TF_NEVER.ms; /* in its turn */
+    }
     clients_add(&world->clients, made, (struct tf_mono){at});
     return 0;
 }
@@ -327,6 +331,7 @@ int play_build(struct play *play, struct tf_error *err)
     tf_vec_each (tide, &s->tides)
         if (build_tide(play, tide, err))
             return -1;
+    play_pin_begin(play);
     build_events(play);
     return 0;
 }

@@ -140,11 +140,14 @@ static void release(struct play *play)
     tf_vec_each (r, &play->refusals)
         free(r->text);
     tf_vec_release(&play->refusals);
+    tf_vec_release(&play->pins);
 }
 
 static void play_it(struct play *play)
 {
     const struct play_options *options = play->options;
+    play->world.check =
+        options->check == PLAY_CHECK_EVERY || !options->check ? SIM_CHECK_EVERY : SIM_CHECK_END;
     play->world.watch = watch;
     play->world.watch_arg = play;
     play_expect_begin(play);
@@ -152,6 +155,8 @@ static void play_it(struct play *play)
         options->begins(options->arg, &play->world);
     world_start(&play->world);
     run(play);
+    if (options->check != PLAY_CHECK_OFF)
+        world_check(&play->world);
     if (options->ends)
         options->ends(options->arg, &play->world);
     report(play);

@@ -43,6 +43,12 @@ struct play_stop {
     int64_t watch; /* that ends there; -1: it is about that moment alone */
 };
 
+/* A job that starts on named nodes. */
+struct play_pin {
+    size_t number, job; /* in the scenario; in the world's clients */
+    int64_t at;
+};
+
 /* What a job's user was refused, perhaps many times. */
 struct play_refusal {
     const struct sim_job *job;
@@ -67,6 +73,9 @@ struct play {
     TF_VEC(struct play_stop) stops; /* by time, equal ones as in the file */
     size_t stopped;
     TF_VEC(struct play_refusal) refusals;
+    TF_VEC(struct play_pin) pins; /* by time, equal ones as in the file */
+    size_t pinned, pin_starts;    /* done; instances of the next that have started */
+    bool pinning;                 /* it is under way */
     int64_t until;
 };
 
@@ -74,6 +83,11 @@ struct play {
 int play_build(struct play *play, struct tf_error *err);
 /* Index of the job among the world's clients, -1 if there is none. */
 int64_t play_job_find(const struct play *play, const char *name);
+
+/* ---- pin.c ---- */
+/* The job of that number in the scenario, and in the world's clients, starts where it says. */
+void play_pin_add(struct play *play, size_t number, size_t job);
+void play_pin_begin(struct play *play);
 
 /* ---- happen.c ---- */
 void play_happen(struct play *play, const struct scenario_event *event);

@@ -169,7 +169,8 @@ enum { SEED = 256, UNTIL, CHECK, TRACE, POLICY, XFAIL };
 static const struct argp_option options[] = {
     {"seed", SEED, "N", 0, "Instead of the scenario's", 0},
     {"until", UNTIL, "T", 0, "Stop at that moment, as in 2h59m; later expectations are skipped and named", 0},
-    {"check", CHECK, "WHEN", 0, "Invariants: every step (the default), or off", 0},
+    {"check", CHECK, "WHEN", 0,
+     "What costs most of the invariants: after every step (the default), at the end, or off", 0},
     {"trace", TRACE, NULL, 0, "Print all that happens, decisions with their reasons", 0},
     {"policy", POLICY, "NAME", 0, "Who decides: tidefed, which is the only one", 0},
     {"xfail", XFAIL, "FILE", 0,
@@ -180,10 +181,12 @@ static void parse_check(struct run *run, const char *word, const struct argp_sta
 {
     if (strcmp(word, "every") == 0)
         run->play.check = PLAY_CHECK_EVERY;
+    else if (strcmp(word, "end") == 0)
+        run->play.check = PLAY_CHECK_END;
     else if (strcmp(word, "off") == 0)
         run->play.check = PLAY_CHECK_OFF;
     else
-        argp_error(state, "--check takes every or off, not \"%s\"", word);
+        argp_error(state, "--check takes every, end or off, not \"%s\"", word);
 }
 
 static error_t parse(int key, char *word, struct argp_state *state)

@@ -168,6 +168,8 @@ void scenario_check_tide(const void *object, struct tf_complaints *out)
     int32_t step = tide->job.spec.elastic.step;
     if (tide->job.from.csv || scenario_times_count(&tide->job.at) > 1)
         tf_complaints_add(out, "job", "is one service: no trace, and one moment");
+    if (tide->job.on.count)
+        tf_complaints_add(out, "job.on", "is for jobs, not for tides");
     if (tide->low > tide->high)
         tf_complaints_add(out, "low", "is above high");
     if (tide->low % step || tide->high % step)

@@ -311,6 +311,29 @@ static void test_stop_times(void)
                                "until: 3m\n");
 }
 
+/* Each instance where it is told, whatever else there is; jobs without nodes find what is left. */
+static void test_on(void)
+{
+    holds("jobs:\n"
+          "  - {at: 0s, tenant: t, name: x, on: [a/n2], spec: {priority: train, instance: {gpus: 4}}}\n"
+          "  - {at: 0s, tenant: t, name: y, on: [b/n0, b/n1], spec: {priority: train, instances: 2, "
+          "instance: {gpus: 4}}}\n"
+          "  - {at: 0s, tenant: t, name: z, on: [n2], spec: {priority: train, instance: {gpus: 4}}}\n"
+          "  - {at: 1m, tenant: t, name: w, spec: {priority: train, instances: 3, instance: {gpus: 8}}}\n"
+          "expect:\n"
+          "  - {at: 55s, node: a/n2, freeGpus: 0}\n"
+          "  - {at: 55s, node: b/n0, freeGpus: 4}\n"
+          "  - {at: 55s, node: b/n1, freeGpus: 4}\n"
+          "  - {at: 55s, metric: jobsRunning, min: 3}\n"
+          "  - {at: 2m, job: t/w, phase: Running}\n"
+          "  - {at: end, cluster: a, freeGpus: 0}\n"
+          "until: 3m\n");
+    fails("jobs: [{at: 0s, tenant: t, name: x, on: n0, spec: {priority: train, instance: {gpus: 8, memory: "
+          "2Ti}}}]\n"
+          "until: 3m\n",
+          "job t/x cannot be started on the nodes that `on` names");
+}
+
 static void test_many(void)
 {
     holds("jobs:\n"
@@ -443,6 +466,7 @@ static const struct suite_test tests[] = {
     {"runs", test_runs},
     {"checkpoints", test_checkpoints},
     {"stop times", test_stop_times},
+    {"on", test_on},
     {"many", test_many},
     {"tides", test_tides},
     {"expectations fail", test_expectations_fail},
