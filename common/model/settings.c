@@ -59,13 +59,16 @@ static const struct tf_row history_rows[] = {
      .max = DAYS(3650),
      .def = "30d",
      .flags = TF_ROW_RELOADABLE,
-     .help = "archived jobs are dropped after so long; a month covers a usual accounting period"},
+     .help =
+         "archived jobs are shown so long, and dropped after it; a month covers a usual accounting period"},
     {.key = "max",
      TF_INT64(S, history_max),
      .max = INT64_C(1000000000),
      .def = "1000000",
      .flags = TF_ROW_RELOADABLE,
-     .help = "archived jobs at most, the oldest go first; about 1 GiB of disk"},
+     .help = "finished jobs at most, both in the store and in the archive: the oldest leave first, in the "
+             "archive a "
+             "file of up to a tenth of them at a time; a million takes about 1 GiB of disk; 0 = no limit"},
 };
 static const struct tf_table history_table = TF_TABLE(S, history_rows);
 

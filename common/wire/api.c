@@ -164,6 +164,7 @@ static const struct tf_wire_row job_rows[] = {
     WIRE_LIST(members, tf_wire_member, 2 * TF_INSTANCES_MAX),
     WIRE_LIST(events, tf_wire_job_event, TF_JOB_EVENTS_MAX),
     WIRE_COUNTER(events_dropped),
+    WIRE_WALL(archived),
 };
 static const struct tf_wire_table job = WIRE_TABLE(job_rows, tidefed__v1__job__descriptor);
 #undef MODEL
@@ -447,6 +448,7 @@ static const struct method {
     [TF_METHOD_SUBMIT] = {"/tidefed.v1.Federation/Submit", &submit, &change, false},
     [TF_METHOD_GET] = {"/tidefed.v1.Federation/Get", &job_ref, &job, false},
     [TF_METHOD_LIST] = {"/tidefed.v1.Federation/List", &list_request, &list_reply, false},
+    [TF_METHOD_LIST_ARCHIVE] = {"/tidefed.v1.Federation/ListArchive", &list_request, &list_reply, false},
     [TF_METHOD_DELETE] = {"/tidefed.v1.Federation/Delete", &job_ref, &change, false},
     [TF_METHOD_SCALE] = {"/tidefed.v1.Federation/Scale", &scale, &change, false},
     [TF_METHOD_HOLD] = {"/tidefed.v1.Federation/Hold", &job_ref, &change, false},

@@ -89,7 +89,7 @@ struct tf_job_view {
     uint64_t epoch;
     char *model;
     int32_t size, ready; /* members, ready or starting; of them ready */
-    struct tf_wall submitted, placed, started, changed, finished;
+    struct tf_wall submitted, placed, started, changed, finished, archived;
     int32_t restarts, evictions, losses, retries_used;
     int64_t lost_gpu_seconds;
     int32_t exit_code;
@@ -100,7 +100,7 @@ struct tf_job_view {
 };
 
 struct tf_list_reply {
-    TF_VEC(struct tf_job_view) jobs; /* by tenant, then name */
+    TF_VEC(struct tf_job_view) jobs; /* by tenant, then name; archived ones by when, latest first */
     char *next_token;                /* NULL = no more */
 };
 
@@ -255,6 +255,7 @@ enum tf_method {
     TF_METHOD_SUBMIT,
     TF_METHOD_GET,
     TF_METHOD_LIST,
+    TF_METHOD_LIST_ARCHIVE,
     TF_METHOD_DELETE,
     TF_METHOD_SCALE,
     TF_METHOD_HOLD,
@@ -284,7 +285,7 @@ struct tf_request {
         char body;
         struct tf_submit_request submit;
         struct tf_job_ref job;       /* GET, DELETE, HOLD, RESUME, EXPLAIN */
-        struct tf_list_request list; /* LIST, LIST_INSTANCES */
+        struct tf_list_request list; /* LIST, LIST_ARCHIVE, LIST_INSTANCES */
         struct tf_scale_request scale;
         struct tf_watch_request watch;
         struct tf_empty empty; /* LIST_CLUSTERS, STATUS */
@@ -300,9 +301,9 @@ struct tf_reply {
     union {
         char body;
         struct tf_change_reply
-            change;             /* SUBMIT, DELETE, SCALE, HOLD, RESUME, CORDON_..., UNCORDON_, FORGET_ */
-        struct tf_job_view job; /* GET */
-        struct tf_list_reply list;
+            change;                /* SUBMIT, DELETE, SCALE, HOLD, RESUME, CORDON_..., UNCORDON_, FORGET_ */
+        struct tf_job_view job;    /* GET */
+        struct tf_list_reply list; /* LIST, LIST_ARCHIVE */
         struct tf_watch_event watch;
         struct tf_explain_reply explain;
         struct tf_clusters_reply clusters;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finished jobs that left the store: one file, append only. A record is a line: the time when it was
- * archived, then the store's bytes of the job in base64, so that a torn last line is recognised and dropped.
- * A thread of its own writes and syncs, several records at a time; the core hears of each when it is on disk.
- * A crash between the two leaves a record both here and in the store: it is archived again, and readers keep
- * the last of a uid. */
-#include "federation/daemon/private.h"
+/* Finished jobs that left the store, on the disk of whoever led then. A thread of its own writes and syncs,
+ * several records at a time, and drops what is too old or too much; the core hears of each record when it is
+ * on disk. A crash between the two leaves a record both here and in the store: it is archived again, and
+ * readers keep the last of a uid. */
+#include "federation/daemon/archive.h"
 
-#include "common/base/base64.h"
 #include "common/base/cleanup.h"
 #include "common/wire/records.h"
+#include "federation/daemon/archive_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <sys/file.h>
 #include <unistd.h>
+
+enum { TRIM_EVERY_S = 600 };
 
 /* A record on its way to the disk and back to the loop. */
 struct entry {
@@ -27,16 +27,6 @@ struct entry {
     bool written;
 };
 
-struct archive {
-    int fd;
-    pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t more;
-    struct entry *first, *last;
-    bool closing;
-    size_t out; /* loop only: entries that have not come back */
-};
-
 static void on_archived(struct tf_inbox_item *item)
 {
     struct entry *e = TF_CONTAINER_OF(item, struct entry, item);
@@ -47,18 +37,23 @@ static void on_archived(struct tf_inbox_item *item)
     free(e);
 }
 
-static int write_all(int fd, const char *data, size_t len)
+/* ---- what the threads share ---- */
+
+/* The configuration is the loop's, and may be read again. */
+static void archive_settings(struct archive *archive, const struct tf_settings *settings)
 {
-    while (len > 0) {
-        ssize_t n = write(fd, data, len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -1;
-        data += n;
-        len -= (size_t)n;
-    }
-    return 0;
+    pthread_mutex_lock(&archive->lock);
+    archive->limits =
+        (struct archive_limits){.keep_ms = settings->history_keep, .max = settings->history_max};
+    pthread_mutex_unlock(&archive->lock);
+}
+
+struct archive_limits archive_limits_of(struct archive *archive)
+{
+    pthread_mutex_lock(&archive->lock);
+    struct archive_limits limits = archive->limits;
+    pthread_mutex_unlock(&archive->lock);
+    return limits;
 }
 
 static bool is_closing(struct archive *archive)
@@ -69,20 +64,19 @@ static bool is_closing(struct archive *archive)
     return closing;
 }
 
+/* ---- the thread ---- */
+
 /* Until it works: a job is not forgotten because a disk is full. False if the daemon ends meanwhile; the jobs
  * are then still in the store. */
 static bool write_batch(struct archive *archive, const struct entry *batch)
 {
     TF_AUTO_BUF text = TF_BUF_INIT;
-    for (const struct entry *e = batch; e; e = e->next)
+    struct tf_error err = TF_ERROR_INIT;
+    int64_t count = 0;
+    for (const struct entry *e = batch; e; e = e->next, count++)
         tf_buf_add(&text, e->line.data, e->line.len);
-    off_t start = lseek(archive->fd, 0, SEEK_END);
-    while (write_all(archive->fd, text.data, text.len) || fdatasync(archive->fd)) {
-        tf_log_error(
-            "the archive of finished jobs cannot be written, trying again: make room in dataDir error=%s",
-            strerror(errno));
-        if (ftruncate(archive->fd, start))
-            tf_log_error("the archive cannot be cut back either error=%s", strerror(errno));
+    while (archive_writer_add(&archive->writer, (struct tf_bytes){text.data, text.len}, count, &err)) {
+        tf_log_error("finished jobs stay in the store until dataDir has room again error=%s", err.text);
         if (is_closing(archive))
             return false;
         nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
@@ -90,11 +84,24 @@ static bool write_batch(struct archive *archive, const struct entry *batch)
     return true;
 }
 
+static void trim(struct archive *archive)
+{
+    const struct archive_limits limits = archive_limits_of(archive);
+    struct tf_error err = TF_ERROR_INIT;
+    if (archive_writer_trim(&archive->writer, &limits, tf_clock_read().wall.ms, &err))
+        tf_log_error("the archive cannot be kept within settings.history error=%s", err.text);
+}
+
+/* NULL: none came for a while, or the daemon ends. */
 static struct entry *next_batch(struct archive *archive)
 {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += TRIM_EVERY_S;
     pthread_mutex_lock(&archive->lock);
     while (!archive->first && !archive->closing)
-        pthread_cond_wait(&archive->more, &archive->lock);
+        if (pthread_cond_timedwait(&archive->more, &archive->lock, &until))
+            break;
     struct entry *batch = archive->first;
     archive->first = archive->last = NULL;
     pthread_mutex_unlock(&archive->lock);
@@ -104,8 +111,12 @@ static struct entry *next_batch(struct archive *archive)
 static void *writer(void *arg)
 {
     struct archive *archive = arg;
-    for (struct entry *batch; (batch = next_batch(archive));) {
-        bool written = write_batch(archive, batch);
+    for (;;) {
+        trim(archive);
+        struct entry *batch = next_batch(archive);
+        if (!batch && is_closing(archive))
+            return NULL;
+        bool written = batch && write_batch(archive, batch);
         while (batch) {
             struct entry *next = batch->next;
             batch->written = written;
@@ -113,64 +124,57 @@ static void *writer(void *arg)
             batch = next;
         }
     }
-    return NULL;
 }
 
-/* The line of a crash is given its end, so that the next record does not become a part of it. */
-static int end_last_line(int fd)
+/* ---- life ---- */
+
+static void archive_free(struct archive *archive)
 {
-    char last = '\n';
-    off_t size = lseek(fd, 0, SEEK_END);
-    if (size < 0 || (size > 0 && pread(fd, &last, 1, size - 1) != 1))
-        return -1;
-    return last == '\n' ? 0 : write_all(fd, "\n", 1);
+    archive_writer_release(&archive->writer);
+    if (archive->lock_fd >= 0)
+        close(archive->lock_fd);
+    pthread_mutex_destroy(&archive->lock);
+    pthread_cond_destroy(&archive->more);
+    free(archive);
 }
 
-/* So that the file itself is there after a crash. */
-static int sync_folder(const char *path)
+/* For the whole folder: it goes with the process, however that ends. */
+static int lock_folder(const char *folder, struct tf_error *err)
 {
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int failed = fd < 0 ? -1 : fsync(fd);
-    if (fd >= 0)
-        close(fd);
-    return failed;
-}
-
-/* The lock is for the whole folder: it goes with the process, however that ends. */
-static int open_file(const char *folder, struct tf_error *err)
-{
-    TF_AUTO_FREE char *path = tf_asprintf("%s/archive", folder);
-    int fd = open(path, O_CREAT | O_RDWR | O_APPEND | O_CLOEXEC, 0600);
+    TF_AUTO_FREE char *path = tf_asprintf("%s/lock", folder);
+    int fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
     if (fd < 0)
-        return tf_error_errno(err, TF_ERR_IO, errno, "%s: the archive of finished jobs cannot be opened",
-                              path);
-    if (flock(fd, LOCK_EX | LOCK_NB))
-        tf_error_set(err, TF_ERR_IO, "dataDir %s is in use by another fedd: give each one its own", folder);
-    else if (end_last_line(fd) || sync_folder(folder))
-        tf_error_errno(err, TF_ERR_IO, errno, "%s: the archive of finished jobs cannot be written", path);
-    else
+        return tf_error_errno(err, TF_ERR_IO, errno, "%s cannot be opened", path);
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
         return fd;
+    tf_error_set(err, TF_ERR_IO, "dataDir %s is in use by another fedd: give each one its own", folder);
     close(fd);
     return -1;
 }
 
+static int start_thread(struct archive *archive, struct tf_error *err)
+{
+    int failed = pthread_create(&archive->thread, NULL, writer, archive);
+    return failed ? tf_error_errno(err, TF_ERR_IO, failed, "the archive's thread cannot be started") : 0;
+}
+
 int archive_open(struct fedd *fedd, struct tf_error *err)
 {
-    int fd = open_file(fedd->config.data_dir, err);
-    if (fd < 0)
-        return -1;
+    const char *folder = fedd->config.data_dir;
     struct archive *archive = tf_calloc(1, sizeof *archive);
-    archive->fd = fd;
+    archive->folder = folder;
+    archive->writer.fd = -1;
     pthread_mutex_init(&archive->lock, NULL);
     pthread_cond_init(&archive->more, NULL);
-    int failed = pthread_create(&archive->thread, NULL, writer, archive);
-    if (failed) {
-        close(fd);
-        free(archive);
-        return tf_error_errno(err, TF_ERR_IO, failed, "the archive's thread cannot be started");
+    archive_settings(archive, &fedd->config.settings);
+    archive->lock_fd = lock_folder(folder, err);
+    if (archive->lock_fd >= 0 && archive_writer_open(&archive->writer, folder, err) == 0 &&
+        start_thread(archive, err) == 0) {
+        fedd->archive = archive;
+        return 0;
     }
-    fedd->archive = archive;
-    return 0;
+    archive_free(archive);
+    return -1;
 }
 
 static int make_line(struct fedd *fedd, const struct tf_job_record *job, struct tf_buf *line,
@@ -180,9 +184,8 @@ static int make_line(struct fedd *fedd, const struct tf_job_record *job, struct 
     struct tf_record record = {.kind = TF_RECORD_JOB, .job = *job};
     if (tf_wire_record_pack(&record, &bytes, err))
         return -1;
-    tf_buf_fmt(line, "%lld ", (long long)tf_loop_now(fedd->loop).wall.ms);
-    tf_base64_encode(line, (struct tf_bytes){bytes.data, bytes.len});
-    tf_buf_char(line, '\n');
+    archive_line_make(line, tf_loop_now(fedd->loop).wall.ms, (struct tf_bytes){bytes.data, bytes.len},
+                      job->tenant, job->name);
     return 0;
 }
 
@@ -203,6 +206,7 @@ void archive_append(struct fedd *fedd, const struct tf_job_record *job)
         return;
     }
     archive->out++;
+    archive_settings(archive, &fedd->config.settings);
     pthread_mutex_lock(&archive->lock);
     if (archive->last)
         archive->last->next = e;
@@ -225,9 +229,5 @@ void archive_close(struct fedd *fedd)
     pthread_join(archive->thread, NULL);
     while (archive->out)
         tf_loop_turn(fedd->loop, 0); /* what the thread still had to say */
-    close(archive->fd);
-    pthread_mutex_destroy(&archive->lock);
-    pthread_cond_destroy(&archive->more);
-    free(archive);
-    fedd->archive = NULL;
+    archive_free(TF_STEAL(fedd->archive));
 }

@@ -53,6 +53,7 @@ static int open_server(struct fedd *fedd, struct tf_error *err)
     watch_register(fedd);
     asks_register(fedd);
     logs_register(fedd);
+    archive_register(fedd);
     return 0;
 }
 

@@ -393,10 +393,10 @@ static void leave(struct relay *relay)
     pthread_mutex_unlock(&relay->lock);
 }
 
-static void tell_detail(const struct relay *relay, struct tf_thread_call *call)
+void thread_call_detail(struct tf_thread_call *call, const struct tf_error *error, char *leader)
 {
     const struct tf_error_detail detail = {
-        .code = relay->error.code, .text = (char *)relay->error.text, .leader = relay->leader};
+        .code = error->code, .text = (char *)(uintptr_t)error->text, .leader = leader};
     TF_AUTO_BUF bytes = TF_BUF_INIT;
     tf_wire_error_detail_pack(&detail, TF_RPC_DETAILS_MAX, &bytes);
     tf_thread_call_detail(call, (struct tf_bytes){bytes.data, bytes.len});
@@ -423,7 +423,7 @@ static int serve(struct logs *logs, const struct tf_logs_request *request, struc
     tf_loop_post(logs->fedd->loop, &relay.start);
     pump(&relay, call);
     leave(&relay);
-    tell_detail(&relay, call);
+    thread_call_detail(call, &relay.error, relay.leader);
     *err = relay.error;
     relay_release(&relay);
     return err->code == TF_OK ? 0 : -1;

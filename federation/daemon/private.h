@@ -140,14 +140,19 @@ void asks_fail_all(struct fedd *fedd);
 void logs_register(struct fedd *fedd);
 void logs_end_all(struct fedd *fedd, const char *why);
 void logs_release(struct fedd *fedd); /* after the server */
+/* The typed detail of an error that the handler of a call with a thread returns; leader may be NULL. */
+void thread_call_detail(struct tf_thread_call *call, const struct tf_error *error, char *leader);
 
 /* view.c: what clients see of a job; owned by the caller */
 void view_job(const struct fedd *fedd, const struct tf_job_record *job, bool whole, struct tf_job_view *out);
+/* The same of the record alone: of a job that nobody runs any more. From any thread. */
+void view_record(const struct tf_job_record *job, bool whole, struct tf_job_view *out);
 bool view_matches(const struct tf_job_record *job, const struct tf_job_filter *filter);
 
-/* archive.c */
+/* archive.c, archive_read.c */
 int archive_open(struct fedd *fedd, struct tf_error *err);
 void archive_append(struct fedd *fedd, const struct tf_job_record *job);
+void archive_register(struct fedd *fedd);
 void archive_close(struct fedd *fedd);
 
 /* upkeep.c */

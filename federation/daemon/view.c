@@ -2,6 +2,7 @@
 /* What clients see of a job: its record, and what its subcluster said last. */
 #include "federation/daemon/private.h"
 
+#include "common/base/cleanup.h"
 #include "common/base/text.h"
 
 static void copy_members(const struct tf_report *report, struct tf_job_view *out)
@@ -39,11 +40,9 @@ static bool is_attached(const struct fedd *fedd, const char *cluster)
 static void view_placement(const struct fedd *fedd, const struct tf_job_record *job, bool whole,
                            struct tf_job_view *out)
 {
-    if (job->placements.count == 0) {
-        out->cluster = tf_strdup(job->last_cluster);
-        out->epoch = job->last_epoch;
+    if (job->placements.count == 0)
         return;
-    }
+    free(TF_STEAL(out->cluster));
     const struct tf_placement *placement = &job->placements.items[job->placements.count - 1];
     out->cluster = tf_strdup(placement->cluster);
     out->epoch = placement->epoch;
@@ -72,7 +71,7 @@ static void view_placement(const struct fedd *fedd, const struct tf_job_record *
         copy_members(report, out);
 }
 
-void view_job(const struct fedd *fedd, const struct tf_job_record *job, bool whole, struct tf_job_view *out)
+void view_record(const struct tf_job_record *job, bool whole, struct tf_job_view *out)
 {
     *out = (struct tf_job_view){
         .uid = job->uid,
@@ -101,11 +100,21 @@ void view_job(const struct fedd *fedd, const struct tf_job_record *job, bool who
         out->output = tf_strdup(job->output);
         copy_events(job, out);
     }
+    out->cluster = tf_strdup(job->last_cluster);
+    out->epoch = job->last_epoch;
+}
+
+void view_job(const struct fedd *fedd, const struct tf_job_record *job, bool whole, struct tf_job_view *out)
+{
+    view_record(job, whole, out);
     view_placement(fedd, job, whole, out);
 }
 
+/* Where it is, or was last. */
 static bool in_cluster(const struct tf_job_record *job, const char *cluster)
 {
+    if (job->placements.count == 0)
+        return tf_str_eq(job->last_cluster, cluster);
     tf_vec_each (p, &job->placements)
         if (tf_str_eq(p->cluster, cluster))
             return true;

@@ -52,6 +52,7 @@ void random_job_view(struct tf_rng *r, struct tf_job_view *out)
         WALL,
         WALL,
         WALL,
+        WALL,            /* archived */
         R32(0, 1 << 30), /* restarts */
         R32(0, 1 << 30),
         R32(0, 1 << 30),
@@ -193,6 +194,7 @@ void random_request(struct tf_rng *r, enum tf_method method, struct tf_request *
         out->job = ref(r);
         break;
     case TF_METHOD_LIST:
+    case TF_METHOD_LIST_ARCHIVE:
     case TF_METHOD_LIST_INSTANCES:
         out->list = (struct tf_list_request){filter(r), R32(0, TF_PAGE_MAX), OPTIONAL};
         break;
@@ -266,6 +268,7 @@ void random_reply(struct tf_rng *r, enum tf_method method, struct tf_reply *out)
         out->job = job(r);
         break;
     case TF_METHOD_LIST:
+    case TF_METHOD_LIST_ARCHIVE:
         random_list(r, &out->list);
         break;
     case TF_METHOD_WATCH:

@@ -31,7 +31,8 @@ struct client {
     struct tf_loop *loop;
     struct tf_rpc *rpc;
     TF_VEC(struct endpoint) endpoints; /* those configured, then leaders that were named */
-    size_t current, answered;          /* answered: count if none did */
+    size_t configured;
+    size_t current, answered; /* answered: count if none did */
     const char *source;
     bool patient;
 };
@@ -42,6 +43,7 @@ struct client *client_create(const struct config *config, struct tf_error *err)
     client->source = config->source;
     for (size_t i = 0; i < config->endpoints.count; i++)
         tf_vec_push(&client->endpoints, (struct endpoint){.address = tf_strdup(config->endpoints.items[i])});
+    client->configured = client->endpoints.count;
     client->answered = SIZE_MAX;
     client->loop = tf_loop_create(err);
     if (client->loop)
@@ -408,4 +410,28 @@ int client_stream(struct client *client, const struct tf_request *request, int64
     tf_error_detail_release(&a.detail);
     *started = a.started;
     return result;
+}
+
+size_t client_endpoints(const struct client *client)
+{
+    return client->configured;
+}
+
+const char *client_endpoint(const struct client *client, size_t at)
+{
+    return client->endpoints.items[at].address;
+}
+
+int client_call_at(struct client *client, size_t at, const struct tf_request *request, int64_t timeout_ms,
+                   struct tf_reply *reply, struct tf_error *err)
+{
+    struct attempt a = {.request = request, .reply = reply};
+    memset(reply, 0, sizeof *reply);
+    int failed = tf_wire_request_pack(request, &a.body, &a.error) ||
+                 run_attempt(client, &a, &client->endpoints.items[at], timeout_ms);
+    if (failed && err)
+        *err = a.error;
+    tf_buf_release(&a.body);
+    tf_error_detail_release(&a.detail);
+    return failed ? -1 : 0;
 }

@@ -33,6 +33,13 @@ typedef bool client_each_f(void *arg, const struct tf_reply *reply);
 int client_stream(struct client *client, const struct tf_request *request, int64_t timeout_ms,
                   client_each_f *each, void *arg, bool *started, struct tf_error *err);
 
+/* What each member of the federation answers for itself: asks the endpoint of that number, from 0, of those
+ * that were configured, and no other. As client_call, but tried once. */
+size_t client_endpoints(const struct client *client);
+const char *client_endpoint(const struct client *client, size_t at); /* borrowed */
+int client_call_at(struct client *client, size_t at, const struct tf_request *request, int64_t timeout_ms,
+                   struct tf_reply *reply, struct tf_error *err);
+
 /* The endpoint that answered last, NULL if none did. Borrowed. */
 const char *client_address(const struct client *client);
 

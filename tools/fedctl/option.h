@@ -20,7 +20,8 @@ struct options {
     enum output output;
     struct tf_strs files;
     char *tenant, *selector, *phase, *cluster;
-    bool all_tenants, no_headers;
+    bool all_tenants, no_headers, archived;
+    int64_t limit; /* 0 = all */
     bool restart, dry_run;
     bool ignore_not_found, wait;
     bool follow;

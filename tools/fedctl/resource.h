@@ -9,10 +9,12 @@
 /* Kinds of things that can be listed: how one is shown (struct resource, for the listing), and how they are
  * fetched. */
 
-extern const struct resource resource_jobs, resource_clusters, resource_nodes, resource_instances;
+extern const struct resource resource_jobs, resource_archive, resource_clusters, resource_nodes,
+    resource_instances;
 
 /* Fetch what the words and options name, and add it to the listing. Give the exit code. */
 int fetch_jobs(struct fedctl *ctl, struct listing *listing);
+int fetch_archive(struct fedctl *ctl, struct listing *listing);
 int fetch_clusters(struct fedctl *ctl, struct listing *listing);
 int fetch_nodes(struct fedctl *ctl, struct listing *listing);
 int fetch_instances(struct fedctl *ctl, struct listing *listing);

@@ -26,6 +26,19 @@ static const struct option options[] = {
      {.key = "cluster", TF_NAME(struct options, cluster), .help = "only what is in this cluster"}},
     {0,
      NULL,
+     {.key = "archived",
+      TF_BOOL(struct options, archived),
+      .help = "finished jobs that left the store, the latest first, of every endpoint"}},
+    {0,
+     "N",
+     {.key = "limit",
+      TF_INT64(struct options, limit),
+      .min = 1,
+      .max = INT64_C(1000000000),
+      .flags = TF_ROW_ZERO,
+      .help = "with --archived: so many at most"}},
+    {0,
+     NULL,
      {.key = "no-headers", TF_BOOL(struct options, no_headers), .help = "tables without their titles"}},
 };
 
@@ -40,10 +53,12 @@ static const struct fetcher fetchers[] = {
     [RESOURCE_INSTANCES] = {&resource_instances, fetch_instances},
 };
 
+static const struct fetcher archive = {&resource_archive, fetch_archive};
+
 /* One word that can only name one object. A node may have the name of one in another cluster. */
 static bool is_single(const struct fedctl *ctl, enum resource_kind kind)
 {
-    if (ctl->words.count != 1 || kind == RESOURCE_INSTANCES)
+    if (ctl->words.count != 1 || kind == RESOURCE_INSTANCES || ctl->options.archived)
         return false;
     return kind != RESOURCE_NODES || strchr(ctl->words.items[0], '/');
 }
@@ -56,7 +71,11 @@ static int run(struct fedctl *ctl)
         1u << RESOURCE_JOBS | 1u << RESOURCE_CLUSTERS | 1u << RESOURCE_NODES | 1u << RESOURCE_INSTANCES;
     if (target_kind(ctl, allowed, &kind, &err))
         return fedctl_usage(ctl, "%s", err.text);
-    const struct fetcher *fetcher = &fetchers[kind];
+    if (ctl->options.archived && kind != RESOURCE_JOBS)
+        return fedctl_usage(ctl, "only jobs are archived: say `fedctl get jobs --archived`");
+    if (ctl->options.limit && !ctl->options.archived)
+        return fedctl_usage(ctl, "--limit goes with --archived");
+    const struct fetcher *fetcher = ctl->options.archived ? &archive : &fetchers[kind];
     struct listing listing;
     listing_begin(&listing, fetcher->resource, &ctl->options, is_single(ctl, kind), &ctl->out);
     int code = fetcher->fetch(ctl, &listing);
@@ -68,13 +87,20 @@ const struct verb verb_get = {
     .name = "get",
     .usage = "jobs [TENANT/NAME...]\nclusters [NAME...]\nnodes [CLUSTER/NODE...]\ninstances [TENANT/NAME...]",
     .help = "List jobs, clusters, nodes or instances",
-    .more = "Ages and spans are rounded; -o json and -o yaml have exact times in UTC. A single object that "
-            "was named\n"
-            "is shown as itself, anything else as a List.",
+    .more =
+        "Ages and spans are rounded; -o json and -o yaml have exact times in UTC. A single object that "
+        "was named\n"
+        "is shown as itself, anything else as a List.\n"
+        "Finished jobs leave the store after their keepFinished; each member of the federation keeps those "
+        "that\n"
+        "left while it led, as long as settings.history says: give all members as endpoints to see all.",
     .examples = "# Every job, and why it waits\n"
                 "fedctl get jobs -A\n"
                 "# What waits or has failed, of one team\n"
                 "fedctl get jobs --phase pending,failed -l team=ranking\n"
+                "# What one team ran before, and how the last ten of a name ended\n"
+                "fedctl get jobs --archived -t search\n"
+                "fedctl get jobs --archived search/rank --limit 10 -o yaml\n"
                 "# Where the instances of a job are, with their ports\n"
                 "fedctl get instances web/hello\n"
                 "# Free GPUs, node by node\n"

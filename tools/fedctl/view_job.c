@@ -81,7 +81,7 @@ struct job_doc {
     bool held, deleted;
     int64_t epoch;
     int32_t size, ready;
-    char *submitted, *placed, *started, *changed, *finished;
+    char *submitted, *placed, *started, *changed, *finished, *archived;
     int32_t restarts, evictions, losses, retries_used, exit_code;
     int64_t lost_gpu_seconds, events_dropped;
     char *message, *output;
@@ -114,6 +114,7 @@ static const struct tf_row status_rows[] = {
     {.key = "started", TF_STRING(J, started)},
     {.key = "changed", TF_STRING(J, changed)},
     {.key = "finished", TF_STRING(J, finished)},
+    {.key = "archived", TF_STRING(J, archived)},
     {.key = "restarts", TF_INT32(J, restarts)},
     {.key = "evictions", TF_INT32(J, evictions)},
     {.key = "losses", TF_INT32(J, losses)},
@@ -195,6 +196,7 @@ static void fill_job(const void *object, void *document, struct tf_arena *arena)
         .started = view_time(job->started, arena),
         .changed = view_time(job->changed, arena),
         .finished = view_time(job->finished, arena),
+        .archived = view_time(job->archived, arena),
         .restarts = job->restarts,
         .evictions = job->evictions,
         .losses = job->losses,

@@ -220,6 +220,27 @@ static void list(struct fake *fake, const struct tf_list_request *request, struc
     *token = i < WORLD_JOBS ? tf_asprintf("%zu", i) : NULL;
 }
 
+/* One job a page, the latest last in the world; the first page is empty. */
+static void archive(struct fake *fake, const struct tf_list_request *request, struct tf_list_reply *reply)
+{
+    int64_t from = WORLD_JOBS;
+    if (request->page_token)
+        tf_parse_int64(request->page_token, 0, WORLD_JOBS, &from, NULL);
+    struct tf_job_view job;
+    for (size_t i = (size_t)from; request->page_token && i > 0 && reply->jobs.count == 0; i--) {
+        from = (int64_t)i - 1;
+        world_job((size_t)from, request->filter.name != NULL, now_of(fake), &job);
+        job.archived.ms = now_of(fake).ms - 1000 * (WORLD_JOBS - from);
+        bool match = tf_phase_is_final(job.phase) && matches(&request->filter, &job);
+        if (match)
+            tf_vec_push(&reply->jobs, job);
+        else
+            tf_job_view_release(&job);
+    }
+    bool more = !request->page_token || (from > 0 && reply->jobs.count);
+    reply->next_token = more ? tf_asprintf("%lld", (long long)from) : NULL;
+}
+
 static void status(const struct fake *fake, struct tf_status_reply *reply)
 {
     *reply = (struct tf_status_reply){
@@ -276,6 +297,9 @@ static void answer(struct fake *fake, const struct tf_request *request, struct t
         break;
     case TF_METHOD_CORDON_NODE:
         cordon_node(&request->cordon, reply, failure);
+        break;
+    case TF_METHOD_LIST_ARCHIVE:
+        archive(fake, &request->list, &reply->list);
         break;
     case TF_METHOD_LIST:
     case TF_METHOD_LIST_INSTANCES:

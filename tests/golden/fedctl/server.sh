@@ -31,6 +31,20 @@ run get job web/hello -o json
 run get job web/hello -o yaml
 golden get-jobs-data
 
+run get jobs --archived
+run get jobs --archived -o wide --limit 1
+run get jobs --archived -l team=corpus -o name
+run get jobs --archived --phase failed --no-headers
+run get jobs --archived -t nobody
+run get jobs --archived web/nothing
+run get jobs --archived -o yaml --limit 1
+run get clusters --archived
+run get jobs --limit 3
+# two members: what both have is shown once; one that is away is missed
+run get jobs --archived -o name --endpoints "$address,$address"
+run get jobs --archived -o name --endpoints "$address,127.0.0.1:1"
+golden get-archive
+
 run get clusters
 run get clusters -o wide
 run get clusters -o name

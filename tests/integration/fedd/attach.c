@@ -3,6 +3,7 @@
 #include "common/base/base64.h"
 #include "common/base/cleanup.h"
 #include "common/wire/records.h"
+#include "federation/daemon/archive_files.h"
 #include "tests/support/fedd/cluster.h"
 #include "tests/support/process.h"
 #include "tests/support/suite.h"
@@ -24,12 +25,12 @@ static bool read_archive(uint64_t uid, struct tf_job_record *out, size_t *lines)
     *lines = 0;
     while (file && (len = getline(&line, &size, file)) > 0) {
         TF_AUTO_BUF bytes = TF_BUF_INIT;
-        char *space = strchr(line, ' ');
-        struct tf_bytes text = {space ? space + 1 : line, strcspn(space ? space + 1 : line, "\n")};
+        struct archive_line parts;
         struct tf_record record = {0};
-        if (!space || line[len - 1] != '\n' || tf_base64_decode(&bytes, text))
+        if (line[len - 1] != '\n' || !archive_line_parse((struct tf_bytes){line, (size_t)len - 1}, &parts) ||
+            tf_base64_decode(&bytes, parts.base64))
             continue; /* torn */
-        CU_ASSERT_TRUE(strtoll(line, NULL, 10) > 0);
+        CU_ASSERT_TRUE(parts.archived_ms > 0);
         if (tf_wire_record_unpack("jobs/t/one", 10, bytes.data, bytes.len, &record, NULL))
             continue;
         (*lines)++;

@@ -105,6 +105,7 @@ static bool eq_request(const struct tf_request *a, const struct tf_request *b)
     case TF_METHOD_EXPLAIN:
         return eq_ref(&a->job, &b->job);
     case TF_METHOD_LIST:
+    case TF_METHOD_LIST_ARCHIVE:
     case TF_METHOD_LIST_INSTANCES:
         return eq_list_request(&a->list, &b->list);
     case TF_METHOD_SCALE:
@@ -267,6 +268,7 @@ static bool eq_reply(const struct tf_reply *a, const struct tf_reply *b)
     case TF_METHOD_GET:
         return eq_job(&a->job, &b->job);
     case TF_METHOD_LIST:
+    case TF_METHOD_LIST_ARCHIVE:
         return eq_list(&a->list, &b->list);
     case TF_METHOD_WATCH:
         return eq_watch_event(&a->watch, &b->watch);
@@ -313,6 +315,7 @@ static const struct {
     [TF_METHOD_SUBMIT] = {&tidefed__v1__submit_request__descriptor, &tidefed__v1__change_reply__descriptor},
     [TF_METHOD_GET] = {&tidefed__v1__job_ref__descriptor, &tidefed__v1__job__descriptor},
     [TF_METHOD_LIST] = {&tidefed__v1__list_request__descriptor, &tidefed__v1__list_reply__descriptor},
+    [TF_METHOD_LIST_ARCHIVE] = {&tidefed__v1__list_request__descriptor, &tidefed__v1__list_reply__descriptor},
     [TF_METHOD_DELETE] = {&tidefed__v1__job_ref__descriptor, &tidefed__v1__change_reply__descriptor},
     [TF_METHOD_SCALE] = {&tidefed__v1__scale_request__descriptor, &tidefed__v1__change_reply__descriptor},
     [TF_METHOD_HOLD] = {&tidefed__v1__job_ref__descriptor, &tidefed__v1__change_reply__descriptor},
