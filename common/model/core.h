@@ -20,8 +20,10 @@ struct tf_core_ops {
     void (*step)(void *core, struct tf_now now, void *event, void *actions);
     const struct tf_situations *(*reached)(const void *core);
     /* For people: "submit", "persist". */
-    const char *(*event_name)(const void *event);
-    const char *(*action_name)(const void *action);
+    int (*event_kind)(const void *event);
+    int (*action_kind)(const void *action);
+    const char *(*event_name)(int kind);
+    const char *(*action_name)(int kind);
     const char *(*action_text)(const void *action); /* of a trace, an alarm or a close; else NULL. Borrowed */
 };
 

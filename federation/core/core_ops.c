@@ -46,7 +46,17 @@ static const struct tf_situations *any_reached(const void *core)
     return fed_reached(core);
 }
 
-static const char *event_name(const void *event)
+static int event_kind(const void *event)
+{
+    return (int)((const struct fed_event *)event)->kind;
+}
+
+static int action_kind(const void *action)
+{
+    return (int)((const struct fed_action *)action)->kind;
+}
+
+static const char *event_name(int kind)
 {
     static const char *const names[] = {
         [FED_EV_BOOT] = "boot",           [FED_EV_RECORD] = "record",       [FED_EV_LOADED] = "loaded",
@@ -57,19 +67,17 @@ static const char *event_name(const void *event)
         [FED_EV_LINK_UP] = "link up",     [FED_EV_LINK_DOWN] = "link down", [FED_EV_UP] = "up",
         [FED_EV_TIMER] = "timer",         [FED_EV_CONTINUE] = "continue",
     };
-    const struct fed_event *e = event;
-    return e->kind < TF_ARRAY_LEN(names) && names[e->kind] ? names[e->kind] : "?";
+    return kind > 0 && (size_t)kind < TF_ARRAY_LEN(names) ? names[kind] : "?";
 }
 
-static const char *action_name(const void *action)
+static const char *action_name(int kind)
 {
     static const char *const names[] = {
         [FED_ACT_PERSIST] = "persist",   [FED_ACT_REPLY] = "reply",     [FED_ACT_SEND] = "send",
         [FED_ACT_CLOSE] = "close",       [FED_ACT_ARCHIVE] = "archive", [FED_ACT_WAKE] = "wake",
         [FED_ACT_CONTINUE] = "continue", [FED_ACT_TRACE] = "trace",     [FED_ACT_ALARM] = "alarm",
     };
-    const struct fed_action *a = action;
-    return a->kind < TF_ARRAY_LEN(names) && names[a->kind] ? names[a->kind] : "?";
+    return kind > 0 && (size_t)kind < TF_ARRAY_LEN(names) ? names[kind] : "?";
 }
 
 static const char *action_text(const void *action)
@@ -92,6 +100,8 @@ const struct tf_core_ops fed_core = {
     .actions_release = any_actions_release,
     .step = any_step,
     .reached = any_reached,
+    .event_kind = event_kind,
+    .action_kind = action_kind,
     .event_name = event_name,
     .action_name = action_name,
     .action_text = action_text,

@@ -36,6 +36,9 @@ static const struct tf_row rows[] = {
     {.key = "settings", TF_OBJECT(C, settings, &tf_settings_table), .help = "what decisions go by"},
     {.key = "metrics", TF_OBJECT(C, monitor, &tf_monitor_table), .help = "what is shown over HTTP"},
     {.key = "log", TF_OBJECT(C, log, &tf_log_config_table), .help = "the log of the daemon"},
+    {.key = "eventLog",
+     TF_OBJECT(C, event_log, &tf_eventlog_config_table),
+     .help = "what it decides from, recorded for `fedsim replay`"},
 };
 
 #define NOT_LOOPBACK "\"%s\" is not a loopback address or unix:/path; others need TLS, which is not there yet"

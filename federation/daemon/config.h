@@ -2,6 +2,7 @@
 #ifndef TF_FEDERATION_DAEMON_CONFIG_H
 #define TF_FEDERATION_DAEMON_CONFIG_H
 
+#include "common/eventlog/config.h"
 #include "common/log/config.h"
 #include "common/model/settings.h"
 #include "common/monitor/monitor.h"
@@ -17,6 +18,7 @@ struct fedd_config {
     struct tf_settings settings;
     struct tf_monitor_config monitor;
     struct tf_log_config log; /* its decisions are never NULL after the load */
+    struct tf_eventlog_config event_log;
 };
 extern const struct tf_table fedd_config_table;
 

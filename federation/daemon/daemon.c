@@ -22,6 +22,11 @@ static int open_decisions(struct fedd *fedd, struct tf_error *err)
     return tf_decisions_check(fedd->decisions, err);
 }
 
+static int open_recorder(struct fedd *fedd, struct tf_error *err)
+{
+    return tf_recorder_create(&fedd->config.event_log, &fed_core, "fedd", &fedd->recorder, err);
+}
+
 static int open_store(struct fedd *fedd, struct tf_error *err)
 {
     fedd->store = tf_store_config_open(fedd->loop, &fedd->config.store, err);
@@ -67,7 +72,8 @@ struct fedd *fedd_create(struct tf_loop *loop, struct tf_rpc *rpc, struct fedd_o
     fedd->accept_rollback = options->accept_rollback;
     options->config = (struct fedd_config){0};
     if (make_folder(fedd->config.data_dir, err) || archive_open(fedd, err) || open_decisions(fedd, err) ||
-        open_store(fedd, err) || open_server(fedd, err) || lead_start(fedd, err)) {
+        open_recorder(fedd, err) || open_store(fedd, err) || open_server(fedd, err) ||
+        lead_start(fedd, err)) {
         fedd_destroy(fedd);
         return NULL;
     }
@@ -113,6 +119,7 @@ void fedd_destroy(struct fedd *fedd)
     archive_close(fedd);
     host_release(fedd);
     tf_decisions_close(fedd->decisions);
+    tf_recorder_destroy(fedd->recorder);
     fedd_config_release(&fedd->config);
     free(fedd->address);
     free(fedd->leader);

@@ -100,7 +100,10 @@ static void step(struct fedd *fedd, struct fed_event *event)
 {
     struct fed_actions actions = {0};
     int64_t began = tf_tally_clock();
-    fed_step(fedd->fed, tf_loop_now(fedd->loop), event, &actions);
+    struct tf_now now = tf_loop_now(fedd->loop);
+    tf_recorder_event(fedd->recorder, now, event);
+    fed_step(fedd->fed, now, event, &actions);
+    tf_recorder_actions(fedd->recorder, fedd->fed, &actions);
     for (size_t i = 0; i < actions.count; i++)
         perform(fedd, &actions.items[i]);
     fed_actions_release(&actions);

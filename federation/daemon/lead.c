@@ -23,6 +23,7 @@ void lead_drop(struct fedd *fedd)
 {
     if (!fedd->fed)
         return;
+    tf_recorder_end(fedd->recorder);
     fed_destroy(fedd->fed);
     fedd->fed = NULL;
     fedd->loaded = false;
@@ -44,6 +45,7 @@ static void on_held(void *arg, struct tf_term term)
     tf_log_info("elected, reading the records era=%llu revision=%llu", (unsigned long long)term.era,
                 (unsigned long long)term.revision);
     fedd->fed = fed_create(term.revision);
+    tf_recorder_begin(fedd->recorder, fedd->fed);
     struct fed_event event = {.kind = FED_EV_BOOT,
                               .boot = {.term = term, .accept_rollback = fedd->accept_rollback}};
     tf_settings_copy(&event.boot.settings, &fedd->config.settings);

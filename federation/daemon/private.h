@@ -4,6 +4,7 @@
 
 #include "common/base/buf.h"
 #include "common/base/hash.h"
+#include "common/eventlog/recorder.h"
 #include "common/log/decisions.h"
 #include "common/monitor/monitor.h"
 #include "common/monitor/tally.h"
@@ -48,6 +49,7 @@ struct fedd {
     bool again_posted;
     TF_VEC(struct tf_job_record) published; /* jobs of the transaction that is out, for watchers */
     struct tf_decisions *decisions;
+    struct tf_recorder *recorder; /* NULL: its events are not recorded */
 
     /* requests.c, links.c, watch.c, asks.c: by number, in order of arrival */
     uint64_t next_number;

@@ -46,7 +46,17 @@ static const struct tf_situations *any_reached(const void *core)
     return sub_reached(core);
 }
 
-static const char *event_name(const void *event)
+static int event_kind(const void *event)
+{
+    return (int)((const struct sub_event *)event)->kind;
+}
+
+static int action_kind(const void *action)
+{
+    return (int)((const struct sub_action *)action)->kind;
+}
+
+static const char *event_name(int kind)
 {
     static const char *const names[] = {
         [SUB_EV_BOOT] = "boot",           [SUB_EV_RECORD] = "record",   [SUB_EV_LOADED] = "loaded",
@@ -54,11 +64,10 @@ static const char *event_name(const void *event)
         [SUB_EV_LISTED] = "listed",       [SUB_EV_LINK_UP] = "link up", [SUB_EV_LINK_DOWN] = "link down",
         [SUB_EV_DOWN] = "down",           [SUB_EV_TIMER] = "timer",     [SUB_EV_CONTINUE] = "continue",
     };
-    const struct sub_event *e = event;
-    return e->kind < TF_ARRAY_LEN(names) && names[e->kind] ? names[e->kind] : "?";
+    return kind > 0 && (size_t)kind < TF_ARRAY_LEN(names) ? names[kind] : "?";
 }
 
-static const char *action_name(const void *action)
+static const char *action_name(int kind)
 {
     static const char *const names[] = {
         [SUB_ACT_PERSIST] = "persist",   [SUB_ACT_SEND] = "send",   [SUB_ACT_CLOSE] = "close",
@@ -66,8 +75,7 @@ static const char *action_name(const void *action)
         [SUB_ACT_PEERS] = "peers",       [SUB_ACT_FENCE] = "fence", [SUB_ACT_WAKE] = "wake",
         [SUB_ACT_CONTINUE] = "continue", [SUB_ACT_TRACE] = "trace", [SUB_ACT_ALARM] = "alarm",
     };
-    const struct sub_action *a = action;
-    return a->kind < TF_ARRAY_LEN(names) && names[a->kind] ? names[a->kind] : "?";
+    return kind > 0 && (size_t)kind < TF_ARRAY_LEN(names) ? names[kind] : "?";
 }
 
 static const char *action_text(const void *action)
@@ -90,6 +98,8 @@ const struct tf_core_ops sub_core = {
     .actions_release = any_actions_release,
     .step = any_step,
     .reached = any_reached,
+    .event_kind = event_kind,
+    .action_kind = action_kind,
     .event_name = event_name,
     .action_name = action_name,
     .action_text = action_text,

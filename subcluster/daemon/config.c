@@ -232,6 +232,9 @@ static const struct tf_row rows[] = {
      .help = "what decisions go by that the federation does not say"},
     {.key = "metrics", TF_OBJECT(C, monitor, &tf_monitor_table), .help = "what is shown over HTTP"},
     {.key = "log", TF_OBJECT(C, log, &tf_log_config_table), .help = "the log of the daemon"},
+    {.key = "eventLog",
+     TF_OBJECT(C, event_log, &tf_eventlog_config_table),
+     .help = "what it decides from, recorded for `fedsim replay`"},
 };
 
 static void settle(void *object)

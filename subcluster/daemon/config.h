@@ -2,6 +2,7 @@
 #ifndef TF_SUBCLUSTER_DAEMON_CONFIG_H
 #define TF_SUBCLUSTER_DAEMON_CONFIG_H
 
+#include "common/eventlog/config.h"
 #include "common/log/config.h"
 #include "common/model/node.h"
 #include "common/model/settings.h"
@@ -70,6 +71,7 @@ struct subd_config {
     struct tf_local_settings settings;
     struct tf_monitor_config monitor;
     struct tf_log_config log; /* its decisions are never NULL after the load */
+    struct tf_eventlog_config event_log;
 };
 extern const struct tf_table subd_config_table;
 

@@ -24,6 +24,12 @@ static int make_folders(const char *path, struct tf_error *err)
     return 0;
 }
 
+static int open_recorder(struct subd *subd, struct tf_error *err)
+{
+    TF_AUTO_FREE char *name = tf_asprintf("subclusterd-%s", subd->config.name);
+    return tf_recorder_create(&subd->config.event_log, &sub_core, name, &subd->recorder, err);
+}
+
 static int open_store(struct subd *subd, struct tf_error *err)
 {
     subd->store = tf_store_config_open(subd->loop, &subd->config.store, err);
@@ -42,7 +48,7 @@ static int prepare(struct subd *subd, struct tf_error *err)
     tf_vec_each (address, &subd->config.federation)
         if (tf_address_check(*address, err))
             return tf_error_wrap(err, "federation");
-    if (make_folders(subd->config.state_dir, err) || open_store(subd, err))
+    if (make_folders(subd->config.state_dir, err) || open_recorder(subd, err) || open_store(subd, err))
         return -1;
     return subd_owner_start(subd, err);
 }
@@ -89,6 +95,7 @@ void subd_destroy(struct subd *subd)
     subd_logs_destroy(subd);
     tf_keep_destroy(subd->keep);
     tf_store_destroy(subd->store);
+    tf_recorder_destroy(subd->recorder);
     tf_vec_release(&subd->events);
     subd_nodes_release(&subd->nodes);
     subd_config_release(&subd->config);

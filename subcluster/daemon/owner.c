@@ -36,6 +36,7 @@ void subd_owner_drop(struct subd *subd)
     subd_uplink_stop(subd);
     subd_running_stop(subd);
     subd_shell_reset(subd);
+    tf_recorder_end(subd->recorder);
     sub_destroy(subd->sub);
     subd->sub = NULL;
     subd->proving = subd->promised = false;
@@ -86,6 +87,7 @@ static void on_held(void *arg, struct tf_term term)
     }
     subd->decisions = tf_decisions_open(subd->config.log.decisions);
     subd->sub = sub_create(term.revision);
+    tf_recorder_begin(subd->recorder, subd->sub);
     boot(subd);
 }
 

@@ -2,6 +2,7 @@
 #ifndef TF_SUBCLUSTER_DAEMON_PRIVATE_H
 #define TF_SUBCLUSTER_DAEMON_PRIVATE_H
 
+#include "common/eventlog/recorder.h"
 #include "common/keep/keep.h"
 #include "common/log/decisions.h"
 #include "common/loop/loop.h"
@@ -49,6 +50,7 @@ struct subd {
     struct push *pushes;
     struct upkeep *upkeep;
     struct tf_decisions *decisions;
+    struct tf_recorder *recorder; /* NULL: its events are not recorded */
     struct metrics *metrics;
     struct tf_tally tally;
 

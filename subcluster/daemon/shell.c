@@ -72,7 +72,10 @@ static void step(struct subd *subd, struct sub_event *event)
 {
     struct sub_actions actions = {0};
     int64_t began = tf_tally_clock();
-    sub_step(subd->sub, tf_loop_now(subd->loop), event, &actions);
+    struct tf_now now = tf_loop_now(subd->loop);
+    tf_recorder_event(subd->recorder, now, event);
+    sub_step(subd->sub, now, event, &actions);
+    tf_recorder_actions(subd->recorder, subd->sub, &actions);
     for (size_t i = 0; i < actions.count; i++)
         perform(subd, &actions.items[i]);
     sub_actions_release(&actions);

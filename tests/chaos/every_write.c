@@ -250,6 +250,7 @@ static struct test_federation *make_federation(void)
     const struct test_federation_options options = {.fedds = 1,
                                                     .subclusters = subclusters,
                                                     .subcluster_count = TF_ARRAY_LEN(subclusters),
+                                                    .records = true,
                                                     .proxies = true};
     return test_federation_create(&options);
 }

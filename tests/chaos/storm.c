@@ -178,8 +178,10 @@ static void check(struct storm *s)
 
 static void test_storm(void)
 {
-    const struct test_federation_options options = {
-        .fedds = 2, .subclusters = subclusters, .subcluster_count = TF_ARRAY_LEN(subclusters)};
+    const struct test_federation_options options = {.fedds = 2,
+                                                    .subclusters = subclusters,
+                                                    .subcluster_count = TF_ARRAY_LEN(subclusters),
+                                                    .records = true};
     struct storm s = {.federation = test_federation_create(&options)};
     CU_ASSERT_PTR_NOT_NULL_FATAL(s.federation);
     uint64_t seed = suite_seed(1);

@@ -220,6 +220,7 @@ static void test_takeover(void)
     const struct test_federation_options options = {.fedds = 2,
                                                     .subclusters = subclusters,
                                                     .subcluster_count = TF_ARRAY_LEN(subclusters),
+                                                    .records = true,
                                                     .lease = LEASE,
                                                     .budget = "10"};
     struct scene s = {.federation = test_federation_create(&options)};

@@ -11,6 +11,7 @@ common/base            common/base
 common/model           common/base common/model
 common/fit             common/base common/model common/fit
 common/wire            common/base common/model common/wire proto
+common/eventlog        common/base common/model common/log common/eventlog
 common/conf            common/base common/conf
 common/log             common/base common/log
 common/loop            common/base common/log common/loop
@@ -38,7 +39,7 @@ curl/            common/loop common/store
 yaml.h           common/conf
 cjson/           common/store common/wire tests
 uthash.h         common/base
-xxhash.h         common/base
+xxhash.h         common/eventlog
 protobuf-c       common/wire
 zlib.h           tools/fedsim/trace tests
 CUnit            tests

@@ -92,6 +92,7 @@ void sim_chaos_run(const struct sim_chaos_options *options, struct sim_chaos_res
     struct sim_faults faults;
     world_init(&world, options->seed, options->aloud);
     world.renew_every = options->renew_every;
+    world.record = options->record;
     random_world(&world);
     faults_init(&faults, &world);
     world_start(&world);

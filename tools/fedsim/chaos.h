@@ -32,6 +32,7 @@ enum sim_fault {
 struct sim_chaos_options {
     uint64_t seed;
     bool aloud;           /* print the diary as it is written */
+    const char *record;   /* world.h */
     uint64_t renew_every; /* each so manyth step is taken by a core read from an image; 0 = none */
     uint64_t tail;        /* print so many last lines after a breach */
 };

@@ -141,7 +141,9 @@ static void fedd_step(struct sim_fedd *fedd, struct fed_event event)
     struct fed_actions actions = {0};
     uint64_t life = fedd->process.life;
     fedd->core = renew_core(fedd->process.world, &fed_core, fedd->core);
+    tf_recorder_event(fedd->process.recorder, process_now(&fedd->process), &event);
     fed_step(fedd->core, process_now(&fedd->process), &event, &actions);
+    tf_recorder_actions(fedd->process.recorder, fedd->core, &actions);
     size_t crash = process_crash_point(&fedd->process, actions.count);
     for (size_t i = 0; i < actions.count && i < crash && fedd->process.life == life; i++)
         perform(fedd, &actions.items[i]);
@@ -159,6 +161,7 @@ static void held(struct sim_process *process, struct tf_term term)
     event.boot.term = term;
     tf_settings_copy(&event.boot.settings, &process->world->settings);
     fedd->core = fed_create(tf_rng_next(&process->world->rng));
+    tf_recorder_begin(process->recorder, fedd->core);
     fedd_step(fedd, event);
 }
 
@@ -181,6 +184,7 @@ static void dropped(struct sim_process *process)
 {
     struct sim_fedd *fedd = fedd_of(process);
     tf_situations_add(&process->world->reached, fed_reached(fedd->core));
+    tf_recorder_end(process->recorder);
     fed_destroy(fedd->core);
     fedd->core = NULL;
     fedd->waiting.count = 0;
@@ -209,6 +213,7 @@ void fedd_init(struct sim_fedd *fedd, struct sim_world *world, size_t number)
     fedd->process.owner_name = "leader";
     fedd->process.ttl_ms = world->settings.lease_ttl;
     snprintf(fedd->process.name, sizeof fedd->process.name, "fedd-%zu", number + 1);
+    process_record(&fedd->process, &fed_core);
 }
 
 void fedd_release(struct sim_fedd *fedd)

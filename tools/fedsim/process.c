@@ -8,7 +8,7 @@
 
 #include <assert.h>
 
-enum { RETRY_MS = 1000 };
+enum { RETRY_MS = 1000, RECORDED_FILES = 1000 };
 
 void process_init(struct sim_process *process, struct sim_world *world, const struct sim_process_ops *ops)
 {
@@ -41,6 +41,7 @@ void process_release(struct sim_process *process)
 {
     if (process->has_core)
         process->ops->dropped(process);
+    tf_recorder_destroy(process->recorder);
     destroy_guard(process);
     out_clear(process);
     tf_vec_release(&process->out);
@@ -374,4 +375,18 @@ size_t process_crash_point(struct sim_process *process, size_t actions)
     if (process->crash_before >= 0)
         return before < actions ? before : actions;
     return (size_t)tf_rng_below(&process->world->rng, actions + 1);
+}
+
+/* Names of daemons are paths to people. */
+void process_record(struct sim_process *process, const struct tf_core_ops *ops)
+{
+    char name[sizeof process->name];
+    struct tf_error err = TF_ERROR_INIT;
+    const struct tf_eventlog_config config = {
+        .folder = (char *)(uintptr_t)process->world->record, .max_bytes = 0, .files = RECORDED_FILES};
+    snprintf(name, sizeof name, "%s", process->name);
+    for (char *slash; (slash = strchr(name, '/'));)
+        *slash = '.';
+    if (tf_recorder_create(&config, ops, name, &process->recorder, &err))
+        world_breach(process->world, "%s cannot record: %s", process->name, err.text);
 }

@@ -4,6 +4,7 @@
 
 #include "common/base/buf.h"
 #include "common/base/hash.h"
+#include "common/eventlog/recorder.h"
 #include "common/model/record.h"
 #include "common/store/guard.h"
 #include "common/store/memory.h"
@@ -66,6 +67,7 @@ struct sim_process {
     uint64_t guard_wakes, core_wakes, retries; /* the number of the last wish: earlier ones do not count */
     bool has_core, loaded, committing;
     TF_VEC(struct sim_encoded) out; /* of the transaction that is under way */
+    struct tf_recorder *recorder;   /* NULL: it does not record */
     bool crash_armed;
     uint32_t crash_steps; /* then: after so many steps more, between two actions */
     int64_t crash_before; /* which of them; negative = any */
@@ -88,6 +90,8 @@ void process_wake_at(struct sim_process *process, struct tf_mono at);
 void process_continue(struct sim_process *process);
 /* After how many of the actions of this step the process dies; SIZE_MAX: not in this step. */
 size_t process_crash_point(struct sim_process *process, size_t actions);
+/* It records its cores, if the world wants that. Once, after it has its name. */
+void process_record(struct sim_process *process, const struct tf_core_ops *ops);
 
 /* What the transaction under way writes with exactly these bytes; NULL. Saves who looks at the store from
  * decoding them, in runs that are checked at their end. */

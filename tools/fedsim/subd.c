@@ -180,7 +180,9 @@ static void subd_step(struct sim_subd *subd, struct sub_event event)
     struct sub_actions actions = {0};
     uint64_t life = subd->process.life;
     subd->core = renew_core(world_of(subd), &sub_core, subd->core);
+    tf_recorder_event(subd->process.recorder, process_now(&subd->process), &event);
     sub_step(subd->core, process_now(&subd->process), &event, &actions);
+    tf_recorder_actions(subd->process.recorder, subd->core, &actions);
     if (world_of(subd)->check == SIM_CHECK_EVERY)
         sub_check(subd->core);
     size_t crash = process_crash_point(&subd->process, actions.count);
@@ -211,6 +213,7 @@ static void held(struct sim_process *process, struct tf_term term)
     event.boot.loss_cap = world_of(subd)->loss_cap;
     event.boot.decision_budget = world_of(subd)->settings.decision_budget;
     subd->core = sub_create(tf_rng_next(&world_of(subd)->rng));
+    tf_recorder_begin(process->recorder, subd->core);
     subd_step(subd, event);
 }
 
@@ -242,6 +245,7 @@ static void dropped(struct sim_process *process)
 {
     struct sim_subd *subd = subd_of(process);
     tf_situations_add(&process->world->reached, sub_reached(subd->core));
+    tf_recorder_end(process->recorder);
     sub_destroy(subd->core);
     subd->core = NULL;
     subd->adopted = false;
@@ -306,6 +310,7 @@ void subd_init(struct sim_subd *subd, struct sim_site *site, size_t number)
     subd->process.owner_name = "owner";
     subd->process.ttl_ms = world->settings.lease_ttl;
     snprintf(subd->process.name, sizeof subd->process.name, "%s/%zu", site->name, number + 1);
+    process_record(&subd->process, &sub_core);
     sim_pipe_init(&subd->calls, &world->agenda, call_arrives, call_lost, subd);
     sim_pipe_init(&subd->told, &world->agenda, told_arrives, told_lost, subd);
     subd->calls.delay_max = subd->told.delay_max = world->engine_delay_max;
@@ -359,7 +364,9 @@ static void hear_stale(struct sim_subd *subd, struct tf_down *down)
     }
     struct sub_event event = {.kind = SUB_EV_DOWN, .down = *down};
     struct sub_actions actions = {0};
+    tf_recorder_event(subd->process.recorder, process_now(&subd->process), &event);
     sub_step(subd->core, process_now(&subd->process), &event, &actions);
+    tf_recorder_actions(subd->process.recorder, subd->core, &actions);
     tf_vec_each (action, &actions) {
         if (action->kind == SUB_ACT_WAKE)
             process_wake_at(&subd->process, action->wake);

@@ -79,6 +79,7 @@ struct sim_world {
 
     struct tf_mono busy_at; /* last durable write, message or engine call */
     uint64_t alarms, stale_messages;
+    const char *record;           /* folder in which every daemon records its events; NULL = none do */
     uint64_t renew_every, steps;  /* renew.h; steps of all cores so far */
     struct tf_situations reached; /* by all cores and guards that are gone */
     bool rests;                   /* the last run ended because nothing happened any more */

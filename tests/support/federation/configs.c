@@ -16,6 +16,20 @@ char *test_config_path(const struct test_federation *f, const struct test_daemon
     return tf_asprintf("%s/conf/%s.yaml", f->place, daemon->name);
 }
 
+char *test_config_events(const struct test_federation *f, const struct test_daemon *daemon)
+{
+    return tf_asprintf("%s/events/%s", f->place, daemon->name);
+}
+
+/* Small files, so that there are many beginnings, and none goes. */
+static void write_events(const struct test_federation *f, const struct test_daemon *daemon,
+                         struct tf_buf *out)
+{
+    TF_AUTO_FREE char *folder = test_config_events(f, daemon);
+    if (f->options.records)
+        tf_buf_fmt(out, "eventLog: {folder: %s, maxBytes: 1Mi, files: 10000}\n", folder);
+}
+
 static const char *store_of(const struct test_federation *f, const struct test_daemon *d)
 {
     return d->proxy ? test_proxy_endpoint(d->proxy) : test_etcd_endpoint(f->etcds[test_config_role(d)]);
@@ -47,6 +61,7 @@ static void write_fedd(const struct test_federation *f, size_t daemon, struct tf
     if (f->options.budget)
         tf_buf_fmt(out, "  decisionBudget: %s\n", f->options.budget);
     tf_buf_str(out, "log: {level: debug}\n");
+    write_events(f, d, out);
 }
 
 static void write_nodes(struct tf_buf *out, const char *nodes)
@@ -83,6 +98,7 @@ static void write_subclusterd(const struct test_federation *f, size_t daemon, st
     tf_buf_fmt(out, "settings: {leaseTtl: %s, profileInterval: 20ms%s%s}\n", lease_of(f),
                f->options.budget ? ", decisionBudget: " : "", f->options.budget ? f->options.budget : "");
     tf_buf_fmt(out, "log: {level: debug, decisions: %s/log/%s.decisions}\n", f->place, d->name);
+    write_events(f, d, out);
 }
 
 void test_config_write(const struct test_federation *f, size_t daemon)

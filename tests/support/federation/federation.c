@@ -328,9 +328,31 @@ static bool end_daemons(struct test_federation *f)
     return clean;
 }
 
+/* What the daemons decided can be decided again: from their event logs, to the same actions. */
+static bool replay_logs(struct test_federation *f)
+{
+    size_t differing = f->replayed.differing, failed = f->replayed.failed;
+    FILE *quiet = fopen("/dev/null", "we");
+    tf_vec_each (d, &f->daemons) {
+        TF_AUTO_FREE char *folder = test_config_events(f, d);
+        if (f->place && access(folder, F_OK) == 0)
+            replay_path(folder, &f->replayed, quiet, stderr);
+    }
+    if (quiet)
+        fclose(quiet);
+    bool same = f->replayed.differing == differing && f->replayed.failed == failed;
+    if (!same) {
+        fprintf(stderr, "event logs are not replayed identically: fedsim replay %s/events/*\n", f->place);
+        test_federation_keep(f);
+    }
+    return same;
+}
+
 static bool end_round(struct test_federation *f)
 {
     bool clean = end_daemons(f);
+    if (f->options.records && !f->round_failed)
+        clean = replay_logs(f) && clean;
     if (f->state) {
         clean = end_instances(f) && clean;
         if (!f->round_failed && clean) {
@@ -345,7 +367,7 @@ static bool end_round(struct test_federation *f)
 
 static void make_places(struct test_federation *f)
 {
-    static const char *const folders[] = {"", "/log", "/conf", "/data"};
+    static const char *const folders[] = {"", "/log", "/conf", "/data", "/events"};
     f->state = tf_asprintf("%s/state/%d/", f->folder, f->round);
     f->place = tf_asprintf("%s/%d", f->folder, f->round);
     make_folder(f->state);
@@ -382,6 +404,8 @@ bool test_federation_destroy(struct test_federation *f)
     if (!f)
         return true;
     bool clean = end_round(f);
+    if (f->replayed.files)
+        replay_print_totals(&f->replayed, stdout);
     tf_vec_each (d, &f->daemons) {
         test_proxy_stop(d->proxy);
         free(d->name);

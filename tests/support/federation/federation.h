@@ -28,6 +28,7 @@ struct test_federation_options {
     int fedds;
     const struct test_subcluster *subclusters; /* borrowed for its life */
     size_t subcluster_count;
+    bool records;       /* daemons record their events; at the end of a round all must replay identically */
     bool proxies;       /* each daemon reaches its etcd through a counting proxy of its own */
     const char *lease;  /* of leader and owner keys; NULL = 1s */
     const char *budget; /* decisionBudget; NULL = the default */

@@ -4,6 +4,7 @@
 
 #include "tests/support/etcd.h"
 #include "tests/support/federation/federation.h"
+#include "tools/fedsim/replay/replay.h"
 
 #include <sys/types.h>
 
@@ -27,12 +28,15 @@ struct test_federation {
     struct test_etcd *etcds[TEST_ETCD_ROLES];
     TF_VEC(struct test_daemon) daemons;
     struct tf_strs names, endpoints;
+    struct replay_totals replayed; /* of all rounds */
 };
 
 /* ---- configs.c ---- */
 
 enum test_etcd_role test_config_role(const struct test_daemon *daemon);
 char *test_config_path(const struct test_federation *federation, const struct test_daemon *daemon);
+/* Its folder of event logs. */
+char *test_config_events(const struct test_federation *federation, const struct test_daemon *daemon);
 void test_config_write(const struct test_federation *federation, size_t daemon);
 
 #endif
