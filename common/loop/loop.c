@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The turn of the loop, the inbox, HTTP transfers and file descriptors. The loop waits in curl_multi_poll,
- * which watches libcurl's sockets, a wake-up pipe for the inbox, and one epoll descriptor that stands for all
- * others. Timers are in timers.c. What callbacks do is none of its business. */
+ * which watches libcurl's sockets and one epoll descriptor that stands for all others, the wake-up of the
+ * inbox among them. Timers are in timers.c. What callbacks do is none of its business. */
 #include "common/loop/private.h"
 
 #include "common/base/cleanup.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 enum { CONNECTIONS = 128 /* kept open between requests */ };
@@ -36,12 +37,16 @@ struct tf_loop *tf_loop_create(struct tf_error *err)
     }
     struct tf_loop *loop = tf_calloc(1, sizeof *loop);
     loop->last = &loop->first;
+    loop->own_last = &loop->own;
     loop->now = tf_clock_read();
     loop->epoll = epoll_create1(EPOLL_CLOEXEC);
+    loop->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    struct epoll_event edge = {.events = EPOLLIN | EPOLLET};
+    bool watched = epoll_ctl(loop->epoll, EPOLL_CTL_ADD, loop->wake, &edge) == 0;
     int sys_errno = errno;
     loop->multi = curl_multi_init();
-    if (loop->epoll < 0 || !loop->multi) {
-        tf_error_errno(err, TF_ERR_IO, loop->epoll < 0 ? sys_errno : ENFILE,
+    if (!watched || !loop->multi) {
+        tf_error_errno(err, TF_ERR_IO, watched ? ENFILE : sys_errno,
                        "cannot create the event loop (raise the limit on open files)");
         tf_loop_destroy(loop);
         return NULL;
@@ -52,8 +57,28 @@ struct tf_loop *tf_loop_create(struct tf_error *err)
 
 /* ---- inbox ---- */
 
+static void wake(struct tf_loop *loop)
+{
+    const uint64_t one = 1;
+    ssize_t n;
+    do
+        n = write(loop->wake, &one, sizeof one);
+    while (n < 0 && errno == EINTR);
+}
+
+bool tf_loop_is_here(const struct tf_loop *loop)
+{
+    return pthread_equal(atomic_load_explicit(&loop->thread, memory_order_relaxed), pthread_self());
+}
+
 void tf_loop_post(struct tf_loop *loop, struct tf_inbox_item *item)
 {
+    if (tf_loop_is_here(loop)) { /* it does not sleep */
+        item->next = NULL;
+        *loop->own_last = item;
+        loop->own_last = &item->next;
+        return;
+    }
     struct tf_inbox_item *head = atomic_load_explicit(&loop->inbox, memory_order_relaxed);
     do {
         item->next = head;
@@ -61,12 +86,18 @@ void tf_loop_post(struct tf_loop *loop, struct tf_inbox_item *item)
                                                     memory_order_relaxed));
     /* Whoever finds it empty wakes the loop; the loop empties it in one go, so nobody else has to. */
     if (!head)
-        curl_multi_wakeup(loop->multi);
+        wake(loop);
 }
 
 /* Moves all that was posted to the end of the private list, oldest first. */
 static void inbox_take(struct tf_loop *loop)
 {
+    if (loop->own) {
+        *loop->last = loop->own;
+        loop->last = loop->own_last;
+        loop->own = NULL;
+        loop->own_last = &loop->own;
+    }
     struct tf_inbox_item *newest = atomic_exchange_explicit(&loop->inbox, NULL, memory_order_acquire);
     struct tf_inbox_item *oldest = NULL, **last = loop->last;
     if (newest)
@@ -186,7 +217,7 @@ void tf_io_stop(struct tf_loop *loop, struct tf_io *io)
 
 static void io_run(struct tf_loop *loop)
 {
-    int count = epoll_wait(loop->epoll, loop->ready, TF_LOOP_FDS, 0);
+    int count = loop->ready_to_ask ? epoll_wait(loop->epoll, loop->ready, TF_LOOP_FDS, 0) : 0;
     loop->ready_count = count > 0 ? count : 0;
     for (int i = 0; i < loop->ready_count; i++) {
         struct tf_io *io = loop->ready[i].data.ptr;
@@ -208,14 +239,18 @@ static void wait_for_work(struct tf_loop *loop, int64_t wait_ms)
         int64_t left = next.ms - tf_clock_read().mono.ms;
         wait_ms = left < 0 ? 0 : left < wait_ms ? left : wait_ms;
     }
-    if (loop->first || loop->replies_left)
+    /* What was posted since the inbox was taken: its wake-up may have been seen with an earlier one. */
+    if (loop->first || loop->own || atomic_load(&loop->inbox) || loop->replies_left)
         wait_ms = 0;
     struct curl_waitfd others = {.fd = loop->epoll, .events = CURL_WAIT_POLLIN};
     curl_multi_poll(loop->multi, &others, 1, (int)wait_ms, NULL);
+    loop->ready_to_ask = others.revents != 0;
 }
 
 void tf_loop_turn(struct tf_loop *loop, int64_t wait_ms)
 {
+    if (!tf_loop_is_here(loop))
+        atomic_store_explicit(&loop->thread, pthread_self(), memory_order_relaxed);
     wait_for_work(loop, wait_ms);
     loop->now = tf_clock_read();
     inbox_run(loop, TF_LOOP_ITEMS);
@@ -234,7 +269,7 @@ void tf_loop_run(struct tf_loop *loop)
 void tf_loop_stop(struct tf_loop *loop)
 {
     atomic_store(&loop->stopping, true);
-    curl_multi_wakeup(loop->multi);
+    wake(loop);
 }
 
 void tf_loop_destroy(struct tf_loop *loop)
@@ -243,12 +278,14 @@ void tf_loop_destroy(struct tf_loop *loop)
         return;
     do
         inbox_run(loop, TF_LOOP_ITEMS);
-    while (loop->first || atomic_load(&loop->inbox));
+    while (loop->first || loop->own || atomic_load(&loop->inbox));
     tf_vec_release(&loop->timers.heap);
     if (loop->multi)
         curl_multi_cleanup(loop->multi);
     if (loop->epoll >= 0)
         close(loop->epoll);
+    if (loop->wake >= 0)
+        close(loop->wake);
     free(loop);
     curl_global_cleanup();
 }

@@ -48,6 +48,8 @@ struct tf_inbox_item {
 /* Any thread, without locks. item is taken until it runs and must not be in an inbox already. What the poster
  * wrote before is visible to run. */
 void tf_loop_post(struct tf_loop *loop, struct tf_inbox_item *item);
+/* True in the thread that made the last turn; any thread. */
+bool tf_loop_is_here(const struct tf_loop *loop);
 
 /* ---- timers ---- */
 

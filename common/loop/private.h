@@ -7,6 +7,7 @@
 #include "common/loop/http.h"
 #include "common/loop/loop.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/epoll.h>
 
@@ -31,12 +32,16 @@ struct tf_loop {
 
     _Atomic(struct tf_inbox_item *) inbox; /* newest first */
     struct tf_inbox_item *first, **last;   /* taken out of the inbox, oldest first */
+    struct tf_inbox_item *own, **own_last; /* posted by the loop's own thread in this turn */
+    _Atomic(pthread_t) thread;             /* that made the last turn */
+    int wake;                              /* eventfd: edges only, never read */
 
     struct tf_timers timers;
 
     int epoll;
     struct epoll_event ready[TF_LOOP_FDS]; /* of this turn; those that were stopped meanwhile have a NULL */
     int ready_count;
+    bool ready_to_ask; /* epoll has something */
 };
 
 void tf_timers_run(struct tf_loop *loop);

@@ -37,6 +37,8 @@ void __tsan_release(void *);
 #define KEY_ERROR "tf-error"
 #define KEY_DETAILS "tf-error-bin"
 
+enum { DONE_AT_ONCE = 256 }; /* tags in one go */
+
 /* What a call needs in gRPC's own types. */
 struct tf_raw_extra {
     grpc_metadata_array metadata; /* server: of the request; client: trailers */
@@ -62,6 +64,16 @@ void tf_tag_init(struct tf_tag *tag, struct tf_loop *loop, tf_tag_f run)
     *tag = (struct tf_tag){.run = run, .loop = loop, .item.run = run_in_loop};
 }
 
+static void finish_tag(struct tf_tag *tag, bool ok)
+{
+    TAKE_OVER(tag);
+    tag->ok = ok;
+    if (tag->loop)
+        tf_loop_post(tag->loop, &tag->item);
+    else
+        tag->run(tag, tag->ok);
+}
+
 static void *event_thread(void *arg)
 {
     pthread_setname_np(pthread_self(), "rpc");
@@ -69,14 +81,41 @@ static void *event_thread(void *arg)
         grpc_event event = grpc_completion_queue_next(arg, gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL);
         if (event.type == GRPC_QUEUE_SHUTDOWN)
             return NULL;
-        struct tf_tag *tag = event.tag;
-        TAKE_OVER(tag);
-        tag->ok = event.success != 0;
-        if (tag->loop)
-            tf_loop_post(tag->loop, &tag->item);
-        else
-            tag->run(tag, tag->ok);
+        finish_tag(event.tag, event.success != 0);
     }
+}
+
+/* The tags that came to their end at once, and those that come to it meanwhile: a queue of messages is sent
+ * without a turn of the loop for each. */
+static void run_done(struct tf_inbox_item *item)
+{
+    struct tf_rpc *rpc = TF_CONTAINER_OF(item, struct tf_rpc, run_done);
+    rpc->run_posted = false;
+    for (int i = 0; i < DONE_AT_ONCE && rpc->done; i++) {
+        struct tf_inbox_item *first = rpc->done;
+        rpc->done = first->next;
+        if (!rpc->done)
+            rpc->done_last = &rpc->done;
+        first->run(first);
+    }
+    if (rpc->done && !rpc->run_posted) {
+        rpc->run_posted = true;
+        tf_loop_post(rpc->loop, &rpc->run_done);
+    }
+}
+
+/* Not run from here: whoever started the operation is still at it. */
+static void finish_later(struct tf_rpc *rpc, struct tf_tag *tag, bool ok)
+{
+    TAKE_OVER(tag);
+    tag->ok = ok;
+    tag->item.next = NULL;
+    *rpc->done_last = &tag->item;
+    rpc->done_last = &tag->item.next;
+    if (rpc->run_posted)
+        return;
+    rpc->run_posted = true;
+    tf_loop_post(rpc->loop, &rpc->run_done);
 }
 
 /* gRPC reports as errors what our own errors say better (a refused bind, a failed handshake). */
@@ -92,6 +131,8 @@ struct tf_rpc *tf_rpc_create(struct tf_loop *loop, struct tf_error *err)
     grpc_init();
     struct tf_rpc *rpc = tf_calloc(1, sizeof *rpc);
     rpc->loop = loop;
+    rpc->done_last = &rpc->done;
+    rpc->run_done.run = run_done;
     rpc->queue = grpc_completion_queue_create_for_next(NULL);
     int sys_errno = pthread_create(&rpc->thread, NULL, event_thread, rpc->queue);
     if (sys_errno) {
@@ -109,7 +150,7 @@ void tf_rpc_destroy(struct tf_rpc *rpc)
 {
     if (!rpc)
         return;
-    while (atomic_load(&rpc->calls) > 0)
+    while (atomic_load(&rpc->calls) > 0 || rpc->run_posted)
         tf_loop_turn(rpc->loop, TF_SECOND);
     grpc_completion_queue_shutdown(rpc->queue);
     pthread_join(rpc->thread, NULL);
@@ -166,9 +207,9 @@ void tf_message_free(void *message)
 
 /* ---- calls ---- */
 
-void tf_raw_init(struct tf_raw *raw)
+void tf_raw_init(struct tf_raw *raw, struct tf_rpc *rpc)
 {
-    *raw = (struct tf_raw){.deadline = TF_NEVER, .extra = tf_calloc(1, sizeof *raw->extra)};
+    *raw = (struct tf_raw){.rpc = rpc, .deadline = TF_NEVER, .extra = tf_calloc(1, sizeof *raw->extra)};
     grpc_metadata_array_init(&raw->extra->metadata);
     grpc_metadata_array_init(&raw->extra->headers);
     grpc_call_details_init(&raw->extra->details);
@@ -213,15 +254,28 @@ const char *tf_raw_peer(struct tf_raw *raw)
     return raw->peer ? raw->peer : "";
 }
 
+/* What ends within the call, this operation or another, is kept from the event thread: two threads that wake
+ * each other for every message cost more than the messages. */
 static void start_batch(struct tf_raw *raw, const grpc_op *ops, size_t count, struct tf_tag *tag)
 {
     grpc_call *call = raw->call; /* the event thread may free raw from here on */
+    struct tf_rpc *rpc = raw->rpc;
+    void *ended = NULL;
+    int ok = 0;
     HAND_OVER(tag);
+    grpc_completion_queue_thread_local_cache_init(rpc->queue);
     grpc_call_error error = grpc_call_start_batch(call, ops, count, tag, NULL);
     if (error != GRPC_CALL_OK) { /* operations out of order: our own mistake */
         tf_log_error("gRPC refused a batch error=%s", grpc_call_error_to_string(error));
         abort();
     }
+    if (!grpc_completion_queue_thread_local_cache_flush(rpc->queue, &ended, &ok))
+        return;
+    struct tf_tag *first = ended;
+    if (first->loop && tf_loop_is_here(first->loop))
+        finish_later(rpc, first, ok != 0);
+    else
+        finish_tag(first, ok != 0);
 }
 
 static void send_op(struct tf_raw *raw, grpc_op *op)
@@ -301,10 +355,11 @@ void tf_raw_answer(struct tf_raw *raw, const struct tf_raw_status *status, bool 
     start_with_status(raw, ops, count, status, tag);
 }
 
-void tf_raw_send(struct tf_raw *raw, struct tf_tag *tag)
+void tf_raw_send(struct tf_raw *raw, bool more, struct tf_tag *tag)
 {
     grpc_op op = {.op = GRPC_OP_SEND_MESSAGE};
     send_op(raw, &op);
+    op.flags = more ? GRPC_WRITE_BUFFER_HINT : 0;
     start_batch(raw, &op, 1, tag);
 }
 
@@ -326,7 +381,7 @@ void tf_raw_open(struct tf_raw *raw, struct tf_rpc *rpc, void *channel, const ch
     if (timeout_ms >= 0)
         deadline = gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(timeout_ms, GPR_TIMESPAN));
     grpc_slice name = grpc_slice_from_copied_string(method);
-    tf_raw_init(raw);
+    tf_raw_init(raw, rpc);
     raw->call = grpc_channel_create_call(channel, NULL, GRPC_PROPAGATE_DEFAULTS, rpc->queue, name, NULL,
                                          deadline, NULL);
     grpc_slice_unref(name);

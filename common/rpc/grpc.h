@@ -13,7 +13,8 @@
 struct tf_tag;
 typedef void (*tf_tag_f)(struct tf_tag *tag, bool ok);
 
-/* One operation under way. run is called in the loop thread, or in the event thread if loop is NULL. */
+/* One operation under way. run is called in the loop thread, or in any thread if loop is NULL: then possibly
+ * within the call that started the operation. */
 struct tf_tag {
     tf_tag_f run;
     struct tf_loop *loop;
@@ -29,7 +30,11 @@ struct tf_rpc {
     struct tf_loop *loop;
     void *queue;          /* grpc_completion_queue */
     unsigned long thread; /* pthread_t */
-    atomic_size_t calls;  /* of clients, until their last tag */
+    /* Tags that came to their end within a call from the loop, oldest first; run by `run_done`. */
+    struct tf_inbox_item *done, **done_last;
+    struct tf_inbox_item run_done;
+    bool run_posted;
+    atomic_size_t calls; /* of clients, until their last tag */
 };
 
 /* ---- messages ---- */
@@ -45,6 +50,7 @@ void tf_message_free(void *message); /* NULL is fine */
 /* ---- a call, of either side; initialised by tf_raw_init before tf_raw_accept, or by tf_raw_open ---- */
 
 struct tf_raw {
+    struct tf_rpc *rpc;
     void *call;     /* grpc_call */
     void *incoming; /* message of the last receive, or the request; owned */
     void *outgoing; /* message being sent; owned until its tag */
@@ -62,7 +68,7 @@ struct tf_raw_status {
     struct tf_bytes details;
 };
 
-void tf_raw_init(struct tf_raw *raw);
+void tf_raw_init(struct tf_raw *raw, struct tf_rpc *rpc);
 void tf_raw_release(struct tf_raw *raw); /* after the last tag; any thread */
 /* Lets go of the call only; the request's bytes, the deadline and the peer stay. */
 void tf_raw_hang_up(struct tf_raw *raw);
@@ -96,8 +102,8 @@ enum {
 };
 
 /* Both. One send and one receive under way at most. */
-void tf_raw_send(struct tf_raw *raw, struct tf_tag *tag);    /* outgoing */
-void tf_raw_receive(struct tf_raw *raw, struct tf_tag *tag); /* fills incoming; NULL at the end */
+void tf_raw_send(struct tf_raw *raw, bool more, struct tf_tag *tag); /* outgoing; more: another one follows */
+void tf_raw_receive(struct tf_raw *raw, struct tf_tag *tag);         /* fills incoming; NULL at the end */
 
 /* ---- servers and channels ---- */
 

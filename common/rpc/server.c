@@ -83,7 +83,7 @@ static void arm(struct tf_method *method)
     struct tf_slot *slot = tf_calloc(1, method->kind->size);
     atomic_fetch_add(&server->held, 1);
     slot->method = method;
-    tf_raw_init(&slot->raw);
+    tf_raw_init(&slot->raw, server->rpc);
     tf_tag_init(&slot->accept, NULL, on_accept);
     tf_raw_accept(&slot->raw, server->rpc, server->port, method->handle, method->kind->with_request,
                   &slot->accept);

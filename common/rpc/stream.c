@@ -53,7 +53,7 @@ static void pump(struct tf_stream *stream)
     if (!queue_empty(stream)) {
         stream->raw->outgoing = queue_pop(stream);
         stream->sending_bytes = tf_message_size(stream->raw->outgoing);
-        tf_raw_send(stream->raw, &stream->send);
+        tf_raw_send(stream->raw, !queue_empty(stream), &stream->send);
     } else if (stream->finish) {
         stream->finished = true;
         struct tf_bytes details = {stream->status_details, stream->status_details_len};

@@ -124,7 +124,7 @@ int tf_thread_call_write(struct tf_thread_call *call, struct tf_buf *body)
     }
     call->slot.raw.outgoing = tf_message_from(body);
     begin_tag(call, &call->sending);
-    tf_raw_send(&call->slot.raw, &call->send);
+    tf_raw_send(&call->slot.raw, false, &call->send);
     bool alive = await_send(call);
     tf_message_free(call->slot.raw.outgoing);
     call->slot.raw.outgoing = NULL;

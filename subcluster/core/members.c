@@ -506,11 +506,13 @@ static void told_starting(struct sub *sub, struct job *job, size_t place, const 
     if (first || job->runs.items[place].due.ms == TF_NEVER.ms || !job->runs.items[place].begun)
         set_due(sub, job, place, in(sub, bound));
     job->runs.items[place].begun = true;
-    if (!first && !new_ports(m, e))
-        return;
-    set_ports(m, &e->ports);
-    job_changed(sub, job);
-    peers_change(sub, job);
+    if (new_ports(m, e)) {
+        set_ports(m, &e->ports);
+        job_changed(sub, job);
+        peers_change(sub, job);
+    } else if (first)
+        job_tell(sub,
+                 job); /* the engine can be asked again: no word of it need be kept, and none is promised */
 }
 
 static void told_ready(struct sub *sub, struct job *job, size_t place, const struct sub_instance_event *e)

@@ -36,6 +36,7 @@ static struct {
 
 struct submit {
     uint64_t number;
+    size_t fedd; /* that was asked */
     struct tf_timer again;
 };
 static struct submit submits[IN_FLIGHT];
@@ -72,7 +73,7 @@ static void on_submitted(void *arg, const struct tf_error *error, struct tf_byte
         error->code == TF_ERR_UNAVAILABLE || error->code == TF_ERR_UNKNOWN || error->code == TF_ERR_TIMEOUT;
     CU_ASSERT_TRUE(may_repeat);
     load.repeats++;
-    load.fedd = 1 - load.fedd;
+    load.fedd = 1 - s->fedd;
     struct tf_mono at = {tf_loop_now(b.loop).mono.ms + 20};
     tf_timer_start(b.loop, &s->again, at, on_again);
 }
@@ -85,7 +86,8 @@ static void submit_send(struct submit *s)
     bench_manifest(&request.submit.manifest, name, 1);
     CU_ASSERT_EQUAL_FATAL(tf_wire_request_pack(&request, &bytes, NULL), 0);
     tf_request_release(&request);
-    tf_unary_start(b.fedds[load.fedd].channel, tf_method_path(TF_METHOD_SUBMIT), &bytes, ASK_MS, on_submitted,
+    s->fedd = load.fedd;
+    tf_unary_start(b.fedds[s->fedd].channel, tf_method_path(TF_METHOD_SUBMIT), &bytes, ASK_MS, on_submitted,
                    s);
 }
 

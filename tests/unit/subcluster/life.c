@@ -32,11 +32,11 @@ static void test_place_run_finish(void)
     driver_clear(&d);
     driver_told(&d, 1, 5, 0, 1, SUB_INSTANCE_READY, 0, false);
     CU_ASSERT(driver_saw(&d, "persist allocation:1\n"
-                             "peers 1/5 v3 size 2\n"
+                             "peers 1/5 v2 size 2\n"
                              "send report 1/5 Starting 1/2\n"));
     driver_told(&d, 1, 5, 1, 1, SUB_INSTANCE_READY, 0, false);
     CU_ASSERT(driver_saw(&d, "persist allocation:1\n"
-                             "peers 1/5 v4 size 2\n"
+                             "peers 1/5 v3 size 2\n"
                              "send report 1/5 Running 2/2\n"));
     CU_ASSERT_EQUAL(driver_allocation(&d, 1)->started.ms, d.now.wall.ms);
     driver_exits(&d, 1, 5, 0, 1, 0);
