@@ -107,13 +107,13 @@ static void note_what_never_came(struct play *play)
     }
 }
 
-static void report(struct play *play)
+static void conclude(struct play *play)
 {
     struct play_result *result = play->result;
     fail_refused(play);
     note_what_never_came(play);
     result->breached = play->world.breached;
-    result->hash = play->world.diary.hash;
+    result->hash = play->world.diary.mute ? 0 : play->world.diary.hash;
     result->events = play->world.agenda.done;
     result->ended = play->world.agenda.now.ms;
     result->expectations = play->scenario->expect.count;
@@ -148,9 +148,11 @@ static void play_it(struct play *play)
     const struct play_options *options = play->options;
     play->world.check =
         options->check == PLAY_CHECK_EVERY || !options->check ? SIM_CHECK_EVERY : SIM_CHECK_END;
+    play->world.diary.mute = play->world.check == SIM_CHECK_END && !options->aloud;
     play->world.watch = watch;
     play->world.watch_arg = play;
     play_expect_begin(play);
+    report_begin(play->result->report, &play->world);
     if (options->begins)
         options->begins(options->arg, &play->world);
     world_start(&play->world);
@@ -159,7 +161,8 @@ static void play_it(struct play *play)
         world_check(&play->world);
     if (options->ends)
         options->ends(options->arg, &play->world);
-    report(play);
+    conclude(play);
+    report_end(play->result->report);
 }
 
 int scenario_play(const struct scenario *scenario, const struct play_options *options,
@@ -172,8 +175,10 @@ int scenario_play(const struct scenario *scenario, const struct play_options *op
     truth_begin(&play.truth, &play.world);
     world_listen(&play.world, hear, &play);
     int failed = play_build(&play, err);
-    if (!failed)
+    if (!failed) {
+        result->report = report_create();
         play_it(&play);
+    }
     release(&play);
     return failed;
 }
@@ -185,6 +190,8 @@ bool play_is_good(const struct play_result *result)
 
 void play_result_release(struct play_result *result)
 {
+    report_destroy(result->report);
+    result->report = NULL;
     tf_vec_each (f, &result->failures)
         free(f->text);
     tf_vec_each (f, &result->skipped)

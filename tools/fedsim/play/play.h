@@ -2,6 +2,7 @@
 #ifndef TF_FEDSIM_PLAY_H
 #define TF_FEDSIM_PLAY_H
 
+#include "tools/fedsim/report/report.h"
 #include "tools/fedsim/scenario/scenario.h"
 #include "tools/fedsim/world.h"
 
@@ -14,7 +15,8 @@ struct play_options {
     uint64_t seed;      /* with has_seed: instead of the scenario's */
     bool has_seed;
     int64_t until;         /* ms; negative = as the scenario says */
-    enum play_check check; /* of the invariants; 0 = EVERY */
+    enum play_check check; /* of the invariants; 0 = EVERY. Without EVERY or aloud nothing is written down:
+                              there is no tail and no hash */
     bool aloud;            /* print all that happens */
     uint64_t tail;         /* print so many last lines after a breach */
     /* May be NULL. Called when the world is made and not yet started, and when the run is over; the world is
@@ -35,7 +37,8 @@ struct play_result {
     char breach[1000]; /* of an invariant, in words */
     SCENARIO_LIST(struct play_failure) failures;
     SCENARIO_LIST(struct play_failure) skipped; /* expectations later than `until` */
-    uint64_t hash; /* of all that happened: two runs that differ in anything differ in it */
+    struct report *report;                      /* NULL if the scenario could not be played */
+    uint64_t hash; /* of all that happened: two runs that differ in anything differ in it; 0 = none */
     uint64_t events;
     int64_t ended; /* virtual ms */
     size_t expectations;

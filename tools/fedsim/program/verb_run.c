@@ -14,8 +14,11 @@
 
 enum { TAIL = 40 };
 
+enum report_form { REPORT_NONE, REPORT_AS_TEXT, REPORT_AS_JSON };
+
 struct run {
     struct play_options play;
+    enum report_form report;
     struct xfail xfail;
     TF_VEC(const char *) files;
     size_t passed, expected, failed, wrong;
@@ -25,6 +28,7 @@ struct run {
 
 struct file {
     const char *path;
+    FILE *out; /* for what is said of it */
     struct tf_buf text;
     struct tf_conf *conf; /* for places */
     struct scenario scenario;
@@ -64,11 +68,11 @@ static void print_place(const struct file *file, int number)
     int line = 0, column = 0;
     TF_AUTO_FREE char *path = tf_asprintf("expect[%d]", number);
     if (number < 0 || tf_conf_count(file->conf) == 0) {
-        printf("    ");
+        fprintf(file->out, "    ");
         return;
     }
     tf_conf_locate(tf_conf_doc(file->conf, 0), path, &line, &column);
-    printf("    %s:%d: ", file->path, line);
+    fprintf(file->out, "    %s:%d: ", file->path, line);
 }
 
 static void print_subject(const struct file *file, int number)
@@ -77,21 +81,21 @@ static void print_subject(const struct file *file, int number)
         return;
     const struct scenario_claim *claim = scenario_claim_of(&file->scenario.expect.items[number]);
     if (claim->job)
-        printf("job %s ", claim->job);
+        fprintf(file->out, "job %s ", claim->job);
     else if (claim->node)
-        printf("node %s ", claim->node);
+        fprintf(file->out, "node %s ", claim->node);
     else if (claim->cluster)
-        printf("cluster %s ", claim->cluster);
+        fprintf(file->out, "cluster %s ", claim->cluster);
 }
 
 static void print_failures(const struct file *file, const struct play_result *result)
 {
     if (result->breached)
-        printf("    BREACH %s\n", result->breach);
+        fprintf(file->out, "    BREACH %s\n", result->breach);
     tf_vec_each (f, &result->failures) {
         print_place(file, f->number);
         print_subject(file, f->number);
-        printf("%s\n", f->text);
+        fprintf(file->out, "%s\n", f->text);
     }
 }
 
@@ -99,7 +103,7 @@ static void print_skipped(const struct file *file, const struct play_result *res
 {
     tf_vec_each (f, &result->skipped) {
         print_place(file, f->number);
-        printf("skipped: %s%s\n", f->number >= 0 ? "the expectation " : "", f->text);
+        fprintf(file->out, "skipped: %s%s\n", f->number >= 0 ? "the expectation " : "", f->text);
     }
 }
 
@@ -110,15 +114,21 @@ static double seconds_since(const struct timespec *begin)
     return (double)(now.tv_sec - begin->tv_sec) + (double)(now.tv_nsec - begin->tv_nsec) / 1e9;
 }
 
+static uint64_t seed_of(const struct run *run, const struct file *file)
+{
+    return run->play.has_seed ? run->play.seed : (uint64_t)file->scenario.seed;
+}
+
 static void print_head(const struct run *run, const struct file *file, const char *verdict,
                        const struct play_result *result, double seconds)
 {
     char ended[TF_QUANTITY_TEXT];
-    uint64_t seed = run->play.has_seed ? run->play.seed : (uint64_t)file->scenario.seed;
-    printf("%-5s %s: %s\n      %s simulated in %.2f s, %" PRIu64 " events, seed %" PRIu64 ", hash %016" PRIx64
-           "\n",
-           verdict, file->path, file->scenario.name, tf_duration_format(result->ended, ended), seconds,
-           result->events, seed, result->hash);
+    fprintf(file->out, "%-5s %s: %s\n      %s simulated in %.2f s, %" PRIu64 " events, seed %" PRIu64,
+            verdict, file->path, file->scenario.name, tf_duration_format(result->ended, ended), seconds,
+            result->events, seed_of(run, file));
+    if (result->hash)
+        fprintf(file->out, ", hash %016" PRIx64, result->hash);
+    fprintf(file->out, "\n");
 }
 
 /* A breach is never expected. */
@@ -128,9 +138,9 @@ static void judge(struct run *run, const struct file *file, const struct play_re
     bool good = play_is_good(result), expected = reason && !good && !result->breached;
     print_head(run, file, expected ? "XFAIL" : good && !reason ? "PASS" : "FAIL", result, seconds);
     if (reason && good)
-        printf("    it holds, and is on the list of those that fail (%s): take it off\n", reason);
+        fprintf(file->out, "    it holds, and is on the list of those that fail (%s): take it off\n", reason);
     else if (reason)
-        printf("    expected: %s\n", reason);
+        fprintf(file->out, "    expected: %s\n", reason);
     print_failures(file, result);
     print_skipped(file, result);
     run->passed += good && !reason;
@@ -138,9 +148,26 @@ static void judge(struct run *run, const struct file *file, const struct play_re
     run->failed += !expected && !(good && !reason);
 }
 
+/* On stdout, alone there if it is for programs. */
+static void print_report(const struct run *run, const struct file *file, const struct play_result *result,
+                         double seconds)
+{
+    const struct report_frame frame = {.scenario = file->scenario.name,
+                                       .seed = seed_of(run, file),
+                                       .wall_ms = (int64_t)(seconds * TF_SECOND),
+                                       .breach = result->breached ? result->breach : NULL};
+    TF_AUTO_BUF text = TF_BUF_INIT;
+    if (run->report == REPORT_AS_JSON)
+        report_json(result->report, &frame, &text);
+    else if (run->report == REPORT_AS_TEXT)
+        report_text(result->report, &frame, &text);
+    fputs(tf_buf_text(&text), stdout);
+}
+
 static void run_file(struct run *run, const char *path)
 {
-    struct file file = {.path = path, .text = TF_BUF_INIT};
+    struct file file = {
+        .path = path, .out = run->report == REPORT_AS_JSON ? stderr : stdout, .text = TF_BUF_INIT};
     struct play_result result;
     struct tf_error err = TF_ERROR_INIT;
     struct timespec begin;
@@ -155,7 +182,9 @@ static void run_file(struct run *run, const char *path)
         run->wrong++;
         play_result_release(&result);
     } else {
-        judge(run, &file, &result, seconds_since(&begin));
+        double seconds = seconds_since(&begin);
+        judge(run, &file, &result, seconds);
+        print_report(run, &file, &result, seconds);
         play_result_release(&result);
     }
     fflush(stdout);
@@ -164,7 +193,7 @@ static void run_file(struct run *run, const char *path)
 
 /* ---- the command line ---- */
 
-enum { SEED = 256, UNTIL, CHECK, TRACE, POLICY, XFAIL };
+enum { SEED = 256, UNTIL, CHECK, TRACE, POLICY, XFAIL, REPORT };
 
 static const struct argp_option options[] = {
     {"seed", SEED, "N", 0, "Instead of the scenario's", 0},
@@ -172,6 +201,8 @@ static const struct argp_option options[] = {
     {"check", CHECK, "WHEN", 0,
      "What costs most of the invariants: after every step (the default), at the end, or off", 0},
     {"trace", TRACE, NULL, 0, "Print all that happens, decisions with their reasons", 0},
+    {"report", REPORT, "FORM", 0,
+     "Figures of the run: text, a page for people; or json, alone on stdout, with stable names", 0},
     {"policy", POLICY, "NAME", 0, "Who decides: tidefed, which is the only one", 0},
     {"xfail", XFAIL, "FILE", 0,
      "Scenarios that are expected to fail, with reasons; one that holds is a failure", 0},
@@ -187,6 +218,16 @@ static void parse_check(struct run *run, const char *word, const struct argp_sta
         run->play.check = PLAY_CHECK_OFF;
     else
         argp_error(state, "--check takes every, end or off, not \"%s\"", word);
+}
+
+static void parse_report(struct run *run, const char *word, const struct argp_state *state)
+{
+    if (strcmp(word, "text") == 0)
+        run->report = REPORT_AS_TEXT;
+    else if (strcmp(word, "json") == 0)
+        run->report = REPORT_AS_JSON;
+    else
+        argp_error(state, "--report takes text or json, not \"%s\"", word);
 }
 
 static error_t parse(int key, char *word, struct argp_state *state)
@@ -207,6 +248,9 @@ static error_t parse(int key, char *word, struct argp_state *state)
         break;
     case CHECK:
         parse_check(run, word, state);
+        break;
+    case REPORT:
+        parse_report(run, word, state);
         break;
     case TRACE:
         run->play.aloud = true;
@@ -251,8 +295,9 @@ static int run_verb(int argc, char **argv)
     tf_vec_each (path, &run.files)
         run_file(&run, *path);
     if (run.files.count > 1)
-        printf("%zu passed, %zu failed as expected, %zu failed, %zu could not be played\n", run.passed,
-               run.expected, run.failed, run.wrong);
+        fprintf(run.report == REPORT_AS_JSON ? stderr : stdout,
+                "%zu passed, %zu failed as expected, %zu failed, %zu could not be played\n", run.passed,
+                run.expected, run.failed, run.wrong);
     tf_vec_release(&run.files);
     xfail_release(&run.xfail);
     return run.wrong ? FEDSIM_WRONG : run.failed ? FEDSIM_FAILED : FEDSIM_GOOD;

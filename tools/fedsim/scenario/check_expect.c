@@ -8,15 +8,42 @@
 
 /* ---- metrics ---- */
 
-static const char *const metrics[] = {
-    "simulatedSeconds",   "wallSeconds",      "events",         "jobsSubmitted",        "jobsCompleted",
-    "jobsRunning",        "jobsPending",      "gpuUsable",      "gpuAllocation",        "evictions",
-    "jobsEvicted",        "evictionsByCause", "requeued",       "victimsRedundant",     "resizes",
-    "restarts",           "migrations",       "waitSeconds",    "migrationsRolledBack", "nodesVacated",
-    "jctSeconds",         "lostGpuHours",     "reclaimSeconds", "placementsRefused",    "idleGpuHoursByCause",
-    "invariantViolations"};
+static const char *const metrics[] = {"simulatedSeconds",
+                                      "wallSeconds",
+                                      "events",
+                                      "jobsSubmitted",
+                                      "jobsCompleted",
+                                      "jobsRunning",
+                                      "jobsPending",
+                                      "gpuUsable",
+                                      "gpuAllocation",
+                                      "evictions",
+                                      "jobsEvicted",
+                                      "evictionsByCause",
+                                      "requeued",
+                                      "victimsRedundant",
+                                      "resizes",
+                                      "restarts",
+                                      "migrations",
+                                      "waitSeconds",
+                                      "migrationsRolledBack",
+                                      "nodesVacated",
+                                      "jctSeconds",
+                                      "lostGpuHours",
+                                      "reclaimSeconds",
+                                      "placementsRefused",
+                                      "idleGpuHoursByCause",
+                                      "invariantViolations",
+                                      "jobsFailed",
+                                      "jobsDeleted",
+                                      "gpuHoursThere",
+                                      "gpuHoursHeld",
+                                      "placements",
+                                      "classes",
+                                      "tenants",
+                                      "clusters"};
 
-/* `waitSeconds.p99` is a figure of waitSeconds. */
+/* `waitSeconds.p99` is a figure of waitSeconds, `classes.online.evictions` one of a class. */
 int scenario_metric_check(const char *name, struct tf_error *err)
 {
     TF_AUTO_FREE char *base = tf_strndup(name, strcspn(name, "."));

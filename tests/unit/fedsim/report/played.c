@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reports of small scenarios, whose figures can be told by hand. */
+#include "tools/fedsim/play/play.h"
+
+#include "common/base/cleanup.h"
+#include "tests/support/suite.h"
+
+#include <cjson/cJSON.h>
+
+#define MILLION 1000000
+
+static void play(const char *text, struct play_result *result)
+{
+    const struct play_options options = {.until = -1};
+    struct tf_conf_problems problems = {0};
+    struct scenario scenario;
+    struct tf_error err = TF_ERROR_INIT;
+    int failed = scenario_read(text, strlen(text), &scenario, &problems);
+    TF_AUTO_BUF shown = TF_BUF_INIT;
+    tf_conf_problems_print(&problems, "scenario", &shown);
+    tf_conf_problems_release(&problems);
+    if (failed)
+        printf("\n%s\n", tf_buf_text(&shown));
+    CU_ASSERT_EQUAL_FATAL(failed, 0);
+    CU_ASSERT_EQUAL_FATAL(scenario_play(&scenario, &options, result, &err), 0);
+    CU_ASSERT_TRUE(play_is_good(result));
+    scenario_release(&scenario);
+}
+
+static double figure(const struct play_result *result, const char *name)
+{
+    int64_t millionths = -MILLION;
+    if (report_figure(result->report, name, &millionths))
+        printf("\nthere is no figure %s\n", name);
+    return (double)millionths / MILLION;
+}
+
+/* Messages and stores take some milliseconds, the first election a second. */
+static void expect_near(const struct play_result *result, const char *name, double want, double off)
+{
+    double got = figure(result, name);
+    if (got < want - off || got > want + off)
+        printf("\n%s is %f, expected %f\n", name, got, want);
+    CU_ASSERT(got >= want - off && got <= want + off);
+}
+
+static void expect_idle(const struct play_result *result, double want)
+{
+    static const char *const causes[] = {"deliverable", "count", "cpu_memory", "topology",
+                                         "policy",      "step",  "health"};
+    double sum = 0;
+    for (size_t i = 0; i < TF_ARRAY_LEN(causes); i++) {
+        TF_AUTO_FREE char *name = tf_asprintf("idleGpuHoursByCause.%s", causes[i]);
+        sum += figure(result, name);
+    }
+    if (sum < want - 0.1 || sum > want + 0.1)
+        printf("\nidle causes sum to %f, expected %f\n", sum, want);
+    CU_ASSERT(sum >= want - 0.1 && sum <= want + 0.1);
+}
+
+/* Two jobs on one node, one after the other. */
+static void test_times(void)
+{
+    struct play_result result;
+    play("name: test\n"
+         "clusters: [{name: a, nodes: [{count: 1, prefix: n, model: H800, gpus: 8}]}]\n"
+         "jobs:\n"
+         "  - {at: 0s, tenant: x, name: one, run: 10m, spec: {priority: train, instance: {gpus: 8}}}\n"
+         "  - {at: 1m, tenant: y, name: two, run: 10m, spec: {priority: train, instance: {gpus: 8}}}\n"
+         "  - {at: 2m, tenant: y, name: six, spec: {priority: train, instances: 6, instance: {gpus: 8}}}\n"
+         "until: 30m\n",
+         &result);
+    expect_near(&result, "simulatedSeconds", 1800, 0);
+    expect_near(&result, "jobsSubmitted", 3, 0);
+    expect_near(&result, "jobsCompleted", 2, 0);
+    expect_near(&result, "jobsPending", 1, 0);
+    expect_near(&result, "jobsRunning", 0, 0);
+    expect_near(&result, "placements", 2, 0);
+    expect_near(&result, "waitSeconds.count", 2, 0);
+    expect_near(&result, "waitSeconds.p50", 0, 2);
+    expect_near(&result, "waitSeconds.max", 540, 2);
+    expect_near(&result, "waitSeconds.mean", 270, 2);
+    expect_near(&result, "jctSeconds.p50", 600, 2);
+    expect_near(&result, "jctSeconds.max", 1140, 2);
+    expect_near(&result, "gpuHoursThere", 4, 0.01);
+    expect_near(&result, "gpuHoursHeld", 8.0 / 3, 0.01);
+    expect_near(&result, "gpuAllocation", 2.0 / 3, 0.001);
+    expect_near(&result, "gpuUsable", 2.0 / 3, 0.001);
+    expect_near(&result, "tenants.y.jobsSubmitted", 2, 0);
+    expect_near(&result, "tenants.y.waitSeconds.max", 540, 2);
+    expect_near(&result, "tenants.x.jctSeconds.max", 600, 2);
+    expect_near(&result, "classes.train.gpuHoursHeld", 8.0 / 3, 0.01);
+    expect_near(&result, "clusters.a.gpuAllocation", 2.0 / 3, 0.001);
+    expect_near(&result, "requeued", 0, 0);
+    expect_idle(&result, 4.0 / 3);
+    expect_near(&result, "idleGpuHoursByCause.step", 4.0 / 3, 0.1); /* six nodes are wanted: one is there */
+    play_result_release(&result);
+}
+
+/* What runs on a lost node is lost since its last checkpoint; the job begins again elsewhere. */
+static void test_loss(void)
+{
+    struct play_result result;
+    play("name: test\n"
+         "clusters: [{name: a, nodes: [{count: 2, prefix: n, model: H800, gpus: 8}]}]\n"
+         "jobs:\n"
+         "  - {at: 0s, tenant: x, name: one, work: 1h, checkpointEvery: 10m, on: [a/n0],\n"
+         "     spec: {priority: train, workload: training, instance: {gpus: 4}}}\n"
+         "events: [{at: 25m, node: a/n0, state: down}]\n"
+         "until: 2h\n",
+         &result);
+    expect_near(&result, "lostGpuHours", 4 * 5.0 / 60, 0.01);
+    expect_near(&result, "clusters.a.lostGpuHours", 4 * 5.0 / 60, 0.01);
+    expect_near(&result, "restarts", 1, 0);
+    expect_near(&result, "requeued", 1, 0);
+    expect_near(&result, "placements", 2, 0);
+    expect_near(&result, "evictions", 0, 0);
+    expect_near(&result, "jobsCompleted", 1, 0);
+    expect_near(&result, "waitSeconds.count", 1, 0);
+    expect_near(&result, "gpuHoursThere", 8 * 25.0 / 60 + 16, 0.1);
+    play_result_release(&result);
+}
+
+/* Bad GPUs are not there, and idle for their health. */
+static void test_health(void)
+{
+    struct play_result result;
+    play("name: test\n"
+         "clusters: [{name: a, nodes: [{count: 1, prefix: n, model: H800, gpus: 8}]}]\n"
+         "jobs:\n"
+         "  - {at: 10m, tenant: x, name: no, spec: {priority: train, instances: 2, instance: {gpus: 1}}}\n"
+         "events: [{at: 0s, gpu: a/n0:7, state: bad}]\n"
+         "until: 1h\n",
+         &result);
+    expect_near(&result, "gpuHoursThere", 7, 0.01);
+    expect_near(&result, "idleGpuHoursByCause.health", 1, 0.01);
+    expect_near(&result, "gpuHoursHeld", 2 * 50.0 / 60, 0.01);
+    expect_idle(&result, 8 - 2 * 50.0 / 60);
+    play_result_release(&result);
+}
+
+/* ---- forms ---- */
+
+static void expect_member(const cJSON *object, const char *name)
+{
+    if (!cJSON_HasObjectItem(object, name))
+        printf("\nthe report has no %s\n", name);
+    CU_ASSERT_TRUE(cJSON_HasObjectItem(object, name));
+}
+
+static void expect_no_twins(const cJSON *object)
+{
+    for (const cJSON *a = object->child; a; a = a->next) {
+        for (const cJSON *b = a->next; b; b = b->next)
+            CU_ASSERT_STRING_NOT_EQUAL(a->string, b->string);
+        if (cJSON_IsObject(a))
+            expect_no_twins(a);
+    }
+}
+
+static void test_json(void)
+{
+    static const char *const names[] = {"simulatedSeconds",
+                                        "wallSeconds",
+                                        "events",
+                                        "jobsSubmitted",
+                                        "jobsCompleted",
+                                        "jobsRunning",
+                                        "jobsPending",
+                                        "gpuAllocation",
+                                        "gpuUsable",
+                                        "evictions",
+                                        "jobsEvicted",
+                                        "requeued",
+                                        "evictionsByCause",
+                                        "victimsRedundant",
+                                        "resizes",
+                                        "restarts",
+                                        "migrations",
+                                        "nodesVacated",
+                                        "migrationsRolledBack",
+                                        "waitSeconds",
+                                        "jctSeconds",
+                                        "lostGpuHours",
+                                        "reclaimSeconds",
+                                        "placementsRefused",
+                                        "idleGpuHoursByCause",
+                                        "firstViolation",
+                                        "invariantViolations",
+                                        "seed"};
+    static const char *const parts[] = {"count", "mean", "p50", "p90", "p95", "p99", "max"};
+    struct play_result result;
+    play("name: \"a \\\"name\\\"\"\n"
+         "clusters: [{name: a, nodes: [{count: 1, prefix: n, model: H800, gpus: 8}]}]\n"
+         "jobs: [{at: 0s, tenant: x, name: one, run: 1m, spec: {priority: train, instance: {gpus: 8}}}]\n"
+         "until: 10m\n",
+         &result);
+    const struct report_frame frame = {"a \"name\"", 7, 1234, "broken"};
+    TF_AUTO_BUF text = TF_BUF_INIT;
+    report_json(result.report, &frame, &text);
+    cJSON *json = cJSON_Parse(tf_buf_text(&text));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(json);
+    expect_no_twins(json);
+    for (size_t i = 0; i < TF_ARRAY_LEN(names); i++)
+        expect_member(json, names[i]);
+    for (size_t i = 0; i < TF_ARRAY_LEN(parts); i++)
+        expect_member(cJSON_GetObjectItem(json, "waitSeconds"), parts[i]);
+    CU_ASSERT_STRING_EQUAL(cJSON_GetObjectItem(json, "scenario")->valuestring, "a \"name\"");
+    CU_ASSERT_EQUAL(cJSON_GetObjectItem(json, "seed")->valueint, 7);
+    CU_ASSERT_EQUAL(cJSON_GetObjectItem(json, "jobsCompleted")->valueint, 1);
+    expect_member(cJSON_GetObjectItem(cJSON_GetObjectItem(json, "classes"), "train"), "jctSeconds");
+    expect_member(cJSON_GetObjectItem(cJSON_GetObjectItem(json, "tenants"), "x"), "waitSeconds");
+    expect_member(cJSON_GetObjectItem(cJSON_GetObjectItem(json, "clusters"), "a"), "idleGpuHoursByCause");
+    cJSON_Delete(json);
+    tf_buf_clear(&text);
+    report_text(result.report, &frame, &text);
+    CU_ASSERT_PTR_NOT_NULL(strstr(tf_buf_text(&text), "1 submitted: 1 completed, 0 failed"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(tf_buf_text(&text), "BREACH broken"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(tf_buf_text(&text), "idle GPUs"));
+    int64_t value;
+    CU_ASSERT_EQUAL(report_figure(result.report, "tenants.z.evictions", &value), -1);
+    CU_ASSERT_EQUAL(report_figure(result.report, "waitSeconds", &value), -1);
+    CU_ASSERT_EQUAL(report_figure(result.report, "classes.train.idleGpuHoursByCause.step", &value), -1);
+    play_result_release(&result);
+}
+
+int main(void)
+{
+    static const struct suite_test tests[] = {
+        {"times", test_times}, {"loss", test_loss}, {"health", test_health}, {"json", test_json}};
+    return suite_run("report/played", tests, TF_ARRAY_LEN(tests));
+}
