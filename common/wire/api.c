@@ -186,6 +186,8 @@ static const struct tf_wire_table list_reply =
 static const struct tf_wire_row watch_request_rows[] = {
     WIRE_OBJECT(filter, filter, 0),
     WIRE_BOOL(changes_only),
+    WIRE_BOOL(events),
+    WIRE_WALL(events_since),
 };
 static const struct tf_wire_table watch_request =
     WIRE_TABLE(watch_request_rows, tidefed__v1__watch_request__descriptor);
@@ -254,6 +256,8 @@ static const struct tf_wire_row explain_rows[] = {
     WIRE_LIST(rows, explain_row, CLUSTERS_MAX),
     WIRE_STRINGS(decisions),
     WIRE_CUSTOM(job, job_if_any),
+    WIRE_INT64(clock_ms, 0, TF_WIRE_MS_MAX),
+    WIRE_WALL(now),
 };
 static const struct tf_wire_table explain = WIRE_TABLE(explain_rows, tidefed__v1__explain_reply__descriptor);
 #undef MODEL
@@ -384,6 +388,7 @@ static const struct tf_wire_table instance =
 static const struct tf_wire_row instances_rows[] = {
     WIRE_LIST(instances, instance, NODES_MAX),
     WIRE_STRING(next_token),
+    WIRE_STRINGS(missing),
 };
 static const struct tf_wire_table instances =
     WIRE_TABLE(instances_rows, tidefed__v1__list_instances_reply__descriptor);

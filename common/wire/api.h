@@ -96,7 +96,7 @@ struct tf_job_view {
     char *message, *output;
     TF_VEC(struct tf_member) members;   /* last known; not in lists */
     TF_VEC(struct tf_job_event) events; /* not in lists */
-    uint64_t events_dropped;
+    uint64_t events_dropped;            /* before the first of these */
 };
 
 struct tf_list_reply {
@@ -106,7 +106,9 @@ struct tf_list_reply {
 
 struct tf_watch_request {
     struct tf_job_filter filter;
-    bool changes_only; /* without the jobs that are there at the start */
+    bool changes_only;           /* without the jobs that are there at the start */
+    bool events;                 /* jobs come with their events, and at the start only those that have one */
+    struct tf_wall events_since; /* no older ones */
 };
 
 enum tf_watch_kind {
@@ -139,6 +141,8 @@ struct tf_explain_reply {
     TF_VEC(struct tf_explain_row) rows;
     struct tf_strs decisions; /* the latest decision lines about this job */
     struct tf_job_view job;
+    int64_t clock_ms;   /* of the leader, by which decision lines are told: "[   120.000]" is 120000 */
+    struct tf_wall now; /* what that is as a moment */
 };
 
 /* ---- subclusters ---- */
@@ -218,6 +222,7 @@ struct tf_instance_info {
 struct tf_instances_reply {
     TF_VEC(struct tf_instance_info) instances;
     char *next_token;
+    struct tf_strs missing; /* subclusters that are away: what runs there is not known now */
 };
 
 /* ---- logs, status ---- */

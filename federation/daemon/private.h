@@ -149,6 +149,10 @@ void thread_call_detail(struct tf_thread_call *call, const struct tf_error *erro
 void view_job(const struct fedd *fedd, const struct tf_job_record *job, bool whole, struct tf_job_view *out);
 /* The same of the record alone: of a job that nobody runs any more. From any thread. */
 void view_record(const struct tf_job_record *job, bool whole, struct tf_job_view *out);
+/* Its events that are not older, added to the view; false if there is none. */
+bool view_events(const struct tf_job_record *job, struct tf_wall since, struct tf_job_view *out);
+/* The subcluster of the job's present epoch, if what runs there cannot be known now; else NULL. Borrowed. */
+const char *view_away(const struct fedd *fedd, const struct tf_job_record *job);
 bool view_matches(const struct tf_job_record *job, const struct tf_job_filter *filter);
 
 /* archive.c, archive_read.c */

@@ -111,6 +111,8 @@ static void on_explain(void *arg, struct tf_call *call, struct tf_bytes bytes)
             out->text = TF_STEAL(row->text);
         }
         tf_strs_copy(&reply.explain.decisions, &why.decisions);
+        reply.explain.clock_ms = tf_loop_now(fedd->loop).mono.ms;
+        reply.explain.now = tf_loop_now(fedd->loop).wall;
         fed_explanation_release(&why);
         requests_answer_read(fedd, call, &reply);
     }
@@ -209,6 +211,9 @@ static void add_instances(const struct fedd *fedd, const struct tf_job_record *j
                           struct tf_instances_reply *out)
 {
     struct tf_job_view view = {0};
+    const char *away = view_away(fedd, job);
+    if (away && !tf_strs_has(&out->missing, away))
+        tf_strs_add(&out->missing, away);
     view_job(fedd, job, true, &view);
     tf_vec_each (m, &view.members) {
         struct tf_instance_info *info = tf_vec_add(&out->instances);

@@ -16,14 +16,19 @@ static void copy_members(const struct tf_report *report, struct tf_job_view *out
     }
 }
 
-static void copy_events(const struct tf_job_record *job, struct tf_job_view *out)
+bool view_events(const struct tf_job_record *job, struct tf_wall since, struct tf_job_view *out)
 {
     tf_vec_each (e, &job->events) {
+        if (e->at.ms < since.ms) {
+            out->events_dropped++;
+            continue;
+        }
         struct tf_job_event *event = tf_vec_add(&out->events);
         *event = *e;
         event->type = tf_strdup(e->type);
         event->text = tf_strdup(e->text);
     }
+    return out->events.count > 0;
 }
 
 static bool is_attached(const struct fedd *fedd, const char *cluster)
@@ -34,6 +39,15 @@ static bool is_attached(const struct fedd *fedd, const char *cluster)
             return view.attached;
     }
     return false;
+}
+
+const char *view_away(const struct fedd *fedd, const struct tf_job_record *job)
+{
+    if (job->placements.count == 0)
+        return NULL;
+    const struct tf_placement *placement = &job->placements.items[job->placements.count - 1];
+    bool known = fed_job_report(fedd->fed, job) && is_attached(fedd, placement->cluster);
+    return known || placement->phase == TF_PHASE_PENDING ? NULL : placement->cluster;
 }
 
 /* The present epoch, and how much of it is there. */
@@ -51,8 +65,8 @@ static void view_placement(const struct fedd *fedd, const struct tf_job_record *
     out->placed = placement->placed;
     out->started = placement->started;
     const struct tf_report *report = fed_job_report(fedd->fed, job);
-    bool attached = is_attached(fedd, placement->cluster);
-    if (placement->phase != TF_PHASE_PENDING && (!report || !attached)) {
+    if (view_away(fedd, job)) {
+        bool attached = is_attached(fedd, placement->cluster);
         out->conditions |= TF_CONDITION_UNREACHABLE;
         out->reason_text = tf_asprintf("%s %s", placement->cluster,
                                        attached ? "has not reported yet: what runs there goes on"
@@ -98,7 +112,7 @@ void view_record(const struct tf_job_record *job, bool whole, struct tf_job_view
     out->message = tf_strdup(job->message);
     if (whole) {
         out->output = tf_strdup(job->output);
-        copy_events(job, out);
+        view_events(job, (struct tf_wall){0}, out);
     }
     out->cluster = tf_strdup(job->last_cluster);
     out->epoch = job->last_epoch;

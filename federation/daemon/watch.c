@@ -60,8 +60,10 @@ static void finish(struct watcher *watcher, enum tf_error_code code, const char 
     drop(watcher);
 }
 
-static struct tf_buf encode(struct fedd *fedd, enum tf_watch_kind kind, const struct tf_job_record *job)
+static struct tf_buf encode(const struct watcher *watcher, enum tf_watch_kind kind,
+                            const struct tf_job_record *job)
 {
+    struct fedd *fedd = watcher->fedd;
     struct tf_reply reply = {.method = TF_METHOD_WATCH};
     struct tf_buf bytes = TF_BUF_INIT;
     struct tf_error err = TF_ERROR_INIT;
@@ -69,6 +71,8 @@ static struct tf_buf encode(struct fedd *fedd, enum tf_watch_kind kind, const st
     reply.watch.sequence = ++fedd->watch_sequence;
     if (kind == TF_WATCH_JOB) {
         view_job(fedd, job, false, &reply.watch.job);
+        if (watcher->request.events)
+            view_events(job, watcher->request.events_since, &reply.watch.job);
     } else if (job) {
         reply.watch.job.uid = job->uid;
         reply.watch.job.manifest.tenant = tf_strdup(job->tenant);
@@ -92,7 +96,7 @@ static bool write_now(struct watcher *watcher, struct tf_buf *bytes)
 static void hold(struct watcher *watcher, enum tf_watch_kind kind, const struct tf_job_record *job)
 {
     struct held *h = tf_vec_add(&watcher->held);
-    h->bytes = encode(watcher->fedd, kind, job);
+    h->bytes = encode(watcher, kind, job);
     h->uid = job ? job->uid : (struct tf_uid){{0}};
     h->version = job ? job->version : 0;
 }
@@ -114,7 +118,7 @@ static void tell(struct watcher *watcher, enum tf_watch_kind kind, const struct 
             hold(watcher, kind, job);
         return;
     }
-    TF_AUTO_BUF bytes = encode(watcher->fedd, kind, job);
+    TF_AUTO_BUF bytes = encode(watcher, kind, job);
     write_now(watcher, &bytes);
 }
 
@@ -142,6 +146,14 @@ static void send_held(struct watcher *watcher)
     requests_barrier(watcher->fedd, on_durable, watcher);
 }
 
+/* With events, a job without a new one is none of the snapshot. */
+static bool is_wanted(const struct watcher *watcher, const struct tf_job_record *job)
+{
+    size_t count = job->events.count;
+    return !watcher->request.events ||
+           (count && job->events.items[count - 1].at.ms >= watcher->request.events_since.ms);
+}
+
 static void next_page(struct watcher *watcher)
 {
     struct fedd *fedd = watcher->fedd;
@@ -149,7 +161,7 @@ static void next_page(struct watcher *watcher)
     size_t looked_at = 0;
     for (; job && watcher->held.count < PAGE_JOBS && looked_at < LOOKED_AT_MAX; looked_at++) {
         last = job;
-        if (view_matches(job, &watcher->request.filter))
+        if (view_matches(job, &watcher->request.filter) && is_wanted(watcher, job))
             hold(watcher, TF_WATCH_JOB, job);
         job = fed_job_next(fedd->fed, job->tenant, job->name);
     }

@@ -202,7 +202,7 @@ void random_request(struct tf_rng *r, enum tf_method method, struct tf_request *
         out->scale = (struct tf_scale_request){ref(r), elastic(r)};
         break;
     case TF_METHOD_WATCH:
-        out->watch = (struct tf_watch_request){filter(r), BOOL};
+        out->watch = (struct tf_watch_request){filter(r), BOOL, BOOL, WALL};
         break;
     case TF_METHOD_LIST_NODES:
         out->nodes = (struct tf_nodes_request){optional_name(r)};
@@ -241,14 +241,15 @@ static void random_list(struct tf_rng *r, struct tf_list_reply *out)
 
 static void random_explain(struct tf_rng *r, struct tf_explain_reply *out)
 {
-    *out = (struct tf_explain_reply){OPTIONAL, LATER, LATER, job(r)};
+    *out = (struct tf_explain_reply){OPTIONAL, LATER, LATER, job(r), TIME, WALL};
     RANDOM_LIST(r, &out->rows, random_explain_row);
     random_strs(r, &out->decisions);
 }
 
 static void random_instances(struct tf_rng *r, struct tf_instances_reply *out)
 {
-    *out = (struct tf_instances_reply){LATER, OPTIONAL};
+    *out = (struct tf_instances_reply){LATER, OPTIONAL, LATER};
+    random_strs(r, &out->missing);
     RANDOM_LIST(r, &out->instances, random_instance);
 }
 

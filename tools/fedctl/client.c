@@ -15,6 +15,8 @@ enum {
     PAUSE_MS = 200,      /* between two rounds over all endpoints */
     PAUSE_MAX_MS = 2000, /* that a server may ask for */
     TRY_LEAST_MS = 500,  /* for one endpoint, while there is time */
+    TRY_FIRST_MS = 2000, /* in the first round, while others are left; doubles with each */
+    ROUNDS_MAX = 16,     /* of doubling */
     STREAM_OPEN_MS = 10000,
 };
 
@@ -35,6 +37,10 @@ struct client {
     size_t current, answered; /* answered: count if none did */
     const char *source;
     bool patient;
+    struct tf_timer timer; /* of ticks */
+    int64_t every_ms;
+    client_tick_f *tick; /* NULL: none */
+    void *tick_arg;
 };
 
 struct client *client_create(const struct config *config, struct tf_error *err)
@@ -59,6 +65,8 @@ void client_destroy(struct client *client)
 {
     if (!client)
         return;
+    if (client->loop)
+        tf_timer_cancel(client->loop, &client->timer);
     tf_vec_each (endpoint, &client->endpoints) {
         tf_channel_destroy(endpoint->channel);
         free(endpoint->address);
@@ -72,6 +80,33 @@ void client_destroy(struct client *client)
 void client_set_patience(struct client *client, bool patient)
 {
     client->patient = patient;
+}
+
+/* ---- ticks ---- */
+
+static void start_tick(struct client *client);
+
+static void on_tick(struct tf_timer *timer)
+{
+    struct client *client = TF_CONTAINER_OF(timer, struct client, timer);
+    client->tick(client->tick_arg);
+    start_tick(client);
+}
+
+static void start_tick(struct client *client)
+{
+    if (client->tick)
+        tf_timer_start(client->loop, &client->timer,
+                       (struct tf_mono){tf_clock_read().mono.ms + client->every_ms}, on_tick);
+}
+
+void client_set_tick(struct client *client, int64_t every_ms, client_tick_f *tick, void *arg)
+{
+    tf_timer_cancel(client->loop, &client->timer);
+    client->every_ms = every_ms;
+    client->tick = tick;
+    client->tick_arg = arg;
+    start_tick(client);
 }
 
 const char *client_address(const struct client *client)
@@ -94,6 +129,7 @@ struct attempt {
     struct tf_reply *reply;
     struct tf_error_detail detail;
     struct tf_error error;
+    int rounds;       /* over all endpoints, that have ended */
     bool may_be_done; /* a try of a change left, and nobody knows what became of it */
 };
 
@@ -306,13 +342,17 @@ static int give_up(const struct client *client, const struct attempt *a, int64_t
 
 /* ---- the pursuit ---- */
 
-/* Time for one try: all of it if this is the only endpoint left in the round, else a fair share. */
+/* Time for one try: all of it if this is the only endpoint left in the round; else so little that one which
+ * is stopped costs the others not much, and more in each round, for a federation that is slow. */
 static int64_t share(const struct client *client, const struct attempt *a, int64_t left, bool unlimited)
 {
     if (a->each) /* the whole stream; endpoints were sorted out by a call before it */
         return unlimited ? CLIENT_NO_LIMIT : left;
     size_t others = untried(client);
-    int64_t part = others > 1 ? left / (int64_t)others : left;
+    int64_t most = (int64_t)TRY_FIRST_MS << (a->rounds < ROUNDS_MAX ? a->rounds : ROUNDS_MAX);
+    int64_t part = others > 1 ? left / (2 * (int64_t)others) : left;
+    if (others > 1 && part > most)
+        part = most;
     return part < TRY_LEAST_MS && left > TRY_LEAST_MS ? TRY_LEAST_MS : part;
 }
 
@@ -374,6 +414,7 @@ static int pursue(struct client *client, struct attempt *a, int64_t timeout_ms, 
     for (;;) {
         bool later = client->patient;
         int result = run_round(client, a, deadline, unlimited, &later);
+        a->rounds++;
         if (result < 0 && err)
             *err = a->error;
         if (result <= 0)

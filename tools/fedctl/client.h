@@ -24,8 +24,8 @@ void client_set_patience(struct client *client, bool patient);
 int client_call(struct client *client, const struct tf_request *request, int64_t timeout_ms,
                 struct tf_reply *reply, struct tf_error_detail *detail, struct tf_error *err);
 
-/* Borrowed; false cancels the rest. */
-typedef bool client_each_f(void *arg, const struct tf_reply *reply);
+/* What it takes out of the reply is its own; false cancels the rest. */
+typedef bool client_each_f(void *arg, struct tf_reply *reply);
 
 /* A stream of replies until its end or until each gives false (both: 0), or -1. Once there was a reply, a
  * stream that breaks is not opened again: *started is true, and the code is TF_ERR_UNKNOWN, or that of the
@@ -39,6 +39,10 @@ size_t client_endpoints(const struct client *client);
 const char *client_endpoint(const struct client *client, size_t at); /* borrowed */
 int client_call_at(struct client *client, size_t at, const struct tf_request *request, int64_t timeout_ms,
                    struct tf_reply *reply, struct tf_error *err);
+
+/* While a stream is read, tick is called every so often, between replies; NULL: no more. */
+typedef void client_tick_f(void *arg);
+void client_set_tick(struct client *client, int64_t every_ms, client_tick_f *tick, void *arg);
 
 /* The endpoint that answered last, NULL if none did. Borrowed. */
 const char *client_address(const struct client *client);

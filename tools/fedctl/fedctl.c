@@ -138,7 +138,7 @@ static int run(struct fedctl *ctl, int argc, char *const *argv)
 
 int fedctl_main(int argc, char *const *argv)
 {
-    struct fedctl ctl = {.options.index = -1, .options.tail = -1};
+    struct fedctl ctl = {.options.index = -1, .options.tail = -1, .options.since = TF_UNSET};
     catch_signals();
     int code = run(&ctl, argc, argv);
     client_destroy(ctl.client);

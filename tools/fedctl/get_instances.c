@@ -103,6 +103,9 @@ static char *add_instances(struct tf_reply *reply, struct listing *listing)
 {
     tf_vec_each (instance, &reply->instances.instances)
         listing_add(listing, instance);
+    tf_vec_each (cluster, &reply->instances.missing)
+        if (!tf_strs_has(&listing->missing, *cluster))
+            tf_strs_add(&listing->missing, *cluster);
     return TF_STEAL(reply->instances.next_token);
 }
 
@@ -129,10 +132,19 @@ static int fetch_of_job(struct fedctl *ctl, const char *word, struct listing *li
     request.list.filter.cluster = tf_strdup(ctl->options.cluster);
     size_t before = listing->count;
     int code = fetch_pages(ctl, &request, listing, add_instances);
-    if (code == FEDCTL_DONE && listing->count == before)
+    if (code == FEDCTL_DONE && listing->count == before && listing->missing.count == 0)
         code = check_job(ctl, word, &ref);
     tf_request_release(&request); /* with the strings of ref */
     return code;
+}
+
+/* What runs there goes on, but cannot be seen. */
+static int tell_away(const struct listing *listing)
+{
+    for (size_t i = 0; i < listing->missing.count; i++)
+        message("cluster %s is away: what runs there goes on, and is missing from this list",
+                listing->missing.items[i]);
+    return listing->missing.count ? FEDCTL_FAILED : FEDCTL_DONE;
 }
 
 int fetch_instances(struct fedctl *ctl, struct listing *listing)
@@ -143,12 +155,12 @@ int fetch_instances(struct fedctl *ctl, struct listing *listing)
             return code;
     }
     if (ctl->words.count)
-        return FEDCTL_DONE;
+        return tell_away(listing);
     struct tf_request request = {.method = TF_METHOD_LIST_INSTANCES};
     struct tf_error err = TF_ERROR_INIT;
     int code = fetch_filter(ctl, &request.list.filter, &err)
                    ? fedctl_usage(ctl, "%s", err.text)
                    : fetch_pages(ctl, &request, listing, add_instances);
     tf_request_release(&request);
-    return code;
+    return code ? code : tell_away(listing);
 }

@@ -110,6 +110,13 @@ const struct resource resource_nodes = {"nodes", columns, TF_ARRAY_LEN(columns),
 
 /* ---- fetching ---- */
 
+int tell_missing(const struct tf_strs *clusters, const char *what)
+{
+    for (size_t i = 0; i < clusters->count; i++)
+        message("cluster %s did not answer: its %s are missing from this list", clusters->items[i], what);
+    return clusters->count ? FEDCTL_FAILED : FEDCTL_DONE;
+}
+
 /* True if word names the node: "CLUSTER/NODE", or "NODE" alone. */
 static bool is_named(const struct tf_node_info *info, const char *word)
 {
@@ -121,15 +128,18 @@ static bool is_named(const struct tf_node_info *info, const char *word)
            strcmp(info->node.name, slash + 1) == 0;
 }
 
-static int add_named(struct fedctl *ctl, const struct tf_nodes_reply *reply, struct listing *listing)
+static int each_named(struct fedctl *ctl, const struct tf_nodes_reply *reply, node_each_f *each, void *arg)
 {
     int code = FEDCTL_DONE;
     for (size_t i = 0; i < ctl->words.count; i++) {
-        size_t before = listing->count;
-        tf_vec_each (info, &reply->nodes)
-            if (is_named(info, ctl->words.items[i]))
-                listing_add(listing, info);
-        if (listing->count > before)
+        bool found = false;
+        tf_vec_each (info, &reply->nodes) {
+            if (!is_named(info, ctl->words.items[i]))
+                continue;
+            each(arg, info);
+            found = true;
+        }
+        if (found)
             continue;
         message("there is no node %s; see fedctl get nodes", ctl->words.items[i]);
         code = FEDCTL_NOT_FOUND;
@@ -137,7 +147,7 @@ static int add_named(struct fedctl *ctl, const struct tf_nodes_reply *reply, str
     return code;
 }
 
-int fetch_nodes(struct fedctl *ctl, struct listing *listing)
+int fetch_each_node(struct fedctl *ctl, node_each_f *each, void *arg)
 {
     struct tf_request request = {.method = TF_METHOD_LIST_NODES};
     struct tf_reply reply = {0};
@@ -152,18 +162,25 @@ int fetch_nodes(struct fedctl *ctl, struct listing *listing)
     if (fedctl_call(ctl, &request, &reply, &err))
         code = fedctl_fail(ctl, &err);
     else if (ctl->words.count)
-        code = add_named(ctl, &reply.nodes, listing);
+        code = each_named(ctl, &reply.nodes, each, arg);
     else
         tf_vec_each (info, &reply.nodes.nodes)
             if (tf_pairs_match(&info->node.labels, &labels))
-                listing_add(listing, info);
-    for (size_t i = 0; code == FEDCTL_DONE && i < reply.nodes.missing.count; i++)
-        message("cluster %s did not answer: its nodes are missing from this list",
-                reply.nodes.missing.items[i]);
-    if (code == FEDCTL_DONE && reply.nodes.missing.count)
-        code = FEDCTL_FAILED;
+                each(arg, info);
+    if (code == FEDCTL_DONE)
+        code = tell_missing(&reply.nodes.missing, "nodes");
     tf_reply_release(&reply);
     tf_request_release(&request);
     tf_pairs_release(&labels);
     return code;
+}
+
+static void add_node(void *arg, const struct tf_node_info *info)
+{
+    listing_add(arg, info);
+}
+
+int fetch_nodes(struct fedctl *ctl, struct listing *listing)
+{
+    return fetch_each_node(ctl, add_node, listing);
 }

@@ -47,6 +47,16 @@ void listing_add(struct listing *listing, const void *object)
         out_buf(listing->out, &listing->text);
 }
 
+void listing_take_table(struct listing *listing, struct tf_buf *buf)
+{
+    struct columns_style style = listing->out->style;
+    style.wide = listing->output == OUTPUT_WIDE;
+    style.no_titles = listing->no_headers;
+    columns_print(&listing->columns, &style, buf);
+    columns_release(&listing->columns);
+    listing->count = 0;
+}
+
 void listing_end(struct listing *listing, bool complete)
 {
     bool json = listing->output == OUTPUT_JSON;
@@ -56,14 +66,12 @@ void listing_end(struct listing *listing, bool complete)
             view_list_begin(json, &listing->text);
         view_list_end(json, listing->count == 0, &listing->text);
     }
-    if (table && listing->count) {
-        struct columns_style style = listing->out->style;
-        style.wide = listing->output == OUTPUT_WIDE;
-        style.no_titles = listing->no_headers;
-        columns_print(&listing->columns, &style, &listing->text);
-    } else if (table && complete)
+    if (table && listing->count)
+        listing_take_table(listing, &listing->text);
+    else if (table && complete)
         message("no %s", listing->resource->plural);
     out_buf(listing->out, &listing->text);
+    tf_strs_release(&listing->missing);
     columns_release(&listing->columns);
     tf_buf_release(&listing->text);
 }

@@ -31,6 +31,7 @@ struct listing {
     struct columns columns;
     struct tf_buf text;
     size_t count;
+    struct tf_strs missing; /* subclusters that could not be asked */
 };
 
 void listing_begin(struct listing *listing, const struct resource *resource, const struct options *options,
@@ -38,6 +39,8 @@ void listing_begin(struct listing *listing, const struct resource *resource, con
 void listing_add(struct listing *listing, const void *object);
 /* Prints what is left; releases. Without any object a note on stderr says so, if complete. */
 void listing_end(struct listing *listing, bool complete);
+/* The table so far, appended to buf; the listing is empty again. Of tables only. */
+void listing_take_table(struct listing *listing, struct tf_buf *buf);
 /* True when nobody reads any more: no need to fetch the rest. */
 bool listing_is_over(const struct listing *listing);
 

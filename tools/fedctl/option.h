@@ -12,6 +12,8 @@
 enum output { OUTPUT_TABLE = 1, OUTPUT_JSON, OUTPUT_YAML, OUTPUT_WIDE, OUTPUT_NAME };
 enum wait_for { WAIT_RUNNING = 1, WAIT_SUCCEEDED, WAIT_FAILED, WAIT_FINISHED, WAIT_DELETED };
 
+enum sort_by { SORT_GPUS = 1, SORT_CPU, SORT_MEMORY, SORT_NAME };
+
 /* The values of all options of all verbs; those that a verb does not have stay empty. */
 struct options {
     char *endpoints;
@@ -29,7 +31,9 @@ struct options {
     int64_t tail, epoch;
     enum wait_for until;
     bool client_only;
-    char *reason; /* of a cordon */
+    char *reason;            /* of a cordon */
+    int64_t since, duration; /* ms; TF_UNSET and 0 = not said */
+    enum sort_by sort;
     /* of submit and, its sizes, of scale */
     struct tf_job_manifest job;
     int32_t instances;

@@ -9,10 +9,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-static size_t terminal_width(void)
+static struct winsize terminal_size(void)
 {
     struct winsize size;
-    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size : (struct winsize){0};
 }
 
 void out_init(struct out *out, bool no_color)
@@ -20,8 +20,9 @@ void out_init(struct out *out, bool no_color)
     const char *asked = getenv("NO_COLOR"), *kind = getenv("TERM");
     *out = (struct out){.terminal = isatty(STDOUT_FILENO) == 1};
     out->color = out->terminal && !no_color && !(asked && *asked) && !tf_str_eq(kind, "dumb");
-    out->style =
-        (struct columns_style){.color = out->color, .terminal = out->terminal ? terminal_width() : 0};
+    struct winsize size = out->terminal ? terminal_size() : (struct winsize){0};
+    out->style = (struct columns_style){.color = out->color, .terminal = size.ws_col};
+    out->height = size.ws_row;
 }
 
 void out_write(struct out *out, const void *bytes, size_t len)

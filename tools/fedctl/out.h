@@ -10,8 +10,9 @@
  * that work that was asked for is still done. */
 struct out {
     bool terminal, color;
-    bool closed; /* nobody reads any more */
-    int failed;  /* errno of another failure, 0 = none */
+    size_t height; /* lines of the terminal, 0 = none */
+    bool closed;   /* nobody reads any more */
+    int failed;    /* errno of another failure, 0 = none */
     struct columns_style style;
 };
 

@@ -10,14 +10,29 @@
  * fetched. */
 
 extern const struct resource resource_jobs, resource_archive, resource_clusters, resource_nodes,
-    resource_instances;
+    resource_gpus, resource_instances;
 
 /* Fetch what the words and options name, and add it to the listing. Give the exit code. */
 int fetch_jobs(struct fedctl *ctl, struct listing *listing);
 int fetch_archive(struct fedctl *ctl, struct listing *listing);
 int fetch_clusters(struct fedctl *ctl, struct listing *listing);
 int fetch_nodes(struct fedctl *ctl, struct listing *listing);
+int fetch_gpus(struct fedctl *ctl, struct listing *listing);
 int fetch_instances(struct fedctl *ctl, struct listing *listing);
+
+/* By kind. */
+struct fetcher {
+    const struct resource *resource;
+    int (*fetch)(struct fedctl *ctl, struct listing *listing);
+};
+extern const struct fetcher fetchers[];
+
+/* Says of which subclusters something is missing. Gives FEDCTL_DONE when there is none. */
+int tell_missing(const struct tf_strs *clusters, const char *what);
+/* Asks for the nodes that the options and words name, in *reply (owned by the caller), and tells of
+ * subclusters that did not answer. each is called for each node. Gives the exit code. */
+typedef void node_each_f(void *arg, const struct tf_node_info *info);
+int fetch_each_node(struct fedctl *ctl, node_each_f *each, void *arg);
 
 /* The filter that the options say: tenant, cluster, selector, phase. */
 int fetch_filter(const struct fedctl *ctl, struct tf_job_filter *filter, struct tf_error *err);

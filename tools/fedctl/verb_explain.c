@@ -57,6 +57,22 @@ static void print_table(struct fedctl *ctl, const struct tf_explain_reply *reply
     columns_release(&table);
 }
 
+/* "[   120.000] job ..." is told by the leader's clock: people read the time of day. */
+static void print_decision(const struct tf_explain_reply *reply, const char *line, struct tf_buf *buf)
+{
+    char local[WHEN_TEXT], *end = NULL;
+    double seconds = line[0] == '[' ? strtod(line + 1, &end) : 0;
+    bool told = end && *end == ']' && reply->now.ms && seconds >= 0 && seconds < 1e12;
+    tf_buf_str(buf, "  ");
+    if (told) {
+        struct tf_wall at = {reply->now.ms - reply->clock_ms + (int64_t)(seconds * 1000)};
+        tf_buf_str(buf, when_local(at, local));
+        line = end + 1;
+    }
+    columns_text(buf, line, 0);
+    tf_buf_char(buf, '\n');
+}
+
 static void print_people(struct fedctl *ctl, const struct tf_explain_reply *reply, struct tf_buf *buf)
 {
     columns_text(buf, reply->answer ? reply->answer : "no answer", 0);
@@ -64,11 +80,8 @@ static void print_people(struct fedctl *ctl, const struct tf_explain_reply *repl
     print_table(ctl, reply, buf);
     if (reply->decisions.count)
         tf_buf_str(buf, "\nLatest decisions:\n");
-    for (size_t i = 0; i < reply->decisions.count; i++) {
-        tf_buf_str(buf, "  ");
-        columns_text(buf, reply->decisions.items[i], 0);
-        tf_buf_char(buf, '\n');
-    }
+    for (size_t i = 0; i < reply->decisions.count; i++)
+        print_decision(reply, reply->decisions.items[i], buf);
 }
 
 static int explain_job(struct fedctl *ctl, const char *word)

@@ -2,6 +2,7 @@
 /* Owns get: which things are listed, in which format. */
 #include "common/base/cleanup.h"
 #include "tools/fedctl/resource.h"
+#include "tools/fedctl/watching.h"
 
 static const struct option options[] = {
     OPTION_OUTPUT_ALL,
@@ -40,16 +41,14 @@ static const struct option options[] = {
     {0,
      NULL,
      {.key = "no-headers", TF_BOOL(struct options, no_headers), .help = "tables without their titles"}},
+    {'w', NULL, {.key = "watch", TF_BOOL(struct options, follow), .help = "a live list, as `fedctl watch`"}},
 };
 
-struct fetcher {
-    const struct resource *resource;
-    int (*fetch)(struct fedctl *ctl, struct listing *listing);
-};
-static const struct fetcher fetchers[] = {
+const struct fetcher fetchers[] = {
     [RESOURCE_JOBS] = {&resource_jobs, fetch_jobs},
     [RESOURCE_CLUSTERS] = {&resource_clusters, fetch_clusters},
     [RESOURCE_NODES] = {&resource_nodes, fetch_nodes},
+    [RESOURCE_GPUS] = {&resource_gpus, fetch_gpus},
     [RESOURCE_INSTANCES] = {&resource_instances, fetch_instances},
 };
 
@@ -58,7 +57,7 @@ static const struct fetcher archive = {&resource_archive, fetch_archive};
 /* One word that can only name one object. A node may have the name of one in another cluster. */
 static bool is_single(const struct fedctl *ctl, enum resource_kind kind)
 {
-    if (ctl->words.count != 1 || kind == RESOURCE_INSTANCES || ctl->options.archived)
+    if (ctl->words.count != 1 || kind == RESOURCE_INSTANCES || kind == RESOURCE_GPUS || ctl->options.archived)
         return false;
     return kind != RESOURCE_NODES || strchr(ctl->words.items[0], '/');
 }
@@ -67,14 +66,18 @@ static int run(struct fedctl *ctl)
 {
     struct tf_error err = TF_ERROR_INIT;
     enum resource_kind kind;
-    unsigned allowed =
-        1u << RESOURCE_JOBS | 1u << RESOURCE_CLUSTERS | 1u << RESOURCE_NODES | 1u << RESOURCE_INSTANCES;
+    unsigned allowed = 1u << RESOURCE_JOBS | 1u << RESOURCE_CLUSTERS | 1u << RESOURCE_NODES |
+                       1u << RESOURCE_GPUS | 1u << RESOURCE_INSTANCES;
     if (target_kind(ctl, allowed, &kind, &err))
         return fedctl_usage(ctl, "%s", err.text);
     if (ctl->options.archived && kind != RESOURCE_JOBS)
         return fedctl_usage(ctl, "only jobs are archived: say `fedctl get jobs --archived`");
     if (ctl->options.limit && !ctl->options.archived)
         return fedctl_usage(ctl, "--limit goes with --archived");
+    if (ctl->options.follow && ctl->options.archived)
+        return fedctl_usage(ctl, "what is archived does not change: --watch has no use there");
+    if (ctl->options.follow)
+        return watching(ctl, kind);
     const struct fetcher *fetcher = ctl->options.archived ? &archive : &fetchers[kind];
     struct listing listing;
     listing_begin(&listing, fetcher->resource, &ctl->options, is_single(ctl, kind), &ctl->out);
@@ -85,8 +88,9 @@ static int run(struct fedctl *ctl)
 
 const struct verb verb_get = {
     .name = "get",
-    .usage = "jobs [TENANT/NAME...]\nclusters [NAME...]\nnodes [CLUSTER/NODE...]\ninstances [TENANT/NAME...]",
-    .help = "List jobs, clusters, nodes or instances",
+    .usage = "jobs [TENANT/NAME...]\nclusters [NAME...]\nnodes [CLUSTER/NODE...]\ngpus "
+             "[CLUSTER/NODE...]\ninstances [TENANT/NAME...]",
+    .help = "List jobs, clusters, nodes, GPUs or instances",
     .more =
         "Ages and spans are rounded; -o json and -o yaml have exact times in UTC. A single object that "
         "was named\n"
@@ -105,6 +109,8 @@ const struct verb verb_get = {
                 "fedctl get instances web/hello\n"
                 "# Free GPUs, node by node\n"
                 "fedctl get nodes --cluster bj-a\n"
+                "# Who has which GPU\n"
+                "fedctl get gpus bj-a/n3\n"
                 "# For scripts\n"
                 "fedctl get jobs -o name --phase failed | xargs -r fedctl delete\n",
     .options = OPTION_LIST(options),

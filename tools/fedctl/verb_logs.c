@@ -55,7 +55,7 @@ static void drop_head(struct tf_buf *buf, int64_t lines)
     buf->len -= start;
 }
 
-static bool on_chunk(void *arg, const struct tf_reply *reply)
+static bool on_chunk(void *arg, struct tf_reply *reply)
 {
     enum { COMPACT_BYTES = 4 << 20 };
     struct reader *r = arg;

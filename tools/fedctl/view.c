@@ -93,6 +93,14 @@ void view_json(const struct view *view, const void *object, struct tf_buf *buf)
     tf_arena_destroy(d.arena);
 }
 
+void view_line(const struct view *view, const void *object, struct tf_buf *buf)
+{
+    struct document d = document_of(view, object);
+    tf_table_json(view->table, d.data, buf);
+    tf_buf_char(buf, '\n');
+    tf_arena_destroy(d.arena);
+}
+
 void view_yaml(const struct view *view, const void *object, struct tf_buf *buf)
 {
     struct document d = document_of(view, object);

@@ -19,13 +19,26 @@ struct view {
 extern const struct view view_job;      /* struct tf_job_view */
 extern const struct view view_cluster;  /* struct tf_cluster_info */
 extern const struct view view_node;     /* struct tf_node_info */
+extern const struct view view_gpu;      /* struct gpu */
 extern const struct view view_instance; /* struct tf_instance_info */
+/* One event of a job. */
+struct job_event {
+    struct tf_uid uid;
+    char *job; /* TENANT/NAME */
+    struct tf_job_event event;
+    uint64_t number; /* of the job's events, from 0 */
+    int64_t sort_ms; /* its moment, or that of a later one that happened before it */
+};
+void job_event_release(struct job_event *event);
+extern const struct view view_event; /* struct job_event */
+
 extern const struct view view_explain;  /* struct tf_explain_reply */
 extern const struct view view_manifest; /* struct tf_job_manifest */
 
 /* A document as JSON or as YAML; both end with a newline. */
 void view_json(const struct view *view, const void *object, struct tf_buf *buf);
 void view_yaml(const struct view *view, const void *object, struct tf_buf *buf);
+void view_line(const struct view *view, const void *object, struct tf_buf *buf); /* JSON in one line */
 void view_table_json(const struct tf_table *table, const void *document, struct tf_buf *buf);
 void view_table_yaml(const struct tf_table *table, const void *document, struct tf_buf *buf);
 

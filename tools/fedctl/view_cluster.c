@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Owns the documents of clusters and nodes. */
 #include "common/model/manifest.h"
+#include "tools/fedctl/gpu.h"
 #include "tools/fedctl/resource.h"
 #include "tools/fedctl/view.h"
 
@@ -251,3 +252,61 @@ static void fill_node(const void *object, void *document, struct tf_arena *arena
 }
 
 const struct view view_node = {&node_table, sizeof(struct node_doc), fill_node};
+
+/* ---- GPUs ---- */
+
+struct gpu_doc {
+    char *cluster, *node, *model, *state, *note, *tenant, *job, *uid;
+    int32_t gpu, instance;
+    int64_t epoch;
+};
+
+#define G struct gpu_doc
+static const struct tf_row holder_rows[] = {
+    {.key = "tenant", TF_STRING(G, tenant)},
+    {.key = "job", TF_STRING(G, job)},
+    {.key = "uid", TF_STRING(G, uid)},
+    {.key = "epoch", TF_INT64(G, epoch), .flags = TF_ROW_ZERO},
+    {.key = "index", TF_INT32(G, instance), .flags = TF_ROW_FILLED},
+};
+static const struct tf_table holder_table = TF_TABLE(G, holder_rows);
+static const struct tf_row gpu_rows[] = {
+    {.key = "apiVersion", TF_CONST(TF_API_VERSION)},
+    {.key = "kind", TF_CONST("Gpu")},
+    {.key = "cluster", TF_STRING(G, cluster)},
+    {.key = "node", TF_STRING(G, node)},
+    {.key = "index", TF_INT32(G, gpu)},
+    {.key = "model", TF_STRING(G, model)},
+    {.key = "state", TF_STRING(G, state)},
+    {.key = "note", TF_STRING(G, note)},
+    {.key = "holder", TF_GROUP(&holder_table)},
+};
+static const struct tf_table gpu_table = TF_TABLE(G, gpu_rows);
+#undef G
+
+static char *lent(const char *text)
+{
+    return (char *)(uintptr_t)text;
+}
+
+static void fill_gpu(const void *object, void *document, struct tf_arena *arena)
+{
+    const struct gpu *gpu = object;
+    struct gpu_doc *doc = document;
+    *doc = (struct gpu_doc){.cluster = lent(gpu->cluster),
+                            .node = lent(gpu->node),
+                            .model = lent(gpu->model),
+                            .state = lent(gpu->state),
+                            .note = lent(gpu->note),
+                            .gpu = gpu->index,
+                            .instance = TF_UNSET};
+    if (!gpu->holder)
+        return;
+    doc->tenant = gpu->holder->tenant;
+    doc->job = gpu->holder->name;
+    doc->uid = view_uid(gpu->holder->uid, arena);
+    doc->epoch = (int64_t)gpu->holder->epoch;
+    doc->instance = (int32_t)gpu->holder->index;
+}
+
+const struct view view_gpu = {&gpu_table, sizeof(struct gpu_doc), fill_gpu};

@@ -264,6 +264,45 @@ static void fill_instance(const void *object, void *document, struct tf_arena *a
 
 const struct view view_instance = {&instance_table, sizeof(struct instance_doc), fill_instance};
 
+/* ---- events by themselves ---- */
+
+struct job_event_doc {
+    char *job, *uid;
+    struct event_doc event;
+};
+
+#define V struct job_event_doc
+static const struct tf_row job_event_rows[] = {
+    API_ROW,
+    {.key = "kind", TF_CONST("Event")},
+    {.key = "job", TF_STRING(V, job)},
+    {.key = "uid", TF_STRING(V, uid)},
+    {.key = "event", TF_OBJECT(V, event, &event_table)},
+};
+#undef V
+static const struct tf_table job_event_table = TF_TABLE(struct job_event_doc, job_event_rows);
+
+static void fill_event(const void *object, void *document, struct tf_arena *arena)
+{
+    const struct job_event *event = object;
+    *(struct job_event_doc *)document = (struct job_event_doc){
+        .job = event->job,
+        .uid = view_uid(event->uid, arena),
+        .event = {.at = view_time(event->event.at, arena),
+                  .type = event->event.type,
+                  .text = event->event.text,
+                  .epoch = (int64_t)event->event.epoch},
+    };
+}
+
+const struct view view_event = {&job_event_table, sizeof(struct job_event_doc), fill_event};
+
+void job_event_release(struct job_event *event)
+{
+    free(event->job);
+    tf_job_event_release(&event->event);
+}
+
 /* ---- explanations ---- */
 
 struct row_doc {

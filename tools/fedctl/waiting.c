@@ -73,7 +73,7 @@ static void judge_job(struct wait *w, const struct tf_job_view *job)
     }
 }
 
-static bool on_event(void *arg, const struct tf_reply *reply)
+static bool on_event(void *arg, struct tf_reply *reply)
 {
     struct wait *w = arg;
     const struct tf_watch_event *event = &reply->watch;

@@ -216,6 +216,8 @@ static void list(struct fake *fake, const struct tf_list_request *request, struc
             tf_job_view_release(&job);
         }
     }
+    if (reply->method == TF_METHOD_LIST_INSTANCES && tf_str_eq(request->filter.cluster, "sh-d"))
+        tf_strs_add(&reply->instances.missing, "sh-d");
     char **token = reply->method == TF_METHOD_LIST ? &reply->list.next_token : &reply->instances.next_token;
     *token = i < WORLD_JOBS ? tf_asprintf("%zu", i) : NULL;
 }
@@ -358,6 +360,50 @@ static void send(struct tf_stream *stream, const struct tf_reply *reply)
     tf_stream_write(stream, &body);
 }
 
+/* The events that are wanted, as fedd counts them. */
+static void keep_events(struct tf_job_view *job, struct tf_wall since)
+{
+    while (job->events.count && job->events.items[0].at.ms < since.ms) {
+        tf_job_event_release(&job->events.items[0]);
+        tf_vec_remove(&job->events, 0);
+        job->events_dropped++;
+    }
+}
+
+/* All that match; then rec/soon comes to run, and web/hello goes. */
+static void watch_all(struct fake *fake, struct tf_stream *stream, const struct tf_watch_request *request)
+{
+    struct tf_wall now = now_of(fake);
+    struct tf_reply reply = {.method = TF_METHOD_WATCH};
+    for (size_t i = 0; i < WORLD_JOBS; i++) {
+        struct tf_job_view *job = &reply.watch.job;
+        reply.watch.kind = TF_WATCH_JOB;
+        world_job(i, request->events, now, job);
+        keep_events(job, request->events_since);
+        if (matches(&request->filter, job) && (!request->events || job->events.count))
+            send(stream, &reply);
+        tf_job_view_release(job);
+    }
+    reply.watch.kind = TF_WATCH_SYNCED;
+    send(stream, &reply);
+    reply.watch.kind = TF_WATCH_JOB;
+    world_job((size_t)world_find("rec", "soon"), request->events, now, &reply.watch.job);
+    reply.watch.job.phase = TF_PHASE_RUNNING;
+    reply.watch.job.ready = 2;
+    reply.watch.job.version++;
+    tf_vec_push(&reply.watch.job.events,
+                (struct tf_job_event){now, 104, tf_strdup("Running"), tf_strdup("in us-c\x1b[2J")});
+    if (matches(&request->filter, &reply.watch.job)) {
+        send(stream, &reply);
+        send(stream, &reply); /* what was told is not told again */
+    }
+    tf_job_view_release(&reply.watch.job);
+    reply.watch.kind = TF_WATCH_GONE;
+    world_job((size_t)world_find("web", "hello"), false, now, &reply.watch.job);
+    send(stream, &reply);
+    tf_reply_release(&reply);
+}
+
 static void send_event(struct tf_stream *stream, enum tf_watch_kind kind, int at, enum tf_phase phase,
                        struct tf_wall now)
 {
@@ -373,8 +419,13 @@ static void send_event(struct tf_stream *stream, enum tf_watch_kind kind, int at
 }
 
 /* rec/soon: the first stream breaks, in the next it comes to run. web/hello: is deleted. The others stay. */
-static void watch(struct fake *fake, struct tf_stream *stream, const struct tf_job_filter *filter)
+static void watch(struct fake *fake, struct tf_stream *stream, const struct tf_watch_request *request)
 {
+    const struct tf_job_filter *filter = &request->filter;
+    if (!filter->name || request->events) {
+        watch_all(fake, stream, request);
+        return;
+    }
     int at = world_find(filter->tenant, filter->name);
     struct tf_wall now = now_of(fake);
     bool first = fake->watches++ == 0;
@@ -430,7 +481,7 @@ static void on_message(void *arg, struct tf_stream *stream, struct tf_bytes byte
         fail(&failure, TF_ERR_INVALID, error.text);
     else if (!refuse_as_standby(m->fake, m->method, &failure)) {
         if (m->method == TF_METHOD_WATCH)
-            watch(m->fake, stream, &request.watch.filter);
+            watch(m->fake, stream, &request.watch);
         else
             logs(stream, &request.logs);
     }

@@ -308,6 +308,8 @@ void world_explain(size_t i, struct tf_wall now, struct tf_explain_reply *reply)
     explain_row(reply, "us-c", TF_REASON_NONE, 2, (struct tf_wall){0}, NULL, NULL);
     tf_strs_add(&reply->decisions,
                 "[   120.000] job rec/wants-b300 needs 2x8 B300 core(batch): bj-a NO_SUCH_MODEL");
+    reply->clock_ms = 130000;
+    reply->now = now;
     tf_strs_add(&reply->decisions, "[   121.000] job rec/wants-b300 waits");
 }
 

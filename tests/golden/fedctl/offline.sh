@@ -5,7 +5,7 @@
 . tests/golden/fedctl/golden.sh
 
 run --help
-for verb in apply submit get describe explain logs wait scale hold resume delete cordon uncordon version help; do
+for verb in apply submit get describe explain logs events watch top wait scale hold resume delete cordon uncordon version help; do
     run "$verb" --help
 done
 run help wait

@@ -74,6 +74,48 @@ run get instances web/hello -o json
 run get instances web/hello -o yaml
 golden get-instances
 
+run get instances --cluster sh-d
+golden get-instances-away
+
+run get gpus
+run get gpus gz-b/a2 -o wide
+run get gpus bj-a/n1 -o name
+run get gpus --cluster us-c
+run get gpus gz-b/a1 bj-a/none
+run get gpus gz-b/a2 -o json
+golden get-gpus
+
+run top clusters
+run top clusters -l site=gz
+run top clusters -o name
+run top nodes
+run top nodes --sort name --limit 2
+run top nodes --sort cpu -c gz-b --no-headers
+run top nodes -c us-c
+run top jobs
+run top nodes n1
+golden top
+
+run events --since 24h
+run events
+run events web/hello
+run events rec/wants-b300 -o yaml
+run events web/none
+run events --since 0s -o json
+run events --tenant rec -f --since 24h --duration 700ms
+run events --tenant rec -f --since 24h -o json --duration 700ms
+golden events
+
+run watch --duration 700ms
+run watch jobs --tenant rec --duration 700ms --no-headers
+run watch jobs --tenant rec --duration 700ms -o name
+run watch jobs --phase running --duration 700ms -o json
+run get jobs --tenant rec --watch -o yaml
+run watch clusters --duration 100ms
+run watch jobs web/hello
+run watch jobs -o yaml
+golden watch
+
 run describe job web/hello
 run describe data/refresh
 run describe job rec/flaky
@@ -231,6 +273,7 @@ terminal "fedctl get jobs"
 terminal "fedctl get jobs --no-color"
 terminal "NO_COLOR=1 fedctl get clusters"
 terminal "fedctl explain rec/wants-b300"
+terminal "fedctl watch --duration 500ms"
 golden terminal
 export NO_COLOR=
 

@@ -263,12 +263,58 @@ static void test_leader_ends(void)
     bench_close(&b);
 }
 
+/* ---- events ---- */
+
+static bool told_of_hold(void *arg)
+{
+    (void)arg;
+    tf_vec_each (reply, &reader.replies)
+        tf_vec_each (e, &reply->watch.job.events)
+            if (tf_str_eq(e->type, "Held") && tf_str_eq(reply->watch.job.manifest.name, "old"))
+                return true;
+    return false;
+}
+
+/* Jobs come with their events; those of which all are older are none of the snapshot, and what is left out
+ * counts. */
+static void test_events(void)
+{
+    if (!set_up())
+        return;
+    bench_submit(&b, 0, "old", 1, ASK_MS, NULL);
+    bench_submit(&b, 0, "new", 2, ASK_MS, NULL);
+    bench_pass(&b, 50);
+    struct tf_job_view job = {0};
+    bench_change(&b, 0, TF_METHOD_HOLD, "new");
+    CU_ASSERT_TRUE_FATAL(bench_get(&b, 0, "new", &job));
+    CU_ASSERT_EQUAL_FATAL(job.events.count, 2);
+    struct tf_request request = {.method = TF_METHOD_WATCH, .watch.events = true};
+    request.watch.events_since = job.events.items[1].at;
+    tf_job_view_release(&job);
+    reader_release(&reader);
+    reader_open(&reader, &b, 0, &request);
+    CU_ASSERT_TRUE_FATAL(reader_wait(&reader, 2));
+    CU_ASSERT_EQUAL_FATAL(count_kind(TF_WATCH_JOB), 1);
+    CU_ASSERT_STRING_EQUAL(event(0)->job.manifest.name, "new");
+    CU_ASSERT_EQUAL_FATAL(event(0)->job.events.count, 1);
+    CU_ASSERT_STRING_EQUAL(event(0)->job.events.items[0].type, "Held");
+    CU_ASSERT_EQUAL(event(0)->job.events_dropped, 1);
+
+    request.watch.events_since = (struct tf_wall){0};
+    reader_release(&reader);
+    reader_open(&reader, &b, 0, &request);
+    CU_ASSERT_TRUE_FATAL(reader_wait(&reader, 3));
+    CU_ASSERT_EQUAL(count_kind(TF_WATCH_JOB), 2);
+    CU_ASSERT_EQUAL(event(0)->job.events_dropped, 0);
+    bench_change(&b, 0, TF_METHOD_HOLD, "old"); /* a change comes with them, too */
+    CU_ASSERT_TRUE(bench_until(&b, told_of_hold, NULL));
+    tear_down();
+}
+
 static const struct suite_test tests[] = {
-    {"changes", test_changes},
-    {"filters", test_filters},
-    {"pages under change", test_pages},
-    {"slow client", test_slow},
-    {"the leader ends", test_leader_ends},
+    {"events", test_events},    {"changes", test_changes},
+    {"filters", test_filters},  {"pages under change", test_pages},
+    {"slow client", test_slow}, {"the leader ends", test_leader_ends},
 };
 
 int main(void)

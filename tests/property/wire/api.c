@@ -248,6 +248,7 @@ static bool eq_instances(const struct tf_instances_reply *a, const struct tf_ins
     EQ_BEGIN(struct tf_instances_reply);
     EQ_LIST(instances, eq_instance);
     EQ_STR(next_token);
+    EQ_WITH(missing, tf_strs_eq);
     return EQ_END;
 }
 

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owns top: how full clusters and nodes are, and why idle GPUs are idle. */
+#include "common/base/alloc.h"
+#include "common/base/cleanup.h"
+#include "common/base/quantity.h"
+#include "common/base/text.h"
+#include "tools/fedctl/resource.h"
+
+#define O struct options
+static const struct option options[] = {
+    OPTION_OUTPUT_ALL,
+    {0,
+     "BY",
+     {.key = "sort",
+      TF_ENUM(O, sort, "gpus", "cpu", "memory", "name"),
+      .def = "gpus",
+      .help = "nodes: fullest first by gpus, cpu or memory; or by name"}},
+    {'n', "N", {.key = "limit", TF_INT32(O, instances), .help = "nodes: only the first so many"}},
+    {'c', "CLUSTER", {.key = "cluster", TF_NAME(O, cluster), .help = "nodes: only of this cluster"}},
+    {'l',
+     "SELECTOR",
+     {.key = "selector", TF_STRING(O, selector), .help = "only with these labels: KEY=VALUE,..."}},
+    {0, NULL, {.key = "no-headers", TF_BOOL(O, no_headers), .help = "tables without their titles"}},
+};
+#undef O
+
+static int64_t percent(int64_t part, int64_t whole)
+{
+    return whole > 0 ? 100 * part / whole : 0;
+}
+
+/* ---- clusters ---- */
+
+static const struct column cluster_columns[] = {
+    {"CLUSTER", 0},
+    {"STATE", 0},
+    {"GPUS", COLUMN_RIGHT},
+    {"HELD", COLUMN_RIGHT},
+    {"USE%", COLUMN_RIGHT},
+    {"FREE", COLUMN_RIGHT},
+    {"DELIVERABLE", COLUMN_RIGHT},
+    {"COUNT", COLUMN_RIGHT},
+    {"CPU_MEMORY", COLUMN_RIGHT},
+    {"TOPOLOGY", COLUMN_RIGHT},
+    {"POLICY", COLUMN_RIGHT},
+    {"STEP", COLUMN_RIGHT},
+    {"HEALTH", COLUMN_RIGHT},
+    {"FOREIGN", COLUMN_RIGHT},
+    {"JOBS", COLUMN_RIGHT},
+};
+
+static void number(struct columns *out, int64_t n)
+{
+    columns_add_fmt(out, "%lld", (long long)n);
+}
+
+static void cluster_cells(const void *object, struct tf_wall now, struct columns *out)
+{
+    const struct tf_cluster_info *info = object;
+    const struct tf_health_counts *h = &info->health;
+    const struct tf_idle_causes *i = &info->idle;
+    char state[CLUSTER_STATE_TEXT];
+    (void)now;
+    columns_add(out, info->name);
+    if (info->registered.ms)
+        columns_add_styled(out, cluster_style(info), cluster_state(info, state));
+    else
+        columns_add(out, "-"); /* the sum */
+    const int64_t numbers[] = {h->gpus,         h->held_gpus,   percent(h->held_gpus, h->gpus),
+                               h->free_gpus,    i->deliverable, i->count,
+                               i->cpu_memory,   i->topology,    i->policy,
+                               i->step,         i->health,      h->foreign_gpus,
+                               info->placements};
+    for (size_t n = 0; n < TF_ARRAY_LEN(numbers); n++)
+        number(out, numbers[n]);
+}
+
+static void add_up(struct tf_cluster_info *sum, const struct tf_cluster_info *info)
+{
+    sum->placements += info->placements;
+    sum->health.gpus += info->health.gpus;
+    sum->health.held_gpus += info->health.held_gpus;
+    sum->health.free_gpus += info->health.free_gpus;
+    sum->health.foreign_gpus += info->health.foreign_gpus;
+    sum->idle.deliverable += info->idle.deliverable;
+    sum->idle.count += info->idle.count;
+    sum->idle.cpu_memory += info->idle.cpu_memory;
+    sum->idle.topology += info->idle.topology;
+    sum->idle.policy += info->idle.policy;
+    sum->idle.step += info->idle.step;
+    sum->idle.health += info->idle.health;
+}
+
+static void cluster_name(const void *object, struct tf_buf *buf)
+{
+    tf_buf_str(buf, ((const struct tf_cluster_info *)object)->name);
+}
+
+static const struct resource top_clusters = {
+    "clusters", cluster_columns, TF_ARRAY_LEN(cluster_columns), &view_cluster, cluster_cells, cluster_name,
+};
+
+static int list_clusters(struct fedctl *ctl, struct listing *listing, const struct tf_pairs *labels)
+{
+    struct tf_request request = {.method = TF_METHOD_LIST_CLUSTERS};
+    struct tf_reply reply = {0};
+    struct tf_error err = TF_ERROR_INIT;
+    struct tf_cluster_info sum = {.name = (char[]){"TOTAL"}};
+    bool table = ctl->options.output == OUTPUT_TABLE || ctl->options.output == OUTPUT_WIDE;
+    if (fedctl_call(ctl, &request, &reply, &err))
+        return fedctl_fail(ctl, &err);
+    tf_vec_each (info, &reply.clusters.clusters) {
+        if (!tf_pairs_match(&info->labels, labels))
+            continue;
+        listing_add(listing, info);
+        add_up(&sum, info);
+    }
+    if (table && listing->count > 1)
+        listing_add(listing, &sum);
+    tf_reply_release(&reply);
+    return FEDCTL_DONE;
+}
+
+/* ---- nodes ---- */
+
+static const struct column node_columns[] = {
+    {"CLUSTER", 0},
+    {"NODE", 0},
+    {"STATE", 0},
+    {"MODEL", 0},
+    {"GPUS", COLUMN_RIGHT},
+    {"HELD", COLUMN_RIGHT},
+    {"USE%", COLUMN_RIGHT},
+    {"FREE", COLUMN_RIGHT},
+    {"CPU", COLUMN_RIGHT},
+    {"CPU%", COLUMN_RIGHT},
+    {"MEMORY", COLUMN_RIGHT},
+    {"MEM%", COLUMN_RIGHT},
+    {"INSTANCES", COLUMN_RIGHT},
+};
+
+static void node_cells(const void *object, struct tf_wall now, struct columns *out)
+{
+    const struct tf_node_info *info = object;
+    const struct tf_node *node = &info->node;
+    int32_t held = tf_gpu_set_count(info->held_gpus);
+    char text[TF_QUANTITY_TEXT];
+    (void)now;
+    columns_add(out, info->cluster);
+    columns_add(out, node->name);
+    columns_add_styled(out, node->state == TF_NODE_READY ? CELL_GOOD : CELL_BAD,
+                       tf_node_state_name(node->state));
+    columns_add(out, node->model);
+    number(out, node->capacity.gpus);
+    number(out, held);
+    number(out, percent(held, node->capacity.gpus));
+    number(out, tf_gpu_set_count(info->free_gpus));
+    columns_add(out, tf_cpu_format(info->used.cpu, text));
+    number(out, percent(info->used.cpu, node->capacity.cpu));
+    columns_add(out, tf_memory_format(info->used.memory, text));
+    number(out, percent(info->used.memory, node->capacity.memory));
+    number(out, (int64_t)info->instances.count);
+}
+
+static void node_name(const void *object, struct tf_buf *buf)
+{
+    const struct tf_node_info *info = object;
+    tf_buf_fmt(buf, "%s/%s", info->cluster, info->node.name);
+}
+
+static const struct resource top_nodes = {
+    "nodes", node_columns, TF_ARRAY_LEN(node_columns), &view_node, node_cells, node_name,
+};
+
+struct place {
+    int64_t full; /* basis points */
+    const struct tf_node_info *info;
+};
+
+static int64_t fullness(const struct tf_node_info *info, enum sort_by by)
+{
+    const struct tf_vector *all = &info->node.capacity;
+    switch (by) {
+    case SORT_GPUS:
+        return all->gpus ? INT64_C(10000) * tf_gpu_set_count(info->held_gpus) / all->gpus : -1;
+    case SORT_CPU:
+        return all->cpu ? 10000 * info->used.cpu / all->cpu : -1;
+    case SORT_MEMORY:
+        return all->memory ? 10000 * info->used.memory / all->memory : -1;
+    case SORT_NAME:
+        break;
+    }
+    return 0;
+}
+
+static int fullest_first(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+    if (x->full != y->full)
+        return x->full > y->full ? -1 : 1;
+    int order = strcmp(x->info->cluster, y->info->cluster);
+    return order ? order : strcmp(x->info->node.name, y->info->node.name);
+}
+
+static void add_sorted(const struct fedctl *ctl, const struct tf_nodes_reply *nodes,
+                       const struct tf_pairs *labels, struct listing *listing)
+{
+    TF_VEC(struct place) places = {0};
+    int32_t limit = ctl->options.instances ? ctl->options.instances : INT32_MAX;
+    tf_vec_each (info, &nodes->nodes)
+        if (tf_pairs_match(&info->node.labels, labels))
+            tf_vec_push(&places, (struct place){fullness(info, ctl->options.sort), info});
+    if (places.count)
+        qsort(places.items, places.count, sizeof *places.items, fullest_first);
+    for (size_t i = 0; i < places.count && (int64_t)i < limit; i++)
+        listing_add(listing, places.items[i].info);
+    tf_vec_release(&places);
+}
+
+static int list_nodes(struct fedctl *ctl, struct listing *listing, const struct tf_pairs *labels)
+{
+    struct tf_request request = {.method = TF_METHOD_LIST_NODES,
+                                 .nodes.cluster = ctl->options.cluster}; /* lent */
+    struct tf_reply reply = {0};
+    struct tf_error err = TF_ERROR_INIT;
+    if (fedctl_call(ctl, &request, &reply, &err))
+        return fedctl_fail(ctl, &err);
+    add_sorted(ctl, &reply.nodes, labels, listing);
+    int code = tell_missing(&reply.nodes.missing, "nodes");
+    tf_reply_release(&reply);
+    return code;
+}
+
+static int run(struct fedctl *ctl)
+{
+    struct tf_error err = TF_ERROR_INIT;
+    enum resource_kind kind;
+    struct tf_pairs labels = {0};
+    struct listing listing;
+    if (target_kind(ctl, 1u << RESOURCE_CLUSTERS | 1u << RESOURCE_NODES, &kind, &err))
+        return fedctl_usage(ctl, "%s", err.text);
+    if (ctl->words.count)
+        return fedctl_usage(ctl, "top takes no names, not \"%.100s\"; see --cluster and --selector",
+                            ctl->words.items[0]);
+    if (ctl->options.selector && target_selector(ctl->options.selector, &labels, &err)) {
+        tf_pairs_release(&labels);
+        return fedctl_usage(ctl, "%s", err.text);
+    }
+    bool clusters = kind == RESOURCE_CLUSTERS;
+    listing_begin(&listing, clusters ? &top_clusters : &top_nodes, &ctl->options, false, &ctl->out);
+    int code = clusters ? list_clusters(ctl, &listing, &labels) : list_nodes(ctl, &listing, &labels);
+    listing_end(&listing, code == FEDCTL_DONE);
+    tf_pairs_release(&labels);
+    return code;
+}
+
+const struct verb verb_top = {
+    .name = "top",
+    .usage = "clusters\nnodes [--sort gpus|cpu|memory|name] [--limit N]",
+    .help = "Show how full clusters and nodes are",
+    .more = "Of each cluster every idle GPU counts under one cause: deliverable (waiting work could use it), "
+            "or why not: the\n"
+            "count of GPUs on its node, cpu_memory, topology, policy, step, or health (bad, cordoned, its "
+            "node not ready).\n"
+            "HELD and percentages are what was given to jobs, not what they use of it.",
+    .examples = "fedctl top clusters\n"
+                "# The ten nodes with the most memory given away\n"
+                "fedctl top nodes --sort memory --limit 10\n",
+    .options = OPTION_LIST(options),
+    .run = run,
+};
