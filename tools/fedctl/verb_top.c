@@ -15,7 +15,7 @@ static const struct option options[] = {
       TF_ENUM(O, sort, "gpus", "cpu", "memory", "name"),
       .def = "gpus",
       .help = "nodes: fullest first by gpus, cpu or memory; or by name"}},
-    {'n', "N", {.key = "limit", TF_INT32(O, instances), .help = "nodes: only the first so many"}},
+    {'n', "N", {.key = "limit", TF_INT64(O, limit), .help = "nodes: only the first so many"}},
     {'c', "CLUSTER", {.key = "cluster", TF_NAME(O, cluster), .help = "nodes: only of this cluster"}},
     {'l',
      "SELECTOR",
@@ -206,7 +206,7 @@ static void add_sorted(const struct fedctl *ctl, const struct tf_nodes_reply *no
                        const struct tf_pairs *labels, struct listing *listing)
 {
     TF_VEC(struct place) places = {0};
-    int32_t limit = ctl->options.instances ? ctl->options.instances : INT32_MAX;
+    int64_t limit = ctl->options.limit ? ctl->options.limit : INT64_MAX;
     tf_vec_each (info, &nodes->nodes)
         if (tf_pairs_match(&info->node.labels, labels))
             tf_vec_push(&places, (struct place){fullness(info, ctl->options.sort), info});
