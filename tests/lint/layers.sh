@@ -29,7 +29,7 @@ tools/fedctl           common tools/fedctl
 tools/fedsim/audit     common/base common/model tools/fedsim/audit
 tools/fedsim/trace     common/base common/model tools/fedsim/trace
 tools/fedsim           common federation/core subcluster/core tools/fedsim
-tools/fedbench         common federation/core subcluster/core tools/fedbench tests/support
+tools/fedbench         common federation/core subcluster/core tools/fedsim/trace tools/fedbench tests/support
 tests                  common proto federation subcluster tools tests
 '
 # third-party header prefix, then the only folders that may include it.

@@ -13,5 +13,7 @@ struct bench {
 int bench_store(int argc, char **argv);
 int bench_admit(int argc, char **argv);
 int bench_launch(int argc, char **argv);
+int bench_profile(int argc, char **argv);
+int bench_scale(int argc, char **argv);
 
 #endif

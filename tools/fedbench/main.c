@@ -7,6 +7,8 @@ static const struct bench benches[] = {
     {"store", "records/s through the guard of a prefix to a real etcd", bench_store},
     {"admit", "jobs/s admitted by a whole federation with invented nodes", bench_admit},
     {"launch", "jobs/s started by a whole federation as real processes", bench_launch},
+    {"profile", "bytes and CPU of capacity profiles", bench_profile},
+    {"scale", "how cost grows with size: slopes on log-log axes", bench_scale},
 };
 
 static int usage(FILE *to, int code)
