@@ -266,6 +266,7 @@ void tf_image_down(struct tf_image *image, struct tf_down *down)
     tf_image_term(image, &down->term);
     tf_image_number(image, &down->n);
     tf_image_number(image, &down->count);
+    tf_image_number(image, &down->highest_epoch);
     tf_image_policy(image, &down->policy);
     tf_image_list(image, &down->entries, tf_image_entry);
     tf_image_number(image, &down->fence_boot_ms);

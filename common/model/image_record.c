@@ -234,6 +234,7 @@ void tf_image_record(struct tf_image *image, struct tf_record *record)
         break;
     case TF_RECORD_EPOCH:
     case TF_RECORD_FLOOR:
+    case TF_RECORD_ROLLBACK:
         tf_image_number(image, &record->number);
         break;
     case TF_RECORD_JOB:

@@ -141,6 +141,7 @@ struct tf_down {
     struct tf_term term;
     uint64_t n;
     uint64_t count;                  /* BEGIN */
+    uint64_t highest_epoch;          /* BEGIN: that the leader ever gave out */
     struct tf_policy policy;         /* BEGIN, POLICY */
     TF_VEC(struct tf_entry) entries; /* PART, CHANGE */
     int64_t fence_boot_ms;

@@ -294,6 +294,7 @@ void tf_record_release(struct tf_record *record)
     case TF_RECORD_EPOCH:
     case TF_RECORD_TERM:
     case TF_RECORD_FLOOR:
+    case TF_RECORD_ROLLBACK:
         break;
     }
     *record = (struct tf_record){0};
@@ -323,6 +324,7 @@ void tf_record_copy(struct tf_record *to, const struct tf_record *from)
         break;
     case TF_RECORD_EPOCH:
     case TF_RECORD_FLOOR:
+    case TF_RECORD_ROLLBACK:
         copy.number = from->number;
         break;
     case TF_RECORD_TERM:

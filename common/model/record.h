@@ -188,6 +188,9 @@ void tf_allocation_copy(struct tf_allocation *to, const struct tf_allocation *fr
 /* Drops what belongs to the live epoch (members, claims, spec, ending): the record becomes IDLE. */
 void tf_allocation_clear_epoch(struct tf_allocation *allocation);
 
+/* The number of a federation's ROLLBACK as long as not every subcluster was heard: above every epoch. */
+#define TF_ROLLBACK_WAITS (UINT64_C(1) << 62)
+
 /* A record of any kind, as it goes to or comes from a store. */
 enum tf_record_kind {
     TF_RECORD_NONE = 0,
@@ -198,6 +201,8 @@ enum tf_record_kind {
     TF_RECORD_TERM,  /* subcluster: highest term seen */
     TF_RECORD_FLOOR, /* subcluster: highest epoch ever accepted or promised away */
     TF_RECORD_POLICY,
+    TF_RECORD_ROLLBACK, /* either: the store was restored, and what follows from that is not done yet; of the
+                           federation the highest epoch that may have been forgotten */
     TF_RECORD_ALLOCATION,
     TF_RECORD_CORDON, /* subcluster: of one node */
 };
@@ -205,7 +210,7 @@ struct tf_record {
     enum tf_record_kind kind;
     bool gone; /* delete it: only what names it is set */
     union {
-        uint64_t number; /* EPOCH, FLOOR */
+        uint64_t number; /* EPOCH, FLOOR, ROLLBACK */
         struct tf_term term;
         struct tf_job_record job;
         struct tf_cluster_record cluster;

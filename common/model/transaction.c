@@ -110,6 +110,7 @@ size_t tf_record_weight(const struct tf_record *record)
     case TF_RECORD_EPOCH:
     case TF_RECORD_TERM:
     case TF_RECORD_FLOOR:
+    case TF_RECORD_ROLLBACK:
         break;
     }
     return sum;

@@ -122,6 +122,7 @@ static const struct tf_wire_row down_rows[] = {
     WIRE_INT64(fence_boot_ms, 0, TF_WIRE_MS_MAX),
     WIRE_OBJECT(ask, tf_wire_ask, 0),
     WIRE_OBJECT(considered, tf_wire_generation, 0),
+    WIRE_COUNTER(highest_epoch),
 };
 const struct tf_wire_table tf_wire_down = WIRE_TABLE(down_rows, tidefed__v1__down__descriptor);
 #undef MODEL

@@ -235,6 +235,8 @@ static const struct kind {
                            offsetof(struct tf_record, summary)},
     [TF_RECORD_TERM] = {"term", 0, "the highest term", &tf_wire_term, offsetof(struct tf_record, term)},
     [TF_RECORD_FLOOR] = {"floor", 0, "the epoch floor", &tf_wire_counter, offsetof(struct tf_record, number)},
+    [TF_RECORD_ROLLBACK] = {"rollback", 0, "the rollback", &tf_wire_counter,
+                            offsetof(struct tf_record, number)},
     [TF_RECORD_POLICY] = {"policy", 0, "the policy", &tf_wire_policy, offsetof(struct tf_record, policy)},
     [TF_RECORD_ALLOCATION] = {"allocations", 1, "allocation", &tf_wire_allocation,
                               offsetof(struct tf_record, allocation)},

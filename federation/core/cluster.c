@@ -3,6 +3,7 @@
 #include "federation/core/cluster.h"
 
 #include "federation/core/ledger.h"
+#include "federation/core/rollback.h"
 
 #include <assert.h>
 
@@ -59,6 +60,7 @@ void fed_cluster_destroy(struct cluster *cluster)
 {
     fed_ledger_reset(cluster);
     tf_vec_release(&cluster->flights);
+    fed_rollback_forget(cluster);
     tf_cluster_record_release(&cluster->record);
     tf_summary_record_release(&cluster->summary);
     if (cluster->hello)
@@ -118,6 +120,6 @@ int64_t fed_cluster_away_seconds(const struct fed *fed, const struct cluster *cl
 bool fed_cluster_is_current(const struct fed *fed, const struct cluster *cluster)
 {
     const struct tf_profile *p = cluster->profile;
-    return cluster->link && p && tf_term_cmp(p->reflects_term, fed->term) == 0 &&
+    return cluster->link && cluster->set_sent && p && tf_term_cmp(p->reflects_term, fed->term) == 0 &&
            p->reflects_n >= cluster->set_n;
 }

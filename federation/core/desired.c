@@ -125,7 +125,7 @@ static void flush_changes(struct fed *fed, struct cluster *cluster)
 void fed_desired_flush(struct fed *fed)
 {
     tf_vec_each (cluster, &fed->clusters)
-        if ((*cluster)->entries.count)
+        if ((*cluster)->entries.count && (*cluster)->set_sent)
             flush_changes(fed, *cluster);
 }
 
@@ -142,8 +142,12 @@ static struct tf_entry wanted_entry(struct fed *fed, const struct job *job,
 
 void fed_desired_all(struct fed *fed, struct cluster *cluster)
 {
+    cluster->set_sent = true;
     cluster->set_n = ++cluster->n;
-    struct tf_down begin = {.kind = TF_DOWN_BEGIN, .n = cluster->set_n, .count = cluster->placed.count};
+    struct tf_down begin = {.kind = TF_DOWN_BEGIN,
+                            .n = cluster->set_n,
+                            .count = cluster->placed.count,
+                            .highest_epoch = fed->epoch};
     tf_policy_copy(&begin.policy, &fed->settings.policy);
     hold_message(fed, cluster, begin);
     struct parts parts = {

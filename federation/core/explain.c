@@ -210,7 +210,7 @@ static char *answer_waiting(const struct fed *fed, const struct job *job, const 
     if (fed->waits_for_all)
         return tf_asprintf(
             "%s waits (NOT_CONSIDERED_YET): after --accept-rollback nothing is placed until every "
-            "registered subcluster has attached or is forgotten",
+            "registered subcluster has told what runs there, or is forgotten anew",
             job->key);
     if (!best)
         return tf_asprintf(

@@ -245,8 +245,11 @@ static void image_cluster(struct tf_image *image, struct cluster *c)
     tf_image_number(image, &c->lost);
     tf_image_number(image, &c->contact);
     tf_image_number(image, &c->listed);
+    tf_image_number(image, &c->told);
+    tf_image_list(image, &c->alone, tf_image_report);
     tf_image_list(image, &c->unknown, image_unknown);
     tf_image_number(image, &c->n);
+    tf_image_number(image, &c->set_sent);
     tf_image_number(image, &c->set_n);
     tf_image_list(image, &c->entries, tf_image_entry);
     tf_image_number(image, &c->proof);

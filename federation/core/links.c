@@ -9,6 +9,7 @@
 #include "federation/core/outbox.h"
 #include "federation/core/reports.h"
 #include "federation/core/retention.h"
+#include "federation/core/rollback.h"
 #include "federation/core/trace.h"
 
 #include <inttypes.h>
@@ -32,6 +33,7 @@ static void detach(struct fed *fed, struct cluster *cluster)
 {
     tf_reached_if(cluster->flights.count, fed, FED_FLIGHT_CUT);
     cluster->link = 0;
+    cluster->set_sent = false;
     cluster->away_since = fed->now.mono;
     cluster->listed = false;
     cluster->wants_profile = false;
@@ -73,22 +75,7 @@ static bool is_ahead(const struct fed *fed, const struct tf_hello *hello)
 {
     if (tf_term_cmp(hello->highest_term, fed->term) > 0)
         return true;
-    return hello->highest_epoch > fed->epoch && !fed->accept_rollback;
-}
-
-void fed_links_all_known(struct fed *fed)
-{
-    if (!fed->waits_for_all)
-        return;
-    tf_vec_each (c, &fed->clusters)
-        if (!(*c)->hello && !(*c)->record.forgotten)
-            return;
-    fed->waits_for_all = false;
-    fed->adopted_up_to = fed->epoch;
-    fed->more_room = true;
-    fed_trace_line(
-        fed, "rollback accepted: every registered subcluster is known again, epochs go on above %" PRIu64,
-        fed->epoch);
+    return hello->highest_epoch > fed->epoch && !fed->accept_rollback && !fed->waits_for_all;
 }
 
 /* ---- hello ---- */
@@ -168,6 +155,7 @@ void fed_link_up(struct fed *fed, uint64_t link, struct tf_hello *hello)
     }
     if (hello->highest_epoch > fed->epoch) {
         fed->epoch = hello->highest_epoch;
+        fed_rollback_reaches(fed, fed->epoch);
         fed_touch_epoch(fed);
     }
     tf_reached_if(cluster->lost, fed, FED_CLUSTER_BACK);
@@ -179,8 +167,8 @@ void fed_link_up(struct fed *fed, uint64_t link, struct tf_hello *hello)
     cluster->lost = false;
     cluster->contact = fed->now.wall;
     keep_hello(cluster, hello);
-    fed_desired_all(fed, cluster);
-    fed_links_all_known(fed);
+    if (!fed->waits_for_all) /* what the restored store wants there may long be over */
+        fed_desired_all(fed, cluster);
 }
 
 void fed_link_down(struct fed *fed, uint64_t link)

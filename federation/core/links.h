@@ -13,7 +13,5 @@ void fed_link_said(struct fed *fed, uint64_t link, struct tf_up *up); /* what up
 /* Those whose stream has been away for too long are lost: a condition, nothing is stopped. */
 void fed_links_judge(struct fed *fed);
 struct tf_mono fed_links_next(const struct fed *fed); /* when the next one is judged; TF_NEVER: none */
-/* After --accept-rollback: ends the wait once every registered subcluster has said hello or is forgotten. */
-void fed_links_all_known(struct fed *fed);
 
 #endif

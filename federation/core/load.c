@@ -6,10 +6,10 @@
 #include "federation/core/cluster.h"
 #include "federation/core/desired.h"
 #include "federation/core/jobs.h"
-#include "federation/core/links.h"
 #include "federation/core/outbox.h"
 #include "federation/core/queue.h"
 #include "federation/core/refusals.h"
+#include "federation/core/rollback.h"
 #include "federation/core/trace.h"
 
 #include <assert.h>
@@ -45,8 +45,8 @@ void fed_load_boot(struct fed *fed, struct fed_event *event)
     fed->stage = FED_STAGE_LOADING;
     fed->boot = fed->now.mono;
     fed->term = event->boot.term;
-    fed->accept_rollback = fed->waits_for_all = event->boot.accept_rollback;
-    fed->adopted_up_to = UINT64_MAX;
+    if (event->boot.accept_rollback)
+        fed_rollback_accept(fed);
     fed_load_settings(fed, &event->boot.settings);
 }
 
@@ -81,6 +81,9 @@ void fed_load_record(struct fed *fed, struct tf_record *record)
     case TF_RECORD_EPOCH:
         if (record->number > fed->epoch)
             fed->epoch = record->number;
+        break;
+    case TF_RECORD_ROLLBACK:
+        fed_rollback_load(fed, record->number);
         break;
     case TF_RECORD_JOB:
         load_job(fed, &record->job);
@@ -124,7 +127,9 @@ void fed_load_done(struct fed *fed)
         if (job->record.phase != phase)
             fed_touch_job(fed, job);
     }
-    fed_links_all_known(fed);
+    if (fed->accept_rollback)
+        fed_touch_rollback(fed);
+    fed_rollback_look(fed);
     fed_trace_line(fed, "leader of term %" PRIu64 ".%" PRIu64 ": %u jobs, %zu subclusters, epoch %" PRIu64,
                    fed->term.era, fed->term.revision, HASH_CNT(by_uid, fed->jobs_by_uid), fed->clusters.count,
                    fed->epoch);

@@ -96,6 +96,10 @@ static void read_record(struct tf_journal_key key, struct tf_record *out, void *
         out->number = fed->epoch;
         return;
     }
+    if (key.kind == TF_RECORD_ROLLBACK) {
+        out->number = fed->adopted_up_to;
+        return;
+    }
     if (key.kind == TF_RECORD_JOB) {
         read_job(fed, name, out);
         return;
@@ -168,6 +172,11 @@ static void touch_named(struct fed *fed, enum tf_record_kind kind, const char *n
 void fed_touch_epoch(struct fed *fed)
 {
     tf_journal_touch(fed->journal, (struct tf_journal_key){.kind = TF_RECORD_EPOCH});
+}
+
+void fed_touch_rollback(struct fed *fed)
+{
+    tf_journal_touch(fed->journal, (struct tf_journal_key){.kind = TF_RECORD_ROLLBACK});
 }
 
 void fed_touch_cluster(struct fed *fed, const struct cluster *cluster)

@@ -9,6 +9,7 @@
 #include "federation/core/jobs.h"
 #include "federation/core/outbox.h"
 #include "federation/core/refusals.h"
+#include "federation/core/rollback.h"
 #include "federation/core/trace.h"
 
 #include <inttypes.h>
@@ -135,25 +136,6 @@ static void wait_for_listing(struct fed *fed, struct cluster *cluster, struct tf
 
 /* ---- no placement of ours ---- */
 
-/* After --accept-rollback what runs is adopted: the store may have forgotten the placement. */
-static bool adopt(struct fed *fed, struct cluster *cluster, struct job *job, struct tf_report *report)
-{
-    if (!fed->accept_rollback || report->epoch > fed->adopted_up_to)
-        return false;
-    if (!job || !is_live_phase(report->phase) || job->record.placements.count ||
-        tf_phase_is_final(job->record.phase)) {
-        fed_alarm_now(fed,
-                      "subcluster %s runs %s/%s epoch %" PRIu64
-                      ", of which the restored store knows nothing: it is "
-                      "left alone; submit the job again, or stop it there",
-                      cluster->record.name, report->tenant, report->name, report->epoch);
-        return true;
-    }
-    fed_job_adopt(fed, job, cluster, report);
-    goes_on(fed, job, fed_job_placement(job, report->epoch), report);
-    return true;
-}
-
 static void is_orphan(struct fed *fed, struct cluster *cluster, const struct tf_report *report)
 {
     fed_trace_line(
@@ -168,10 +150,11 @@ static void is_orphan(struct fed *fed, struct cluster *cluster, const struct tf_
 static void is_not_ours(struct fed *fed, struct cluster *cluster, struct job *job, struct tf_report *report)
 {
     tf_reached_if(report->ended.end != TF_END_NONE, fed, FED_END_REPEATED);
-    if (report->ended.end != TF_END_NONE)
+    if (report->ended.end != TF_END_NONE) {
+        fed_rollback_ended(cluster, report->uid, report->epoch);
         fed_desired_stored(cluster, report->uid, report->epoch);
-    else if (!adopt(fed, cluster, job, report))
-        is_orphan(fed, cluster, report);
+    } else if (!fed_rollback_adopt(fed, cluster, job, report) && report->phase != TF_PHASE_STOPPING)
+        is_orphan(fed, cluster, report); /* one that is being ended is not told so again and again */
 }
 
 /* Bounds of what a peer said; the numbers index tables here. */
@@ -216,4 +199,6 @@ void fed_report_listed(struct fed *fed, struct cluster *cluster)
         is_over(fed, cluster, job, &lost);
     }
     cluster->unknown.count = 0;
+    cluster->told = true;
+    fed_rollback_look(fed);
 }

@@ -36,7 +36,7 @@ int fed_expiry_cmp(const struct tf_tree_node *a, const struct tf_tree_node *b)
 /* From the stored moment to the monotonic clock: what is left of the time, never more than all of it. */
 static struct tf_mono expires(const struct fed *fed, const struct tf_job_record *r)
 {
-    int64_t keep = r->spec.keep_finished > 0 ? r->spec.keep_finished : 0;
+    int64_t keep = r->spec.keep_finished > 0 && !r->deleted ? r->spec.keep_finished : 0;
     int64_t left = r->finished.ms + keep - fed->now.wall.ms;
     left = left < 0 ? 0 : left > keep ? keep : left;
     return (struct tf_mono){fed->now.mono.ms + left};
@@ -45,7 +45,7 @@ static struct tf_mono expires(const struct fed *fed, const struct tf_job_record 
 void fed_retention_file(struct fed *fed, struct job *job)
 {
     assert(tf_phase_is_final(job->record.phase));
-    if (job->record.deleted)
+    if (job->record.deleted && !fed->waits_for_all)
         fed_retention_archive(fed, job);
     if (job->archiving || tf_tree_linked(&job->finished))
         return;
@@ -151,7 +151,8 @@ void fed_retention_run(struct fed *fed)
 {
     if (fed->stage != FED_STAGE_OPEN || fed->closed)
         return;
-    archive_due(fed);
+    if (!fed->waits_for_all) /* the restored store may have forgotten that a finished job runs again */
+        archive_due(fed);
     write_summaries(fed);
 }
 
@@ -161,7 +162,7 @@ struct tf_mono fed_retention_next(const struct fed *fed)
     if (fed->stage != FED_STAGE_OPEN || fed->closed)
         return next;
     struct tf_tree_node *first = tf_tree_first(&fed->expiry);
-    if (first && fed->archives_out < FED_ARCHIVES_OUT)
+    if (first && !fed->waits_for_all && fed->archives_out < FED_ARCHIVES_OUT)
         next = TF_CONTAINER_OF(first, struct job, expiry)->due;
     tf_vec_each (c, &fed->clusters)
         if (summary_at(*c).ms < next.ms)

@@ -98,9 +98,12 @@ struct cluster {
     bool lost;
     struct tf_wall contact;
     bool listed;
+    bool told;                      /* it has told this leader of all that runs there */
+    TF_VEC(struct tf_report) alone; /* epochs that a restored store has forgotten with their jobs */
     TF_VEC(struct unknown_end) unknown;
 
     uint64_t n;                      /* of the last full set or change, in this term */
+    bool set_sent;                   /* in this attach */
     uint64_t set_n;                  /* of the full set of this attach */
     TF_VEC(struct tf_entry) entries; /* of this step, for one CHANGE at its end */
     bool proof;                      /* they wait for a proof of leadership */
@@ -166,11 +169,10 @@ struct fed {
     struct tf_term term;
     struct tf_mono boot;
     struct tf_settings settings;
-    bool accept_rollback;
-    bool waits_for_all; /* after --accept-rollback: for every registered subcluster */
-    uint64_t
-        adopted_up_to; /* with it: running epochs up to this one that the store has forgotten are adopted */
-    char *closed;      /* why nothing is done: the store was restored; NULL = all is well */
+    bool accept_rollback;   /* this leader was started with it */
+    bool waits_for_all;     /* after that: for every registered subcluster */
+    uint64_t adopted_up_to; /* running epochs up to this one may have been forgotten by a restored store */
+    char *closed;           /* why nothing is done: the store was restored; NULL = all is well */
 
     uint64_t epoch; /* the counter: the highest one given out */
     struct tf_journal *journal;

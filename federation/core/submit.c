@@ -9,6 +9,7 @@
 #include "federation/core/jobs.h"
 #include "federation/core/outbox.h"
 #include "federation/core/retention.h"
+#include "federation/core/rollback.h"
 #include "federation/core/tenants.h"
 
 #include <assert.h>
@@ -117,6 +118,7 @@ static struct job *create(struct fed *fed, struct tf_job_record *record)
     struct job *job = fed_job_add(fed, record);
     fed_touch_job(fed, job);
     fed_job_settle(fed, job);
+    fed_rollback_submitted(fed, job);
     return job;
 }
 

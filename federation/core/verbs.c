@@ -4,8 +4,8 @@
 
 #include "federation/core/cluster.h"
 #include "federation/core/jobs.h"
-#include "federation/core/links.h"
 #include "federation/core/outbox.h"
+#include "federation/core/rollback.h"
 #include "federation/core/tenants.h"
 #include "federation/core/trace.h"
 
@@ -209,11 +209,13 @@ void fed_verb_forget(struct fed *fed, const struct fed_event *event)
             cluster->record.name, cluster->record.name);
         return;
     }
+    cluster->told = true; /* nothing is to be heard of it */
     if (!cluster->record.forgotten) {
         cluster->record.forgotten = true;
         end_all(fed, cluster);
+        fed_rollback_forget(cluster);
         fed_touch_cluster(fed, cluster);
     }
-    fed_links_all_known(fed);
+    fed_rollback_look(fed);
     fed_reply_done(fed, event->request, FED_OUTCOME_DONE, (struct tf_uid){{0}}, 0);
 }

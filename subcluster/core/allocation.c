@@ -5,6 +5,7 @@
 #include "subcluster/core/members.h"
 #include "subcluster/core/peers.h"
 #include "subcluster/core/reclaim.h"
+#include "subcluster/core/strays.h"
 #include "subcluster/core/trace.h"
 
 #include <assert.h>
@@ -25,6 +26,7 @@ static void epoch_over(struct sub *sub, struct job *job)
     job->peers_due = false;
     job_due_again(sub, job);
     job_changed(sub, job);
+    strays_judge(sub, job->record.uid);
 }
 
 void epoch_end(struct sub *sub, struct job *job, struct ending ending)

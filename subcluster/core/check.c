@@ -107,7 +107,7 @@ static struct tf_vector naive_free(const struct ledger_node *node)
     }
     free.cpu -= node->node.foreign.cpu;
     free.memory -= node->node.foreign.memory;
-    free.slots -= node->node.foreign.slots + (int32_t)node->blockings.count;
+    free.slots -= node->node.foreign.slots;
     struct tf_vector held = {0}, later = {0};
     tf_vec_each (h, &node->holdings) {
         held = tf_vector_add(held, h->hold.amount);
@@ -116,6 +116,8 @@ static struct tf_vector naive_free(const struct ledger_node *node)
     }
     tf_vec_each (c, &node->claims)
         later = tf_vector_add(later, c->hold.amount);
+    if (node->blockings.count)
+        free.cpu = free.memory = free.slots = 0;
     struct tf_vector most = tf_vector_max(held, later);
     most.gpus = 0;
     return tf_vector_floor0(tf_vector_sub(free, most));

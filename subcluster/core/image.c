@@ -22,6 +22,7 @@ static void image_boot(struct tf_image *image, struct sub_boot *boot)
     tf_image_number(image, &boot->profile_interval);
     tf_image_number(image, &boot->decision_budget);
     tf_image_number(image, &boot->loss_cap);
+    tf_image_number(image, &boot->accept_rollback);
     tf_image_close(image);
 }
 
@@ -215,6 +216,7 @@ static void image_link(struct tf_image *image, struct link *link)
     tf_image_number(image, &link->state);
     tf_image_number(image, &link->n);
     tf_image_number(image, &link->set_left);
+    tf_image_number(image, &link->highest_epoch);
     tf_image_policy(image, &link->policy);
     tf_image_number(image, &link->stale_told);
     image_orders(image, link);
@@ -275,6 +277,10 @@ static void image_sub(struct tf_image *image, struct sub *sub)
     tf_image_number(image, &sub->rng);
     tf_image_number(image, &sub->loaded);
     tf_image_number(image, &sub->listed);
+    tf_image_number(image, &sub->unsure);
+    tf_image_number(image, &sub->rollback_noted);
+    tf_image_number(image, &sub->floor_stored);
+    tf_image_number(image, &sub->hello_due);
     image_boot(image, &sub->boot);
     tf_image_term(image, &sub->term);
     tf_image_number(image, &sub->floor);

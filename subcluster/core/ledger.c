@@ -428,7 +428,11 @@ static void levels_of(const struct ledger_node *node, struct tf_level_vectors *o
 {
     struct tf_node seen = node->node;
     seen.foreign.gpus |= ledger_blocked_gpus(node);
-    seen.foreign.slots += (int32_t)node->blockings.count;
+    if (node->blockings.count) { /* what else they have of it nobody knows */
+        seen.foreign.slots = seen.capacity.slots;
+        seen.foreign.cpu = seen.capacity.cpu;
+        seen.foreign.memory = seen.capacity.memory;
+    }
     TF_VEC(struct tf_hold) holds = {0};
     tf_vec_each (h, &node->holdings) {
         struct tf_hold hold = h->hold;

@@ -38,6 +38,9 @@ static void reset(struct sub *sub, enum link_state state)
 void uplink_up(struct sub *sub)
 {
     uplink_down(sub);
+    sub->hello_due = sub->unsure && !sub->listed;
+    if (sub->hello_due)
+        return;
     reset(sub, LINK_HELLO);
     struct tf_up up = {.kind = TF_UP_HELLO};
     up.hello.protocol = TF_PROTOCOL_VERSION;
@@ -56,6 +59,7 @@ void uplink_up(struct sub *sub)
 
 void uplink_down(struct sub *sub)
 {
+    sub->hello_due = false;
     out_drop_sends(sub);
     reset(sub, LINK_DOWN);
 }
@@ -80,6 +84,7 @@ static void begin(struct sub *sub, struct tf_down *down)
     link->state = LINK_SET;
     link->n = down->n;
     link->set_left = down->count;
+    link->highest_epoch = down->highest_epoch;
     tf_policy_release(&link->policy);
     link->policy = down->policy;
     down->policy = (struct tf_policy){0};
@@ -221,6 +226,20 @@ void uplink_said(struct sub *sub, struct tf_down *down)
 
 /* ---- carrying out ---- */
 
+/* What the leader wants here is known; whatever comes from now on is new. What it had given out by then may
+ * have run here and been forgotten. */
+static void is_sure(struct sub *sub)
+{
+    if (!sub->unsure)
+        return;
+    raise_floor(sub, sub->link.highest_epoch);
+    if (sub->rollback_noted) {
+        sub->rollback_noted = false;
+        out_touch(sub, TF_RECORD_ROLLBACK);
+    }
+    sub->unsure = false;
+}
+
 static int64_t carry_out(struct sub *sub, struct order *order)
 {
     int64_t cost = 0;
@@ -236,6 +255,8 @@ static int64_t carry_out(struct sub *sub, struct order *order)
         break;
     case TF_ENTRY_NONE:
         profile_reflects(sub, order->n, order->full);
+        if (order->full)
+            is_sure(sub);
         break;
     }
     tf_entry_release(&order->entry);

@@ -5,7 +5,9 @@
 
 #include "subcluster/core/allocation.h"
 #include "subcluster/core/cordon.h"
+#include "subcluster/core/link.h"
 #include "subcluster/core/members.h"
+#include "subcluster/core/outbox.h"
 #include "subcluster/core/policy.h"
 #include "subcluster/core/reclaim.h"
 #include "subcluster/core/strays.h"
@@ -151,9 +153,12 @@ void load_one(struct sub *sub, struct tf_record *record)
     assert(!sub->loaded);
     if (record->kind == TF_RECORD_TERM)
         sub->term = record->term;
-    else if (record->kind == TF_RECORD_FLOOR)
+    else if (record->kind == TF_RECORD_ROLLBACK)
+        sub->rollback_noted = true;
+    else if (record->kind == TF_RECORD_FLOOR) {
         sub->floor = record->number > sub->floor ? record->number : sub->floor;
-    else if (record->kind == TF_RECORD_ALLOCATION)
+        sub->floor_stored = true;
+    } else if (record->kind == TF_RECORD_ALLOCATION)
         load_allocation(sub, &record->allocation);
     else if (record->kind == TF_RECORD_CORDON)
         load_cordon(sub, &record->cordon);
@@ -189,6 +194,10 @@ void load_end(struct sub *sub)
 {
     assert(!sub->loaded);
     sub->loaded = true;
+    sub->unsure = sub->boot.accept_rollback || sub->rollback_noted || !sub->floor_stored;
+    if (sub->boot.accept_rollback)
+        out_touch(sub, TF_RECORD_ROLLBACK);
+    sub->rollback_noted |= sub->boot.accept_rollback;
     size_t live = 0;
     for (struct job *job = jobs_first(sub); job; job = jobs_next(job)) {
         if (!job_lives(job))
@@ -200,6 +209,33 @@ void load_end(struct sub *sub)
           (unsigned long long)sub->floor);
 }
 
+/* The engine has something of the epoch, and nothing of a later one: as long as it has not forgotten that, it
+ * starts nothing twice. */
+static bool is_seen(const struct sub *sub, const struct job *job)
+{
+    struct stray_range range = strays_of(sub, job->record.uid);
+    for (size_t i = 0; i < range.count; i++)
+        if (sub->strays.items[range.first + i].id.epoch > job->record.epoch)
+            return false;
+    tf_vec_each (run, &job->runs)
+        if (run->seen)
+            return true;
+    return range.count > 0;
+}
+
+/* It may have ended, and the engine been told to forget it, after the copy of the store was made. What the
+ * engine does not list does not run, and what earlier owners may yet ask of it is refused. */
+static void end_unseen(struct sub *sub, struct job *job)
+{
+    members_are_gone(sub, job);
+    if (job->record.phase == TF_ALLOCATION_ENDING) {
+        epoch_look(sub, job);
+        return;
+    }
+    char *why = tf_strdup("the subcluster's store was restored, and nothing of it runs");
+    epoch_end(sub, job, (struct ending){.end = TF_END_LOST, .message = why});
+}
+
 void load_listed(struct sub *sub)
 {
     assert(sub->loaded);
@@ -209,11 +245,17 @@ void load_listed(struct sub *sub)
             job_tell(sub, job); /* what is released may be said from now on */
         if (!job_lives(job))
             continue;
+        if (sub->unsure && !is_seen(sub, job)) {
+            end_unseen(sub, job);
+            continue;
+        }
         members_resume(sub, job);
         epoch_look(sub, job);
     }
     strays_listed(sub);
     sub->link.listed_due = true;
+    if (sub->hello_due)
+        uplink_up(sub);
     trace(sub, "the engine has told of everything: %zu nodes, %zu instances without a record",
           sub->ledger.nodes.count, sub->strays.count);
 }

@@ -98,6 +98,10 @@ void member_add(struct sub *sub, struct job *job, const char *node, uint64_t gpu
 
 static void ask_start(struct sub *sub, struct job *job, const struct tf_member *m)
 {
+    struct member_run *run = &job->runs.items[m->index];
+    if (run->asked)
+        return;
+    run->asked = true;
     assert(sub->listed && !member_stops(m->state) && member_lives(m->state));
     const struct tf_allocation *record = &job->record;
     struct sub_action action = {.kind = SUB_ACT_START};
@@ -204,6 +208,13 @@ static void let_go(struct sub *sub, struct job *job, struct tf_member *m, enum t
     job->runs.items[m->index].due = TF_NEVER;
     job_changed(sub, job);
     ledger_release(&sub->ledger, job->record.uid, m, tf_journal_last(sub->outbox.journal));
+}
+
+void members_are_gone(struct sub *sub, struct job *job)
+{
+    tf_vec_each (m, &job->record.members)
+        if (member_holds(m->state))
+            let_go(sub, job, m, TF_MEMBER_GONE);
 }
 
 static void set_ports(struct tf_member *m, const struct tf_strs *ports)
@@ -490,12 +501,25 @@ static bool new_ports(const struct tf_member *m, const struct sub_instance_event
     return e->ports.count && !tf_strs_eq(&m->ports, &e->ports);
 }
 
+static int64_t start_bound(const struct sub *sub, const struct job *job)
+{
+    const struct tf_ready_probe *ready = &job->record.spec.group.ready;
+    return ready->command.count && ready->timeout > 0 ? ready->timeout : sub->policy.start_timeout;
+}
+
+void members_adopted(struct sub *sub, struct job *job)
+{
+    for (size_t i = 0; i < job->record.members.count; i++) {
+        job->runs.items[i].seen = job->runs.items[i].begun = true;
+        if (job->record.members.items[i].state == TF_MEMBER_STARTING)
+            set_due(sub, job, i, in(sub, start_bound(sub, job)));
+    }
+}
+
 /* One that was ready before a restart stays it; but its engine must find it ready again in time. */
 static void told_starting(struct sub *sub, struct job *job, size_t place, const struct sub_instance_event *e)
 {
     struct tf_member *m = &job->record.members.items[place];
-    const struct tf_ready_probe *ready = &job->record.spec.group.ready;
-    int64_t bound = ready->command.count && ready->timeout > 0 ? ready->timeout : sub->policy.start_timeout;
     bool first = m->state == TF_MEMBER_PLANNED;
     if (member_stops(m->state))
         return;
@@ -504,7 +528,7 @@ static void told_starting(struct sub *sub, struct job *job, size_t place, const 
         m->started = sub->now.wall;
     }
     if (first || job->runs.items[place].due.ms == TF_NEVER.ms || !job->runs.items[place].begun)
-        set_due(sub, job, place, in(sub, bound));
+        set_due(sub, job, place, in(sub, start_bound(sub, job)));
     job->runs.items[place].begun = true;
     if (new_ports(m, e)) {
         set_ports(m, &e->ports);

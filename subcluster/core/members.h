@@ -35,6 +35,10 @@ static inline bool member_holds(enum tf_member_state state)
 }
 bool members_any_live(const struct job *job);
 
+/* Nothing of them runs, and nothing will. The caller looks at the epoch. */
+void members_are_gone(struct sub *sub, struct job *job);
+/* They were found running. */
+void members_adopted(struct sub *sub, struct job *job);
 /* Gives each member its run; all are unseen. */
 void members_attach(struct job *job);
 /* Of the job's class among those in force. */

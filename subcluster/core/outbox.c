@@ -100,7 +100,10 @@ static void render(struct tf_journal_key key, struct tf_record *out, void *arg)
         out->term = sub->term;
     else if (key.kind == TF_RECORD_FLOOR)
         out->number = sub->floor;
-    else if (key.kind == TF_RECORD_POLICY)
+    else if (key.kind == TF_RECORD_ROLLBACK) {
+        out->number = 1;
+        out->gone = !sub->rollback_noted;
+    } else if (key.kind == TF_RECORD_POLICY)
         tf_policy_copy(&out->policy, &sub->policy);
     else if (key.kind == TF_RECORD_CORDON)
         render_cordon(sub, key, out);

@@ -16,7 +16,7 @@
 
 #include <assert.h>
 
-static void raise_floor(struct sub *sub, uint64_t epoch)
+void raise_floor(struct sub *sub, uint64_t epoch)
 {
     if (epoch <= sub->floor)
         return;
@@ -229,10 +229,12 @@ static int64_t pack_and_start(struct sub *sub, struct tf_entry *entry)
 
 /* ---- adoption: the local store has lost what runs (DESIGN.md §7, truth order) ---- */
 
-/* All of the epoch's instances run, each once, on GPUs that nobody else has. */
+/* All of the epoch's instances run, each once, on GPUs that nobody else has; and they are as many as the job
+ * may have (a leader whose store was restored, too, may know an older spec of it). */
 static bool adoptable(const struct sub *sub, const struct tf_entry *entry, struct stray_range range)
 {
-    if (range.count != (size_t)entry->size)
+    const struct tf_elastic *e = &entry->spec.elastic;
+    if (range.count != (size_t)entry->size || entry->size < e->min || !tf_size_legal(e, entry->size, false))
         return false;
     for (size_t i = 0; i < range.count; i++) {
         const struct stray *stray = &sub->strays.items[range.first + i];
@@ -280,8 +282,7 @@ static void adopt(struct sub *sub, struct tf_entry *entry, struct stray_range ra
         stray_remove(sub, range.first);
     }
     members_attach(job);
-    tf_vec_each (run, &job->runs)
-        run->seen = true;
+    members_adopted(sub, job);
     trace_epoch(sub, job, "runs here without a record: adopted, %zu instances", job->record.members.count);
     job_changed(sub, job);
     raise_floor(sub, job->record.epoch);
@@ -329,10 +330,12 @@ int64_t place(struct sub *sub, struct tf_entry *entry)
         place_strays(sub, entry, range);
         return 0;
     }
-    if (entry->epoch <= sub->floor) {
-        tf_reached(sub, SUB_BELOW_FLOOR);
-        trace(sub, "job %s/%s epoch %llu is unknown here and not above the floor: never started",
-              entry->tenant, entry->name, (unsigned long long)entry->epoch);
+    if (entry->epoch <= sub->floor || sub->unsure) {
+        tf_reached_if(entry->epoch <= sub->floor, sub, SUB_BELOW_FLOOR);
+        trace(sub, "job %s/%s epoch %llu is unknown here and %s: never started", entry->tenant, entry->name,
+              (unsigned long long)entry->epoch,
+              entry->epoch <= sub->floor ? "not above the floor" : "this store may have forgotten it");
+        raise_floor(sub, entry->epoch);
         reports_unknown(sub, entry);
         return 0;
     }

@@ -14,4 +14,7 @@ void release_epoch(struct sub *sub, const struct tf_entry *entry);
 /* The leader has stored its end. */
 void stored(struct sub *sub, const struct tf_entry *entry);
 
+/* Nothing up to this epoch is begun here any more. */
+void raise_floor(struct sub *sub, uint64_t epoch);
+
 #endif

@@ -68,11 +68,14 @@ static void send_ended(struct sub *sub, const struct tf_allocation *record, cons
     send(sub, up);
 }
 
-/* An end says that nothing of the epoch runs; `released` says it of all lower ones too (DESIGN.md §7). */
+/* An end says that nothing of the epoch runs, which only the engine knows of one whose record was lost;
+ * `released` says it of all lower ones too (DESIGN.md §7). */
 static bool may_tell(const struct sub *sub, const struct tf_allocation *record, const struct tf_ended *ended)
 {
     bool lower_lives = record->phase != TF_ALLOCATION_IDLE && record->epoch < ended->epoch;
-    if (ended->end == TF_END_RELEASED && (lower_lives || !sub->listed))
+    if (ended->end != TF_END_REFUSED && !sub->listed)
+        return false;
+    if (ended->end == TF_END_RELEASED && lower_lives)
         return false;
     return ended->end == TF_END_REFUSED || !strays_up_to(sub, record->uid, ended->epoch);
 }

@@ -13,9 +13,10 @@
 
 /* What is known of a member's present attempt besides its record. */
 struct member_run {
-    bool seen;            /* the engine has told of it since boot */
-    bool begun;           /* and that it is starting: its time to become ready counts from then */
-    bool stuck;           /* its stop took longer than it may: alarmed once */
+    bool asked; /* its start was: never twice, since the engine may refuse the first and do the second */
+    bool seen;  /* the engine has told of it since boot */
+    bool begun; /* and that it is starting: its time to become ready counts from then */
+    bool stuck; /* its stop took longer than it may: alarmed once */
     struct tf_mono due;   /* start time-out, end of back-off or bound of a stop, by its state */
     struct tf_mono retry; /* earliest next attempt, of one that will be tried again */
 };
@@ -77,6 +78,7 @@ struct link {
     enum link_state state;
     uint64_t n;              /* of the last message with entries */
     uint64_t set_left;       /* entries of the set still to come */
+    uint64_t highest_epoch;  /* that its leader ever gave out */
     struct tf_policy policy; /* of the set under way */
     bool stale_told;         /* a lower term was traced once */
     TF_VEC(struct order) orders;
@@ -101,6 +103,12 @@ struct sub {
     struct sub_actions *actions; /* likewise */
     struct tf_rng rng;           /* for what has to be drawn by lot */
     bool loaded, listed;
+    bool unsure; /* the store is new, or older than what ran here: until the first full set was acted on,
+                    what neither it nor the engine knows may have ended, and is not begun */
+    bool rollback_noted; /* that is in the store */
+    bool floor_stored;   /* a store without it is new */
+    bool hello_due; /* a stream is there, but what the engine knows is part of the hello of one that is unsure
+                     */
     struct sub_boot boot;
     struct tf_term term;
     uint64_t floor;

@@ -93,6 +93,13 @@ void strays_release(struct sub *sub)
     tf_vec_release(&sub->strays);
 }
 
+void stray_found(struct sub *sub, const struct tf_instance_id *id)
+{
+    struct stray *stray = find(sub, id);
+    if (stray)
+        stray_remove(sub, (size_t)(stray - sub->strays.items));
+}
+
 static void stray_add(struct sub *sub, const struct sub_instance_event *e)
 {
     struct stray stray = {.id = e->id,
@@ -118,14 +125,18 @@ static bool is_known(const struct job *job, uint64_t epoch)
     return job && ((job_lives(job) && job->record.epoch == epoch) || job_ended(job, epoch));
 }
 
-/* The job went on to this epoch or a later one here, so that the stray's is over, or its attempt is. */
+/* The job went on to a later epoch here, so that the stray's is over, or to a later attempt of this one. (A
+ * restored store may know of earlier attempts only.) */
 static bool is_over(const struct sub *sub, const struct tf_instance_id *id)
 {
     const struct job *job = job_find(sub, id->uid);
     if (!job)
         return false;
-    if (job_lives(job) && job->record.epoch >= id->epoch)
+    if (job_lives(job) && job->record.epoch > id->epoch)
         return true;
+    if (job_lives(job) && job->record.epoch == id->epoch)
+        return id->index >= job->record.members.count ||
+               job->record.members.items[id->index].attempt >= id->attempt;
     tf_vec_each (e, &job->record.ended)
         if (e->epoch >= id->epoch)
             return true;

@@ -15,6 +15,8 @@ void strays_judge(struct sub *sub, struct tf_uid uid);
 void strays_listed(struct sub *sub);
 /* The node is lost, and all on it. */
 void strays_node_lost(struct sub *sub, const char *node);
+/* It is a member's after all. */
+void stray_found(struct sub *sub, const struct tf_instance_id *id);
 void stray_remove(struct sub *sub, size_t at);
 void strays_release(struct sub *sub);
 

@@ -110,6 +110,8 @@ static void instance_told(struct sub *sub, const struct sub_instance_event *e)
         e->id.index < job->record.members.count) {
         const struct tf_member *m = &job->record.members.items[e->id.index];
         if (m->attempt == e->id.attempt && member_lives(m->state)) {
+            if (sub->strays.count)
+                stray_found(sub, &e->id);
             member_told(sub, job, e->id.index, e);
             return;
         }

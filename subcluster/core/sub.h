@@ -59,7 +59,8 @@ struct sub_boot {
     uint32_t capabilities;   /* bit set of enum tf_capability */
     struct tf_policy policy; /* goes by this until a leader has sent one */
     int64_t profile_interval, decision_budget;
-    int64_t loss_cap; /* ms of work that an eviction may cost an instance, at most, in what is compared */
+    int64_t loss_cap;     /* ms of work that an eviction may cost an instance, at most, in what is compared */
+    bool accept_rollback; /* the operator knows that the local store was restored */
 };
 
 struct sub_settings_event {

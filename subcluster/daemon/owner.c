@@ -63,6 +63,7 @@ static void boot(struct subd *subd)
     tf_pairs_copy(&b->labels, &config->labels);
     tf_planes_copy(&b->planes, &config->topology);
     b->owner_revision = subd_owner_revision(subd);
+    b->accept_rollback = subd->accept_rollback;
     b->capabilities = subd_running_capabilities(subd);
     b->profile_interval = config->settings.profile_interval;
     b->loss_cap = config->settings.loss_cap;
@@ -109,6 +110,7 @@ static void on_record(void *arg, struct tf_record *record)
 static void on_loaded(void *arg)
 {
     struct subd *subd = arg;
+    subd->accept_rollback = false; /* once */
     if (!subd->sub)
         return;
     subd->promised |= tf_keep_quarantined(subd->keep) > 0;

@@ -221,6 +221,7 @@ bool eq_record(const struct tf_record *a, const struct tf_record *b)
     switch (a->kind) {
     case TF_RECORD_EPOCH:
     case TF_RECORD_FLOOR:
+    case TF_RECORD_ROLLBACK:
         return a->number == b->number;
     case TF_RECORD_TERM:
         return tf_term_cmp(a->term, b->term) == 0;

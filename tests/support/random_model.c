@@ -469,6 +469,7 @@ void random_record(struct tf_rng *r, enum tf_record_kind kind, struct tf_record 
     switch (kind) {
     case TF_RECORD_EPOCH:
     case TF_RECORD_FLOOR:
+    case TF_RECORD_ROLLBACK:
         out->number = COUNTER;
         break;
     case TF_RECORD_TERM:
@@ -585,6 +586,7 @@ void random_down(struct tf_rng *r, struct tf_down *out)
     *out =
         (struct tf_down){FROM_1(TF_DOWN_POLICY),
                          random_term(r),
+                         COUNTER,
                          COUNTER,
                          COUNTER,
                          policy(r),

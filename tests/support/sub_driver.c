@@ -36,6 +36,8 @@ void driver_init(struct sub_driver *d)
     d->boot.decision_budget = 1000000;
     d->boot.capabilities = TF_CAP_NAMES_GPUS;
     d->boot.policy = test_policy();
+    record_store_put(&d->store, &(struct tf_record){.kind = TF_RECORD_FLOOR},
+                     1); /* it has had a life before */
 }
 
 static void drop_out(struct sub_driver *d)
@@ -48,6 +50,13 @@ static void drop_out(struct sub_driver *d)
     d->out_waits = false;
 }
 
+void driver_forgets(struct sub_driver *d)
+{
+    tf_vec_each (instance, &d->instances)
+        free(instance->node);
+    tf_vec_release(&d->instances);
+}
+
 void driver_release(struct sub_driver *d)
 {
     sub_destroy(d->sub);
@@ -56,9 +65,7 @@ void driver_release(struct sub_driver *d)
     tf_vec_each (node, &d->nodes)
         tf_node_release(node);
     tf_vec_release(&d->nodes);
-    tf_vec_each (instance, &d->instances)
-        free(instance->node);
-    tf_vec_release(&d->instances);
+    driver_forgets(d);
     tf_buf_release(&d->log);
     tf_buf_release(&d->traces);
     tf_buf_release(&d->peers);
@@ -93,8 +100,10 @@ static void log_id(struct tf_buf *log, const struct tf_instance_id *id)
 
 static void log_persist(struct tf_buf *log, const struct sub_action *a)
 {
-    static const char *const kinds[] = {
-        [TF_RECORD_TERM] = "term", [TF_RECORD_FLOOR] = "floor", [TF_RECORD_POLICY] = "policy"};
+    static const char *const kinds[] = {[TF_RECORD_TERM] = "term",
+                                        [TF_RECORD_FLOOR] = "floor",
+                                        [TF_RECORD_POLICY] = "policy",
+                                        [TF_RECORD_ROLLBACK] = "rollback"};
     tf_buf_str(log, "persist");
     for (size_t i = 0; i < a->persist.count; i++) {
         const struct tf_record *r = &a->persist.items[i];

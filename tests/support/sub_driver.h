@@ -89,6 +89,9 @@ void driver_all_ready(struct sub_driver *d);
 void driver_stray(struct sub_driver *d, uint8_t uid, uint64_t epoch, uint32_t index, const char *node,
                   uint64_t gpus);
 
+/* The engine forgets all instances. */
+void driver_forgets(struct sub_driver *d);
+
 /* A subcluster with two nodes n1, n2 of 8 H800, ready. */
 void driver_two_nodes(struct sub_driver *d);
 /* Compares the log with the lines and clears it; prints both where they differ. */

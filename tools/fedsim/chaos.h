@@ -24,8 +24,14 @@ enum sim_fault {
     SIM_FAULT_NODE,      /* unreachable, perhaps lost, then back */
     SIM_FAULT_FOREIGN,
     SIM_FAULT_BAD_GPU,
-    SIM_FAULT_REPEAT, /* of an engine's event */
-    SIM_FAULT_LATE,   /* a message of a leader that another has followed */
+    SIM_FAULT_REPEAT,       /* of an engine's event */
+    SIM_FAULT_LATE,         /* a message of a leader that another has followed */
+    SIM_FAULT_RESTORE,      /* the federation's store, from an older copy */
+    SIM_FAULT_RESTORE_SITE, /* a subcluster's */
+    SIM_FAULT_BURN,         /* a whole subcluster; then it is forgotten, and built anew */
+    SIM_FAULT_CORDON,
+    SIM_FAULT_WALL_JUMP,
+    SIM_FAULT_FLAP, /* of a node, many times */
     SIM_FAULTS
 };
 

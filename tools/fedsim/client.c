@@ -70,7 +70,7 @@ static struct fed_event request_of(const struct wish *wish)
         event.job.elastic = wish->sizes;
     event.job.tenant = tf_strdup(job->manifest.tenant);
     event.job.name = tf_strdup(job->manifest.name);
-    event.job.uid = job->uid;
+    event.job.uid = wish->uid;
     return event;
 }
 
@@ -78,7 +78,7 @@ struct letter {
     struct wish *wish;
     struct sim_fedd *fedd;
     uint64_t starts; /* of fedd, when it was sent: it dies with that process */
-    uint64_t call;
+    uint64_t call, restores;
     struct sim_answer answer;
     char text[]; /* of the answer */
 };
@@ -242,7 +242,8 @@ static void take_answer(void *arg, uint64_t tag)
     struct letter *letter = arg;
     struct wish *wish = letter->wish;
     (void)tag;
-    if (wish->call == letter->call) {
+    /* The word of a store that is no more does not get through. */
+    if (wish->call == letter->call && letter->restores == world_of(wish)->operator.restored) {
         enum tf_error_code code = letter->answer.code;
         bool done = code == TF_OK, final = !done && is_final(wish, code);
         if (code == TF_ERR_NOT_FOUND)
@@ -264,13 +265,16 @@ void client_answered(struct sim_world *world, uint64_t call, const struct sim_an
                      const char *text)
 {
     struct sim_clients *clients = &world->clients;
+    if (operator_answered(world, call, answer))
+        return;
     struct wish *wish = clients->calls.items[call - 1];
     world_say(world, "client", "call %" PRIu64 " is answered: %s %s", call, tf_error_code_name(answer->code),
               text);
     if (tf_rng_below(&world->rng, 1000) < clients->lose)
         return;
     struct letter *letter = tf_calloc(1, sizeof *letter + strlen(text) + 1);
-    *letter = (struct letter){.wish = wish, .call = call, .answer = *answer};
+    *letter =
+        (struct letter){.wish = wish, .call = call, .restores = world->operator.restored, .answer = *answer};
     memcpy(letter->text, text, strlen(text));
     sim_agenda_give(&world->agenda, later(wish, world->delay_min, world->delay_max), take_answer, letter);
 }

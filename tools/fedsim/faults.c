@@ -9,6 +9,11 @@ static int64_t between(struct sim_faults *faults, int64_t low, int64_t high)
     return tf_rng_range(&faults->world->rng, low, high);
 }
 
+static size_t between_size(struct sim_faults *faults, size_t low, size_t high)
+{
+    return (size_t)between(faults, (int64_t)low, (int64_t)high);
+}
+
 static size_t below(struct sim_faults *faults, size_t n)
 {
     return (size_t)tf_rng_below(&faults->world->rng, n);
@@ -50,10 +55,8 @@ static struct sim_store *some_store(struct sim_faults *faults)
 
 static void comes_back(void *arg, uint64_t tag)
 {
-    struct sim_process *process = arg;
     (void)tag;
-    if (!process->up && !process->guard)
-        process_start(process);
+    operator_starts(arg);
 }
 
 static void restart_later(struct sim_faults *faults, struct sim_process *process)
@@ -232,6 +235,14 @@ static void node_away(struct sim_faults *faults)
     sim_agenda_in(&faults->world->agenda, between(faults, 100, 30 * TF_SECOND), node_returns, at, 0);
 }
 
+static void node_goes(void *arg, uint64_t tag)
+{
+    struct node_case *at = arg;
+    (void)tag;
+    fleet_node_unreachable(at->fleet, at->node, 15 * TF_SECOND);
+    free(at);
+}
+
 static void node_foreign(struct sim_faults *faults)
 {
     struct node_case *at = some_node(faults);
@@ -262,6 +273,54 @@ static void late(struct sim_faults *faults)
         subd_hears_late(subd);
 }
 
+/* The node comes and goes too fast for anyone to believe it. */
+static void flap(struct sim_faults *faults)
+{
+    struct node_case at = {.fleet = &some_site(faults)->fleet};
+    at.node = below(faults, at.fleet->nodes.count);
+    int64_t ms = 0;
+    for (size_t i = between_size(faults, 2, 8); i > 0; i--) {
+        struct node_case *goes = tf_memdup(&at, sizeof at), *comes = tf_memdup(&at, sizeof at);
+        sim_agenda_in(&faults->world->agenda, ms += between(faults, 1, 1500), node_goes, goes, 0);
+        sim_agenda_in(&faults->world->agenda, ms += between(faults, 1, 1500), node_returns, comes, 0);
+    }
+}
+
+/* ---- people ---- */
+
+/* A copy first, which comes back later. */
+static void restore(struct sim_faults *faults)
+{
+    if (!faults->world->store.backup || below(faults, 4) == 0)
+        operator_backs_up(faults->world);
+    else
+        operator_restores(faults->world, below(faults, 2));
+}
+
+static void restore_site(struct sim_faults *faults)
+{
+    struct sim_site *site = some_site(faults);
+    if (!site->store.backup || below(faults, 4) == 0)
+        operator_backs_up_site(site);
+    else
+        operator_restores_site(site);
+}
+
+static void burn(struct sim_faults *faults)
+{
+    site_burns(some_site(faults));
+}
+
+static void cordon(struct sim_faults *faults)
+{
+    operator_cordons(some_site(faults), below(faults, 2));
+}
+
+static void wall_jump(struct sim_faults *faults)
+{
+    process_wall_jumps(some_process(faults), between(faults, -40, 40) * TF_SECOND);
+}
+
 /* ---- when ---- */
 
 static const struct {
@@ -284,6 +343,12 @@ static const struct {
     [SIM_FAULT_BAD_GPU] = {"bad GPU", node_bad},
     [SIM_FAULT_REPEAT] = {"repeated event", repeat},
     [SIM_FAULT_LATE] = {"late message", late},
+    [SIM_FAULT_RESTORE] = {"restored store", restore},
+    [SIM_FAULT_RESTORE_SITE] = {"restored local store", restore_site},
+    [SIM_FAULT_BURN] = {"burnt subcluster", burn},
+    [SIM_FAULT_CORDON] = {"cordon", cordon},
+    [SIM_FAULT_WALL_JUMP] = {"wall clock jump", wall_jump},
+    [SIM_FAULT_FLAP] = {"flapping node", flap},
 };
 
 const char *sim_fault_name(enum sim_fault fault)
@@ -339,6 +404,7 @@ static void heal_process(struct sim_process *process)
 
 static void heal_site(struct sim_site *site)
 {
+    operator_cordons(site, false);
     store_is_well(&site->store, 0);
     tf_vec_each (subd, &site->subds)
         heal_process(&(*subd)->process);

@@ -6,6 +6,7 @@
 #include "common/base/cleanup.h"
 #include "common/wire/attach.h"
 #include "tools/fedsim/client.h"
+#include "tools/fedsim/operator.h"
 #include "tools/fedsim/renew.h"
 #include "tools/fedsim/words.h"
 #include "tools/fedsim/world.h"
@@ -130,6 +131,7 @@ static void perform(struct sim_fedd *fedd, struct fed_action *action)
     case FED_ACT_ALARM:
         world_say(world, fedd->process.name, "ALARM %s", action->text);
         world->alarms++;
+        operator_hears(world, action->text);
         break;
     case FED_ACT_NONE:
         break;
@@ -159,6 +161,7 @@ static void held(struct sim_process *process, struct tf_term term)
     struct sim_fedd *fedd = fedd_of(process);
     struct fed_event event = {.kind = FED_EV_BOOT};
     event.boot.term = term;
+    event.boot.accept_rollback = process->accept_rollback;
     tf_settings_copy(&event.boot.settings, &process->world->settings);
     fedd->core = fed_create(tf_rng_next(&process->world->rng));
     tf_recorder_begin(process->recorder, fedd->core);
@@ -292,7 +295,7 @@ static uint64_t note_request(struct sim_fedd *fedd, struct sim_request request)
 static bool is_certain(const struct sim_fedd *fedd)
 {
     return fedd_leads(fedd) &&
-           fedd->process.world->agenda.now.ms < tf_guard_valid_until(fedd->process.guard).ms;
+           process_now(&fedd->process).mono.ms < tf_guard_valid_until(fedd->process.guard).ms;
 }
 
 void fedd_request(struct sim_fedd *fedd, uint64_t call, struct fed_event event)

@@ -396,6 +396,10 @@ void fleet_call_free(struct sim_call *call)
 void fleet_call(struct sim_fleet *fleet, struct sim_call *call)
 {
     world_of(fleet)->busy_at = world_of(fleet)->agenda.now;
+    if (fleet->site->dead) {
+        fleet_call_free(call);
+        return;
+    }
     if (call->owner >= fleet->owner) {
         fleet->owner = call->owner;
         if (call->kind == SIM_CALL_ADOPT)
@@ -406,18 +410,33 @@ void fleet_call(struct sim_fleet *fleet, struct sim_call *call)
             call_stop(fleet, call);
         else
             call_forget(fleet, call);
-    }
+    } else if (call->kind == SIM_CALL_ADOPT && call->who->process.life == call->life)
+        operator_hears_stale(fleet->site);
     fleet_call_free(call);
+}
+
+static void forget_all(struct sim_fleet *fleet)
+{
+    while (fleet->instances.count)
+        forget(fleet, fleet->instances.items[fleet->instances.count - 1]);
+    struct sim_run *run, *next_run;
+    HASH_ITER (hh, fleet->runs, run, next_run)
+        run_free(fleet, run);
+}
+
+void fleet_burns(struct sim_fleet *fleet)
+{
+    tf_vec_each (i, &fleet->instances)
+        if (fleet_runs(*i))
+            fleet_end(fleet, *i, SIM_LOST, 0, false);
+    forget_all(fleet);
+    fleet->owner = 0;
 }
 
 void fleet_release(struct sim_fleet *fleet)
 {
-    while (fleet->instances.count)
-        forget(fleet, fleet->instances.items[fleet->instances.count - 1]);
+    forget_all(fleet);
     tf_vec_release(&fleet->numbered);
-    struct sim_run *run, *next_run;
-    HASH_ITER (hh, fleet->runs, run, next_run)
-        run_free(fleet, run);
     struct sim_node_name *name, *next_name;
     HASH_ITER (hh, fleet->names, name, next_name) {
         HASH_DEL(fleet->names, name);

@@ -108,6 +108,8 @@ void fleet_node_unreachable(struct sim_fleet *fleet, size_t node, int64_t lost_a
 void fleet_node_down(struct sim_fleet *fleet, size_t node);
 /* Nothing new is to come there: TF_NODE_CORDONED or TF_NODE_DRAINING. fleet_node_returns ends it. */
 void fleet_node_closed(struct sim_fleet *fleet, size_t node, enum tf_node_state state);
+/* Nothing is left of it but the nodes, and those are empty. */
+void fleet_burns(struct sim_fleet *fleet);
 void fleet_node_returns(struct sim_fleet *fleet, size_t node);
 void fleet_node_foreign(struct sim_fleet *fleet, size_t node, uint64_t gpus);
 /* Others hold so many slots. */

@@ -111,7 +111,9 @@ void store_look(struct sim_world *world, struct sim_store *store)
     audit_transaction(world->audit, store->name);
 }
 
-void store_release(struct sim_store *store)
+/* ---- copies of it ---- */
+
+static void see_nothing(struct sim_store *store)
 {
     struct sim_seen *seen, *next;
     HASH_ITER (hh, store->seen, seen, next) {
@@ -119,5 +121,57 @@ void store_release(struct sim_store *store)
         free(seen->key);
         free(seen);
     }
+}
+
+void store_back_up(struct sim_store *store)
+{
+    tf_memory_snapshot_destroy(store->backup);
+    store->backup = tf_memory_store_snapshot(store->server);
+    store->backup_revision = store_revision(store);
+}
+
+static void put(struct sim_world *world, struct sim_store *store, const struct tf_memory_snapshot *snapshot)
+{
+    store->restores++;
+    store_look(world, store);
+    tf_memory_store_restore(store->server, snapshot);
+    see_nothing(store);
+    store->transactions = UINT64_MAX;
+    audit_restored(world->audit, store->name);
+    store_look(world, store);
+}
+
+void store_restore(struct sim_world *world, struct sim_store *store)
+{
+    put(world, store, store->backup);
+}
+
+void store_wipe(struct sim_world *world, struct sim_store *store)
+{
+    tf_memory_snapshot_destroy(store->backup); /* it burns, too */
+    store->backup = NULL;
+    put(world, store, store->empty);
+}
+
+bool store_has(const struct sim_store *store, const char *key)
+{
+    const struct sim_seen *seen = NULL;
+    HASH_FIND_STR(store->seen, key, seen);
+    return seen;
+}
+
+int64_t store_revision(const struct sim_store *store)
+{
+    int64_t last = 0;
+    for (const struct sim_seen *seen = store->seen; seen; seen = seen->hh.next)
+        last = seen->modified_at > last ? seen->modified_at : last;
+    return last;
+}
+
+void store_release(struct sim_store *store)
+{
+    tf_memory_snapshot_destroy(store->backup);
+    tf_memory_snapshot_destroy(store->empty);
+    see_nothing(store);
     tf_memory_store_destroy(store->server);
 }

@@ -47,10 +47,37 @@ void process_release(struct sim_process *process)
     tf_vec_release(&process->out);
 }
 
+/* ---- its clocks ---- */
+
+enum { MILLION = 1000000 };
+
+static struct tf_mono its_time(const struct sim_process *process, struct tf_mono world)
+{
+    return (struct tf_mono){world.ms + world.ms * process->drift_ppm / MILLION};
+}
+
+/* When its clock has come so far. */
+static struct tf_mono world_time(const struct sim_process *process, struct tf_mono its)
+{
+    if (its.ms == TF_NEVER.ms || process->drift_ppm == 0)
+        return its;
+    struct tf_mono world = {its.ms * MILLION / (MILLION + process->drift_ppm)};
+    while (its_time(process, world).ms < its.ms)
+        world.ms++;
+    return world;
+}
+
 struct tf_now process_now(const struct sim_process *process)
 {
-    struct tf_mono mono = process->world->agenda.now;
+    struct tf_mono mono = its_time(process, process->world->agenda.now);
     return (struct tf_now){mono, {SIM_EPOCH_MS + mono.ms + process->skew_ms}};
+}
+
+void process_wall_jumps(struct sim_process *process, int64_t ms)
+{
+    process->skew_ms += ms;
+    world_say(process->world, process->name, "its wall clock jumps by %lld ms", (long long)ms);
+    audit_clock_error(process->world->audit, ms < 0 ? -ms : ms);
 }
 
 bool process_is_paused(const struct sim_process *process)
@@ -106,6 +133,7 @@ static void on_loaded(void *cookie, const struct tf_error *error, int64_t revisi
         return;
     }
     process->loaded = true;
+    process->accept_rollback = false; /* once */
     process->ops->loaded(process);
 }
 
@@ -152,7 +180,7 @@ static void on_guard(void *ctx, const struct tf_guard_event *event)
 static struct tf_mono host_now(void *ctx)
 {
     const struct sim_process *process = ctx;
-    return process->world->agenda.now;
+    return process_now(process).mono;
 }
 
 static void guard_wakes(void *arg, uint64_t tag)
@@ -169,7 +197,8 @@ static void guard_wakes(void *arg, uint64_t tag)
 static void host_wake(void *ctx, struct tf_mono at)
 {
     struct sim_process *process = ctx;
-    sim_agenda_at(&process->world->agenda, at, guard_wakes, process, ++process->guard_wakes);
+    sim_agenda_at(&process->world->agenda, world_time(process, at), guard_wakes, process,
+                  ++process->guard_wakes);
 }
 
 /* ---- life ---- */
@@ -189,12 +218,14 @@ void process_start(struct sim_process *process)
         .owner_value = tf_bytes_of(process->name),
         .ttl_ms = process->ttl_ms,
         .seed = tf_rng_next(&process->world->rng),
+        .accept_rollback = process->accept_rollback,
         .host = {.now = host_now, .wake = host_wake, .ctx = process},
         .event = on_guard,
         .event_ctx = process,
     };
     process->guard = tf_guard_create(&options);
-    world_say(process->world, process->name, "starts");
+    world_say(process->world, process->name, "starts%s",
+              process->accept_rollback ? " with --accept-rollback" : "");
     tf_guard_acquire(process->guard);
 }
 
@@ -344,7 +375,7 @@ static void timer(void *arg, uint64_t tag)
 
 void process_wake_at(struct sim_process *process, struct tf_mono at)
 {
-    sim_agenda_at(&process->world->agenda, at, timer, process, ++process->core_wakes);
+    sim_agenda_at(&process->world->agenda, world_time(process, at), timer, process, ++process->core_wakes);
 }
 
 static void continues(void *arg, uint64_t tag)

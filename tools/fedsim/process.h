@@ -23,7 +23,10 @@ struct sim_store {
     struct tf_memory_store *server;
     uint64_t transactions; /* when it was looked at last */
     struct sim_seen *seen;
-    const struct sim_process *writer; /* who sent the last transaction; it may be gone from there */
+    const struct sim_process *writer;          /* who sent the last transaction; it may be gone from there */
+    struct tf_memory_snapshot *empty, *backup; /* as it began; the last copy that was made of it, or NULL */
+    int64_t backup_revision;
+    uint64_t restores;
 };
 /* A key as of the last look. */
 struct sim_seen {
@@ -57,6 +60,8 @@ struct sim_process {
     struct sim_store *store;
     const char *owner_name;
     int64_t ttl_ms, skew_ms; /* skew: of its wall clock */
+    int64_t drift_ppm;       /* its clocks run so much faster than the world's */
+    bool accept_rollback;    /* it is started with that option */
     bool reserve;            /* it is not started with the world */
     bool up;
     uint64_t starts; /* so many times */
@@ -84,6 +89,8 @@ void process_hand_over(struct sim_process *process);
 void process_pause(struct sim_process *process, int64_t ms);
 bool process_is_paused(const struct sim_process *process);
 struct tf_now process_now(const struct sim_process *process);
+/* Its wall clock is set so much further. */
+void process_wall_jumps(struct sim_process *process, int64_t ms);
 /* Records (taken) become one transaction. */
 void process_commit(struct sim_process *process, struct tf_record *records, size_t count);
 void process_wake_at(struct sim_process *process, struct tf_mono at);
@@ -99,6 +106,13 @@ const struct tf_record *process_written(const struct sim_process *process, struc
                                         struct tf_bytes value);
 /* Tells the auditor what the store holds now, if that has changed. */
 void store_look(struct sim_world *world, struct sim_store *store);
+/* A copy of what it holds now; and that copy comes back: all connections break. */
+void store_back_up(struct sim_store *store);
+void store_restore(struct sim_world *world, struct sim_store *store);
+/* It is made anew, with nothing in it. */
+void store_wipe(struct sim_world *world, struct sim_store *store);
+bool store_has(const struct sim_store *store, const char *key); /* as of the last look */
+int64_t store_revision(const struct sim_store *store);          /* of the last change that was looked at */
 void store_release(struct sim_store *store);
 
 #endif

@@ -66,6 +66,13 @@ static struct tf_node random_node(struct sim_world *world, const char *site, siz
     return node;
 }
 
+/* Less than 1 % apart (DESIGN.md §9, I2). */
+static void random_clock(struct sim_world *world, struct sim_process *process)
+{
+    process->skew_ms = between(world, -3, 3) * TF_SECOND;
+    process->drift_ppm = one_in(world, 2) ? between(world, -4900, 4900) : 0;
+}
+
 static void random_site(struct sim_world *world, size_t number)
 {
     static const char *const names[] = {"bj-a", "gz-b", "sh-c"};
@@ -80,7 +87,7 @@ static void random_site(struct sim_world *world, size_t number)
         world_add_node(site, &node);
     }
     tf_vec_each (subd, &site->subds)
-        (*subd)->process.skew_ms = between(world, -3, 3) * TF_SECOND;
+        random_clock(world, &(*subd)->process);
 }
 
 void random_world(struct sim_world *world)
@@ -88,7 +95,7 @@ void random_world(struct sim_world *world)
     random_settings(world);
     size_t fedds = one_in(world, 4) ? 1 : 2, sites = (size_t)between(world, 1, 3);
     for (size_t i = 0; i < fedds; i++)
-        world_add_fedd(world)->process.skew_ms = between(world, -3, 3) * TF_SECOND;
+        random_clock(world, &world_add_fedd(world)->process);
     for (size_t i = 0; i < sites; i++)
         random_site(world, i);
 }

@@ -12,7 +12,7 @@
 
 #include <inttypes.h>
 
-enum { REDIAL_MIN = 100, REDIAL_MAX = 1500 };
+enum { REDIAL_MIN = 100, REDIAL_MAX = 1500, ERA_SHIFT = 48 /* as in the daemon */ };
 
 static struct sim_subd *subd_of(struct sim_process *process)
 {
@@ -199,14 +199,15 @@ static void held(struct sim_process *process, struct tf_term term)
 {
     struct sim_subd *subd = subd_of(process);
     struct sub_event event = {.kind = SUB_EV_BOOT};
-    subd->owner_revision = term.revision;
+    subd->owner_revision = term.era << ERA_SHIFT | term.revision;
     subd->term = (struct tf_term){0};
     event.boot.name = tf_strdup(subd->site->name);
     event.boot.region = tf_strdup(subd->site->region);
     event.boot.version = tf_strdup("0.1.0");
     event.boot.engine = tf_strdup("virtual");
     tf_planes_copy(&event.boot.planes, &subd->site->planes);
-    event.boot.owner_revision = term.revision;
+    event.boot.owner_revision = subd->owner_revision;
+    event.boot.accept_rollback = process->accept_rollback;
     event.boot.capabilities = TF_CAP_NAMES_GPUS;
     tf_policy_init(&event.boot.policy);
     event.boot.profile_interval = world_of(subd)->profile_interval;

@@ -32,6 +32,7 @@ void world_init(struct sim_world *world, uint64_t seed, bool aloud)
     world->clients.world = world;
     world->store = (struct sim_store){.name = AUDIT_FEDERATION, .prefix = "/tidefed/v1/"};
     world->store.server = make_server(world);
+    world->store.empty = tf_memory_store_snapshot(world->store.server);
 }
 
 struct sim_fedd *world_add_fedd(struct sim_world *world)
@@ -53,6 +54,7 @@ struct sim_site *world_add_site(struct sim_world *world, const char *name, const
     site->prefix = tf_asprintf("/tidefed-local/%s/", name);
     site->store = (struct sim_store){.name = site->name, .prefix = site->prefix};
     site->store.server = make_server(world);
+    site->store.empty = tf_memory_store_snapshot(site->store.server);
     tf_vec_push(&world->sites, site);
     for (size_t i = 0; i < world->fedds.count; i++)
         (void)tf_vec_add(&world->ways);
@@ -275,6 +277,7 @@ void world_release(struct sim_world *world)
     tf_vec_release(&world->ways);
     store_release(&world->store);
     clients_release(&world->clients);
+    operator_release(world);
     tf_vec_release(&world->listeners);
     tf_settings_release(&world->settings);
     audit_destroy(world->audit);

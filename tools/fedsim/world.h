@@ -10,6 +10,7 @@
 #include "tools/fedsim/fact.h"
 #include "tools/fedsim/fedd.h"
 #include "tools/fedsim/fleet.h"
+#include "tools/fedsim/operator.h"
 #include "tools/fedsim/subd.h"
 
 /* A federation in virtual time: the production cores of fedd and subclusterd, and around them simulated
@@ -34,6 +35,8 @@ struct sim_site {
     TF_VEC(struct sim_subd *) subds;
     struct sim_packet old[SIM_OLD_PACKETS]; /* the last messages from any leader, a ring */
     uint64_t old_count;
+    bool stale_heard; /* somebody does something about it */
+    bool dead;        /* burnt down: its daemons are not started before it is built anew */
 };
 
 /* The way between a site and a federation daemon. */
@@ -76,6 +79,7 @@ struct sim_world {
     TF_VEC(struct sim_link *) dead_links;
     uint64_t links_made;
     struct sim_clients clients;
+    struct sim_operator operator;
 
     struct tf_mono busy_at; /* last durable write, message or engine call */
     uint64_t alarms, stale_messages;

@@ -232,6 +232,8 @@ void side_boot(struct side *s)
 void side_init(struct side *s, size_t nodes)
 {
     engine_init(&s->engine, s->rng, nodes);
+    record_store_put(&s->store, &(struct tf_record){.kind = TF_RECORD_FLOOR},
+                     1); /* it has had a life before */
     side_boot(s);
 }
 

@@ -589,7 +589,7 @@ static void world_release(struct world *w)
         tf_job_spec_release(&w->epochs[e].spec);
 }
 
-static void one_history(uint64_t seed, uint64_t totals[4])
+static void one_history(uint64_t seed, uint64_t totals[5])
 {
     struct world *w = tf_calloc(1, sizeof *w);
     tf_rng_init(&w->rng, seed);
@@ -599,6 +599,8 @@ static void one_history(uint64_t seed, uint64_t totals[4])
     w->talks = getenv("TF_TRACE") != NULL;
     w->small_budget = seed % 4 == 0;
     engine_init(&w->engine, &w->rng, NODES);
+    record_store_put(&w->store, &(struct tf_record){.kind = TF_RECORD_FLOOR},
+                     1); /* it has had a life before */
     boot(w);
     for (int i = 0; i < STEPS; i++)
         something_happens(w);

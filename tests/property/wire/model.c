@@ -42,6 +42,7 @@ static const ProtobufCMessageDescriptor *const record_messages[] = {
     [TF_RECORD_SUMMARY] = &tidefed__v1__summary_record__descriptor,
     [TF_RECORD_TERM] = &tidefed__v1__term__descriptor,
     [TF_RECORD_FLOOR] = &tidefed__v1__counter__descriptor,
+    [TF_RECORD_ROLLBACK] = &tidefed__v1__counter__descriptor,
     [TF_RECORD_POLICY] = &tidefed__v1__policy__descriptor,
     [TF_RECORD_ALLOCATION] = &tidefed__v1__allocation__descriptor,
     [TF_RECORD_CORDON] = &tidefed__v1__cordon__descriptor,

@@ -5,6 +5,7 @@
 #include "tests/support/suite.h"
 
 #define PHASE(job, text) CU_ASSERT_STRING_EQUAL(drive_phase(&d, job), text)
+#define LOGGED(words) (strstr(tf_buf_text(&d.log), words) != NULL)
 #define SAID(words) CU_ASSERT_PTR_NOT_NULL_FATAL(strstr(d.said, words))
 
 static struct tf_hello hello(const char *name)
@@ -371,16 +372,21 @@ static void test_an_accepted_rollback_adopts(void)
     ahead.highest_term = (struct tf_term){1, 99};
     ahead.highest_epoch = 50;
     drive_hello(&d, "bj-a", ahead);
-    drive_profile(&d, "bj-a", "4x8");
     drive_report(&d, "bj-a", 1, 50, TF_PHASE_RUNNING, 1);
     drive_report(&d, "bj-a", 77, 49, TF_PHASE_RUNNING, 1);
+    drive_listed(&d, "bj-a");
     SAID("is left alone");
     CU_ASSERT_PTR_NULL(strstr(tf_buf_text(&d.log), "orphan"));
     PHASE("rec/x", "Running in bj-a e50 x0");
     PHASE("rec/y", "Pending");
     CU_ASSERT_FALSE(fed_is_open(d.fed));
     drive_attach(&d, "gz-b", "north");
+    CU_ASSERT_FALSE(fed_is_open(d.fed)); /* what runs there is not known yet */
+    CU_ASSERT_FALSE(LOGGED("gz-b BEGIN"));
+    drive_listed(&d, "gz-b");
     CU_ASSERT_TRUE(fed_is_open(d.fed));
+    CU_ASSERT_TRUE(LOGGED("gz-b BEGIN"));
+    drive_profile(&d, "bj-a", "4x8");
     PHASE("rec/y", "Pending in bj-a e51 x1");
     drive_crash(&d);
     PHASE("rec/x", "Running in bj-a e50 x0");
@@ -394,11 +400,97 @@ static void test_an_accepted_rollback_waits_no_longer_than_forget(void)
     drive_cluster_up(&d, "bj-a", "4x8");
     drive_cluster_up(&d, "gz-b", "4x8");
     drive_crash_with(&d, true);
-    drive_cluster_up(&d, "bj-a", "4x8");
+    drive_attach(&d, "bj-a", "north");
+    drive_listed(&d, "bj-a");
     drive_submit(&d, "rec/x", "n=1 gpus=8");
     PHASE("rec/x", "Pending");
     drive_cluster(&d, FED_EV_FORGET, "gz-b", true);
+    drive_profile(&d, "bj-a", "4x8");
     PHASE("rec/x", "Pending in bj-a e1 x1");
+    drive_release(&d);
+}
+
+/* bj-a ran, and then restarts as the leader after a restore; that one has told of all that runs. */
+static void rolled_back(struct drive *d, uint64_t highest)
+{
+    struct tf_hello ahead = hello("bj-a");
+    ahead.highest_term = (struct tf_term){1, 99};
+    ahead.highest_epoch = highest;
+    d->term.era = 2;
+    drive_crash_with(d, true);
+    tf_buf_clear(&d->log);
+    drive_hello(d, "bj-a", ahead);
+}
+
+/* The later epoch of a job is the one that runs; the earlier one, which the copy has, had ended. */
+static void test_a_later_epoch_takes_the_place_of_an_earlier_one(void)
+{
+    struct drive d;
+    drive_init(&d);
+    drive_cluster_up(&d, "bj-a", "4x8");
+    drive_submit(&d, "rec/x", "n=1 gpus=8");
+    PHASE("rec/x", "Pending in bj-a e1 x1");
+    rolled_back(&d, 7);
+    drive_report(&d, "bj-a", 1, 7, TF_PHASE_RUNNING, 1);
+    PHASE("rec/x", "Running in bj-a e7 x0");
+    drive_report(&d, "bj-a", 1, 1, TF_PHASE_RUNNING, 1);
+    drive_listed(&d, "bj-a");
+    CU_ASSERT_TRUE(LOGGED("place rec/x e7")); /* its own store may have lost the record */
+    CU_ASSERT_TRUE(LOGGED("release #1 e1"));
+    drive_release(&d);
+}
+
+/* What is left alone stays so when the leader changes, and is the job's when its submit is repeated. */
+static void test_what_is_left_alone_outlives_the_leader(void)
+{
+    struct drive d;
+    drive_init(&d);
+    drive_cluster_up(&d, "bj-a", "4x8");
+    rolled_back(&d, 7);
+    drive_report(&d, "bj-a", 77, 7, TF_PHASE_RUNNING, 1);
+    drive_listed(&d, "bj-a");
+    SAID("is left alone");
+    drive_crash(&d);
+    drive_attach(&d, "bj-a", "north");
+    tf_buf_clear(&d.log);
+    drive_report(&d, "bj-a", 77, 7, TF_PHASE_RUNNING, 1);
+    drive_listed(&d, "bj-a");
+    CU_ASSERT_FALSE(LOGGED("release #"));
+    drive_submit(&d, "rec/z", "uid=77 n=1 gpus=8");
+    PHASE("rec/z", "Running in bj-a e7 x0");
+    drive_release(&d);
+}
+
+/* A leader that dies while it waits for everyone leaves that to the next. */
+static void test_the_wait_outlives_the_leader(void)
+{
+    struct drive d;
+    drive_init(&d);
+    drive_cluster_up(&d, "bj-a", "4x8");
+    drive_cluster_up(&d, "gz-b", "4x8");
+    rolled_back(&d, 7);
+    drive_listed(&d, "bj-a");
+    drive_crash(&d);
+    CU_ASSERT_FALSE(fed_is_open(d.fed));
+    drive_attach(&d, "bj-a", "north");
+    drive_listed(&d, "bj-a");
+    CU_ASSERT_FALSE(fed_is_open(d.fed));
+    drive_attach(&d, "gz-b", "north");
+    drive_listed(&d, "gz-b");
+    CU_ASSERT_TRUE(fed_is_open(d.fed));
+    drive_release(&d);
+}
+
+/* An epoch that is being ended is not told so again with each report of it. */
+static void test_what_is_being_ended_is_not_released_again(void)
+{
+    struct drive d;
+    drive_init(&d);
+    drive_cluster_up(&d, "bj-a", "4x8");
+    drive_report(&d, "bj-a", 77, 1, TF_PHASE_STOPPING, 0);
+    CU_ASSERT_FALSE(LOGGED("release #"));
+    drive_report(&d, "bj-a", 77, 1, TF_PHASE_RUNNING, 1);
+    CU_ASSERT_TRUE(LOGGED("release #77 e1"));
     drive_release(&d);
 }
 
@@ -425,6 +517,10 @@ static const struct suite_test tests[] = {
     {"an accepted rollback adopts", test_an_accepted_rollback_adopts},
     {"an accepted rollback waits no longer than forget",
      test_an_accepted_rollback_waits_no_longer_than_forget},
+    {"a later epoch takes the place of an earlier one", test_a_later_epoch_takes_the_place_of_an_earlier_one},
+    {"what is left alone outlives the leader", test_what_is_left_alone_outlives_the_leader},
+    {"the wait outlives the leader", test_the_wait_outlives_the_leader},
+    {"what is being ended is not released again", test_what_is_being_ended_is_not_released_again},
 };
 
 int main(void)

@@ -336,6 +336,86 @@ static void test_what_the_engine_has_seen_is_not_started_again(void)
     driver_release(&d);
 }
 
+/* ---- a restored store ---- */
+
+static void restart_with_rollback(void)
+{
+    d.boot.accept_rollback = true;
+    driver_crash(&d, true);
+    d.boot.accept_rollback = false;
+    driver_link(&d, true);
+}
+
+/* The copy says that it runs, the engine knows nothing of it: it has ended since, and does not run again. */
+static void test_a_restored_store_starts_nothing_that_it_may_have_forgotten(void)
+{
+    driver_two_nodes(&d);
+    driver_place(&d, 1, 5, 2, 8);
+    driver_all_ready(&d);
+    driver_forgets(&d); /* the engine was told to */
+    restart_with_rollback();
+    driver_clear(&d);
+    driver_list(&d);
+    CU_ASSERT_EQUAL(end_of(1)->end, TF_END_LOST);
+    /* what it does not know it may have run, too */
+    struct tf_entry entry = driver_place_entry(2, 6, 1, 8);
+    driver_set(&d, &entry, 1);
+    CU_ASSERT_EQUAL(d.starts, 2);
+    CU_ASSERT_PTR_NOT_NULL(strstr(tf_buf_text(&d.log), "report 2/6 ended unknown"));
+    driver_change(&d, driver_place_entry(3, 7, 1, 8)); /* is new */
+    CU_ASSERT_EQUAL(d.starts, 3);
+    driver_release(&d);
+}
+
+/* That outlives a crash before the full set. */
+static void test_a_rollback_is_remembered_until_the_full_set(void)
+{
+    driver_two_nodes(&d);
+    restart_with_rollback();
+    driver_crash(&d, true);
+    driver_list(&d);
+    struct tf_entry entry = driver_place_entry(2, 6, 1, 8), again = driver_place_entry(2, 6, 1, 8);
+    attach(&entry, 1);
+    CU_ASSERT_EQUAL(d.starts, 0);
+    driver_crash(&d, true);
+    driver_list(&d);
+    attach(&again, 1);
+    CU_ASSERT_EQUAL(d.starts, 0); /* the floor is above it now */
+    driver_release(&d);
+}
+
+/* It says hello when it knows what the engine has seen: that is part of its highest epoch. */
+static void test_a_restored_store_says_hello_after_the_listing(void)
+{
+    driver_two_nodes(&d);
+    driver_stray(&d, 1, 9, 0, "n1", 0);
+    d.instances.items[0].state = SUB_INSTANCE_EXITED;
+    restart_with_rollback();
+    driver_pass(&d, TF_MINUTE);
+    CU_ASSERT_PTR_NULL(strstr(tf_buf_text(&d.log), "hello"));
+    driver_list(&d);
+    CU_ASSERT_PTR_NOT_NULL(strstr(tf_buf_text(&d.log), "hello"));
+    driver_release(&d);
+}
+
+/* An adopted instance that never becomes ready is a failure, as any other. */
+static void test_an_adopted_start_has_its_time(void)
+{
+    driver_init(&d);
+    driver_node(&d, "n1", "H800", 8);
+    driver_stray(&d, 1, 5, 0, "n1", 0xff);
+    d.instances.items[0].state = SUB_INSTANCE_STARTING;
+    driver_load(&d);
+    driver_list(&d);
+    struct tf_entry entry = driver_place_entry(1, 5, 1, 8);
+    attach(&entry, 1);
+    CU_ASSERT_EQUAL(driver_allocation(&d, 1)->phase, TF_ALLOCATION_STARTING);
+    driver_clear(&d);
+    driver_pass(&d, 5 * TF_MINUTE + TF_SECOND);
+    CU_ASSERT_PTR_NOT_NULL(strstr(tf_buf_text(&d.log), "stop 1/5/0.1"));
+    driver_release(&d);
+}
+
 /* A record that cannot be believed is left aside, loudly, and the rest goes on. */
 static void test_an_unsound_record_is_left_aside(void)
 {
@@ -416,6 +496,11 @@ static const struct suite_test tests[] = {
     {"a job without a record is adopted", test_a_job_without_a_record_is_adopted},
     {"a part of a job is not adopted", test_a_part_of_a_job_is_not_adopted},
     {"what the engine has seen is not started again", test_what_the_engine_has_seen_is_not_started_again},
+    {"a restored store starts nothing that it may have forgotten",
+     test_a_restored_store_starts_nothing_that_it_may_have_forgotten},
+    {"a rollback is remembered until the full set", test_a_rollback_is_remembered_until_the_full_set},
+    {"a restored store says hello after the listing", test_a_restored_store_says_hello_after_the_listing},
+    {"an adopted start has its time", test_an_adopted_start_has_its_time},
     {"an unsound record is left aside", test_an_unsound_record_is_left_aside},
     {"a crash at every transaction", test_a_crash_at_every_transaction},
 };

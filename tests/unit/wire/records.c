@@ -20,6 +20,7 @@ static void test_keys(void)
         {{.kind = TF_RECORD_SUMMARY, .summary = {.name = "bj-a"}}, "summaries/bj-a"},
         {{.kind = TF_RECORD_TERM}, "term"},
         {{.kind = TF_RECORD_FLOOR}, "floor"},
+        {{.kind = TF_RECORD_ROLLBACK}, "rollback"},
         {{.kind = TF_RECORD_POLICY}, "policy"},
         {{.kind = TF_RECORD_ALLOCATION, .allocation = {.uid = {{0xab, 1}}}},
          "allocations/ab010000000000000000000000000000"},

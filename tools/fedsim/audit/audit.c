@@ -112,6 +112,21 @@ void audit_start_timeout(struct audit *audit, int64_t ms)
     audit->start_timeout = ms;
 }
 
+void audit_clock_error(struct audit *audit, int64_t ms)
+{
+    audit->clock_error += ms;
+}
+
+struct tf_term audit_term(struct audit *audit, const char *cluster)
+{
+    return audit_site(audit, cluster)->term;
+}
+
+void audit_cordoned(struct audit *audit, const char *cluster, bool on)
+{
+    audit_site(audit, cluster)->cordoned = on;
+}
+
 struct audit_counts audit_counts(const struct audit *audit)
 {
     return audit->counts;

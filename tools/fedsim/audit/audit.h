@@ -22,6 +22,16 @@ void audit_expect_calm(struct audit *audit);
 /* Of instances without a probe, ms. */
 void audit_start_timeout(struct audit *audit, int64_t ms);
 
+/* A wall clock of a daemon was set by so much: its moments are off by that. */
+void audit_clock_error(struct audit *audit, int64_t ms);
+/* The store was replaced by an older copy of itself: every record of it follows. */
+void audit_restored(struct audit *audit, const char *store);
+/* With all that ran there, and all that it knew. */
+void audit_burnt(struct audit *audit, const char *cluster);
+struct tf_term audit_term(struct audit *audit, const char *cluster); /* the highest it has stored */
+/* It is acknowledged that nothing new is placed there; or somebody asks to end that. */
+void audit_cordoned(struct audit *audit, const char *cluster, bool on);
+
 /* ---- clusters ---- */
 void audit_cluster(struct audit *audit, const char *cluster, const char *region);
 /* A node, new or changed. */

@@ -23,7 +23,8 @@ struct audit_job {
     bool asked, acked, delete_asked, delete_acked, hold_asked;
     bool stored; /* the federation's store has it now: record is that */
     struct tf_job_record record;
-    uint64_t version; /* highest that was ever stored */
+    uint64_t version;  /* highest that was ever stored */
+    bool acked_before; /* the store was restored; it is acknowledged again if the copy has the job */
     bool archived;
     enum tf_phase archived_phase;
     TF_VEC(struct audit_epoch *) epochs;
@@ -47,8 +48,11 @@ struct audit_epoch {
     bool released;           /* with a reason to end it */
     bool ended;              /* its subcluster has recorded an end */
     enum tf_end end;
-    bool recorded; /* its subcluster has, or had, it as the live epoch */
-    bool troubled; /* an instance of it failed, was lost, refused, or finished: it may be stopped */
+    bool recorded;     /* its subcluster has, or had, it as the live epoch */
+    bool rolled;       /* known before the federation's store was restored */
+    bool local_rolled; /* the same of its subcluster's store */
+    bool burnt;        /* with its subcluster */
+    bool troubled;     /* an instance of it failed, was lost, refused, or finished: it may be stopped */
     bool ran;
     struct tf_mono started; /* its last instance */
     struct tf_mono first;   /* its first */
@@ -67,13 +71,14 @@ struct audit_instance {
     struct audit_node *node; /* NULL: there is none of that name */
     uint64_t gpus;
     struct tf_vector need;
-    bool live;
+    bool live, burnt;              /* burnt: with all that its cluster knew of it */
     struct tf_mono started, ready; /* ready: as its daemons can know; 0 = not */
     UT_hash_handle hh;
 };
 
 struct audit_node {
     struct tf_node node;
+    bool strange;                       /* at rest something runs there that no record knows */
     struct tf_mono lost;                /* last; 0 = never */
     struct tf_vector used, used_before; /* by recorded members, after and before the last transaction */
     uint8_t holders[TF_NODE_GPUS_MAX];  /* of each GPU, by these */
@@ -93,8 +98,9 @@ struct audit_site {
     uint64_t number;
     struct audit_node *nodes;
     TF_VEC(struct audit_node *) touched; /* by the transaction under way */
-    bool changed;                        /* a node has changed since the start */
-    int32_t gpus, spent;                 /* that there are; that the leader has promised */
+    bool cordoned;
+    bool changed;        /* a node has changed since the start */
+    int32_t gpus, spent; /* that there are; that the leader has promised */
     struct tf_term term;
     uint64_t floor;
     struct audit_allocation *allocations;
@@ -106,7 +112,8 @@ struct audit {
     struct tf_mono now;
     char *breach;
     bool calm;
-    int64_t start_timeout;
+    bool copied; /* the records of a restored store are coming in */
+    int64_t start_timeout, clock_error;
     struct audit_job *jobs, *names; /* by uid; by stored name */
     struct audit_epoch *numbers;
     struct audit_instance *instances;

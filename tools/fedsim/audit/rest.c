@@ -7,10 +7,16 @@
 
 #include <inttypes.h>
 
+/* Its job went with the federation's store, and it ran: an alarm has said so. */
+static bool is_left_alone(struct audit *audit, struct tf_uid uid, uint64_t epoch)
+{
+    return audit_epoch(audit, uid, epoch)->rolled && !audit_job(audit, uid)->stored;
+}
+
 void audit_leftover(struct audit *audit, const char *cluster, const struct tf_instance_id *id)
 {
     const struct audit_allocation *known = audit_allocation(audit_site(audit, cluster), id->uid);
-    if (!known || known->a.epoch != id->epoch)
+    if ((!known || known->a.epoch != id->epoch) && !is_left_alone(audit, id->uid, id->epoch))
         audit_fail(audit, "rest: the engine of %s keeps a record of %s, of which no record is left", cluster,
                    audit_id(id));
 }
@@ -135,7 +141,8 @@ static void check_allocation(struct audit *audit, const struct audit_site *site,
     if (a->ended.count)
         audit_fail(audit, "rest: %s still keeps the end of epoch %" PRIu64 " of job %s", site->name,
                    a->ended.items[0].epoch, audit_uid(a->uid));
-    if (a->phase != TF_ALLOCATION_IDLE && (!e->placed || e->site != site))
+    bool left_alone = is_left_alone(audit, a->uid, a->epoch);
+    if (a->phase != TF_ALLOCATION_IDLE && !left_alone && (!e->placed || e->site != site))
         audit_fail(audit, "I10: at rest %s has epoch %" PRIu64 " of job %s, which the federation has not",
                    site->name, a->epoch, audit_uid(a->uid));
 }
@@ -144,13 +151,24 @@ static void check_instance(struct audit *audit, const struct audit_instance *i)
 {
     const struct audit_allocation *known = audit_allocation(i->site, i->id.uid);
     const struct tf_allocation *a = known ? &known->a : NULL;
-    if (i->live && (!a || a->phase == TF_ALLOCATION_IDLE || a->epoch != i->id.epoch))
+    if (i->live && !is_left_alone(audit, i->id.uid, i->id.epoch) &&
+        (!a || a->phase == TF_ALLOCATION_IDLE || a->epoch != i->id.epoch))
         audit_fail(audit, "I3: at rest instance %s lives in %s without a record", audit_id(&i->id),
                    i->site->name);
 }
 
+/* Nobody knows how much of its node is left. */
+static void note_strange(const struct audit_instance *i)
+{
+    const struct audit_allocation *known = audit_allocation(i->site, i->id.uid);
+    if (i->live && i->node && (!known || known->a.epoch != i->id.epoch))
+        i->node->strange = true;
+}
+
 void audit_rest(struct audit *audit)
 {
+    for (const struct audit_instance *i = audit->instances; i; i = i->hh.next)
+        note_strange(i);
     for (const struct audit_job *job = audit->jobs; job; job = job->hh.next)
         check_job(audit, job);
     tf_vec_each (site, &audit->sites)

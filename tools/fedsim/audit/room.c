@@ -117,7 +117,8 @@ static int32_t node_count(const struct audit_node *node, const struct tf_job_spe
                           bool cautious)
 {
     const struct tf_shape *shape = &spec->group.shape;
-    if (node->node.state != TF_NODE_READY || !tf_pairs_match(&node->node.labels, &spec->node_labels))
+    if (node->node.state != TF_NODE_READY || node->strange ||
+        !tf_pairs_match(&node->node.labels, &spec->node_labels))
         return 0;
     if (shape->gpus > 0 && (!tf_str_eq(node->node.model, model) || node->node.gpu_memory < shape->gpu_memory))
         return 0;
@@ -234,7 +235,7 @@ static int32_t promised_to(const struct audit_epoch *e)
     const struct tf_allocation *a = known ? &known->a : NULL;
     bool live = a && a->epoch == e->epoch && a->phase != TF_ALLOCATION_IDLE;
     int32_t held = 0;
-    if (e->ended || (e->recorded && !live))
+    if (e->ended || ((e->recorded || e->rolled) && !live)) /* of a restored store: the subcluster says */
         return 0;
     if (!live)
         return e->size;

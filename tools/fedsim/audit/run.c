@@ -19,7 +19,7 @@ static void check_one_life(struct audit *audit, const struct audit_instance *new
         const struct audit_instance *i = *at;
         if (i == new)
             continue;
-        if (tf_instance_id_eq(&i->id, &new->id))
+        if (tf_instance_id_eq(&i->id, &new->id) && !i->burnt)
             audit_fail(audit, "I2: instance %s starts on %s in %s, but it ran before, on %s in %s",
                        audit_id(&new->id), node_of(new), new->site->name, node_of(i), i->site->name);
         else if (i->live && i->id.epoch != new->id.epoch)
@@ -35,12 +35,14 @@ static void check_epoch(struct audit *audit, const struct audit_instance *new)
 {
     const struct audit_epoch *e = audit_epoch(audit, new->id.uid, new->id.epoch);
     const char *id = audit_id(&new->id);
-    if (e->ended)
+    if (e->ended && !(e->burnt && e->rolled))
         audit_fail(audit, "I14: instance %s starts in %s, where its epoch has ended (%s)", id,
                    new->site->name, tf_end_name(e->end));
     else if (e->dropped)
         audit_fail(audit, "I14: instance %s starts in %s, but the leader has stored the end of its epoch", id,
                    new->site->name);
+    else if (e->rolled && !e->placed && e->site == new->site)
+        return; /* the restored store has forgotten it, its subcluster has not */
     else if (!e->placed || e->site != new->site)
         audit_fail(audit, "I14: instance %s starts in %s, but the federation's store has no such placement",
                    id, new->site->name);
@@ -51,6 +53,8 @@ static void check_intent(struct audit *audit, const struct audit_instance *new)
 {
     const struct audit_allocation *known = audit_allocation(new->site, new->id.uid);
     const struct tf_allocation *a = known ? &known->a : NULL;
+    if (audit_epoch(audit, new->id.uid, new->id.epoch)->local_rolled)
+        return; /* the call may have been on its way when the store was restored */
     if (!a || a->epoch != new->id.epoch || new->id.index >= a->members.count ||
         a->members.items[new->id.index].attempt < new->id.attempt)
         audit_fail(audit, "§2: instance %s starts in %s, whose store has no intent to start it",
@@ -97,6 +101,9 @@ static struct audit_instance *add_instance(struct audit *audit, const char *clus
     i->site = audit_site(audit, cluster);
     i->node = audit_find_node(i->site, node);
     i->key = (struct audit_key){*id, i->site->number};
+    struct audit_instance *before = audit_instance(audit, cluster, id);
+    if (before && before->burnt)
+        HASH_DEL(audit->instances, before);
     HASH_ADD(hh, audit->instances, key, sizeof i->key, i);
     tf_vec_push(&i->job->instances, i);
     return i;
@@ -173,7 +180,7 @@ static bool clock_may_stop(const struct audit *audit, const struct audit_job *jo
 {
     enum { SLACK = 11 * TF_SECOND }; /* wall clocks differ */
     int64_t max = job->manifest.spec.max_runtime;
-    if (max > 0 && audit->now.ms - epoch->first.ms >= max - SLACK)
+    if (max > 0 && audit->now.ms - epoch->first.ms >= max - SLACK - audit->clock_error)
         return true;
     tf_vec_each (i, &job->instances)
         if ((*i)->id.epoch == epoch->epoch && is_slow(audit, job, *i))
@@ -204,7 +211,9 @@ void audit_stop(struct audit *audit, const char *cluster, const struct tf_instan
     struct audit_epoch *e = audit_epoch(audit, id->uid, id->epoch);
     const struct audit_job *job = audit_job(audit, id->uid);
     audit->counts.stops++;
-    if (job->delete_asked || job->hold_asked || e->troubled || e->released || !e->placed || e->ended)
+    bool forgotten = !e->placed && !(e->rolled && !e->dropped); /* what was told before, a restored store
+                                                                 * may not know: that is no cause */
+    if (job->delete_asked || job->hold_asked || e->troubled || e->released || forgotten || e->ended)
         return;
     if (clock_may_stop(audit, job, e) || lost_a_node(audit, cluster, e))
         e->troubled = true; /* its fellows follow */
@@ -218,7 +227,8 @@ void audit_forgotten(struct audit *audit, const char *cluster, struct tf_uid uid
 {
     const struct audit_site *site = audit_site(audit, cluster);
     const struct audit_epoch *e = audit_epoch(audit, uid, epoch);
-    if (e->placed && e->site == site)
+    bool ended_before = e->local_rolled || (e->rolled && e->ended); /* of a restore */
+    if (e->placed && !ended_before && e->site == site)
         audit_fail(audit,
                    "I14: the engine of %s is told to forget epoch %" PRIu64
                    " of job %s, whose end the leader has not stored",

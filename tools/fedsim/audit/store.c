@@ -55,13 +55,34 @@ static void drop_epochs(struct audit *audit, const struct audit_job *job, const 
     }
 }
 
+/* Its placement went with the store, and its subcluster never took it, or has forgotten that in the same way:
+ * its number is free. */
+static bool never_told(const struct audit_epoch *e)
+{
+    return e->rolled && !e->recorded && (!e->ran || e->burnt || e->local_rolled) && !e->placed &&
+           !any_live(e->job, e->epoch);
+}
+
+/* It is as if it had never been. */
+static void begins_anew(struct audit_epoch *e)
+{
+    e->site = NULL;
+    e->dropped = e->released = e->ended = e->recorded = e->troubled = e->ran = false;
+    e->rolled = e->burnt = false; /* its subcluster may still forget what it was before */
+    tf_vec_each (i, &e->job->instances)
+        (*i)->burnt |= (*i)->id.epoch == e->epoch;
+}
+
 static void note_number(struct audit *audit, struct audit_epoch *new)
 {
     struct audit_epoch *e = NULL;
     HASH_FIND(hh, audit->numbers, &new->epoch, sizeof new->epoch, e);
     if (!e)
         HASH_ADD(hh, audit->numbers, epoch, sizeof new->epoch, new);
-    else if (e != new)
+    else if (e != new &&never_told(e)) {
+        HASH_DEL(audit->numbers, e);
+        HASH_ADD(hh, audit->numbers, epoch, sizeof new->epoch, new);
+    } else if (e != new && !new->rolled)
         audit_fail(audit, "I2: epoch %" PRIu64 " was given to job %s and to job %s", new->epoch,
                    audit_uid(e->uid), audit_uid(new->uid));
 }
@@ -71,6 +92,8 @@ static void take_placement(struct audit *audit, const struct tf_job_record *reco
 {
     struct audit_epoch *e = audit_epoch(audit, record->uid, p->epoch);
     struct audit_site *site = audit_site(audit, p->cluster);
+    if (never_told(e) && !audit->copied)
+        begins_anew(e);
     if (e->dropped)
         audit_fail(audit, "I14: epoch %" PRIu64 " of job %s is placed again after its end was stored",
                    p->epoch, audit_uid(record->uid));
@@ -79,6 +102,9 @@ static void take_placement(struct audit *audit, const struct tf_job_record *reco
                    audit_uid(record->uid), e->site->name, p->cluster);
     if (!e->placed) {
         note_number(audit, e);
+        if (site->cordoned && !e->rolled)
+            audit_fail(audit, "§3.1: epoch %" PRIu64 " of job %s is placed in %s, which is cordoned",
+                       p->epoch, audit_uid(record->uid), p->cluster);
         audit->counts.placements++;
         site->placed = true;
     }
@@ -144,6 +170,8 @@ static void take_job(struct audit *audit, const struct tf_job_record *record)
         comes_back(audit, job);
     if (!job->stored)
         is_stored(audit, job, record);
+    job->acked |= job->acked_before;
+    job->acked_before = false;
     job->version = record->version;
     tf_job_record_copy(&job->record, record);
     drop_epochs(audit, job, record);
@@ -194,7 +222,8 @@ static void check_kept_ends(struct audit *audit, const struct audit_site *site,
 {
     tf_vec_each (ended, &old->ended) {
         const struct audit_epoch *e = audit_epoch(audit, old->uid, ended->epoch);
-        if ((!new || !has_ended(new, ended->epoch)) && e->placed && e->site == site)
+        bool ended_before = e->rolled && e->ended; /* of a restore: it was stored, as it was told */
+        if ((!new || !has_ended(new, ended->epoch)) && e->placed && !ended_before && e->site == site)
             audit_fail(audit,
                        "I14: %s forgets the end of epoch %" PRIu64
                        " of job %s, which the leader has not stored",
@@ -220,25 +249,22 @@ static void take_end(struct audit *audit, struct audit_site *site, const struct 
         audit->counts.refusals++;
         tf_vec_push(&site->refused, e);
     }
-    tf_vec_each (at, &e->job->instances) {
-        const struct audit_instance *i = *at;
-        if (i->live && i->id.epoch == ended->epoch && i->site == site)
-            audit_fail(audit,
-                       "I14: %s records the end (%s) of epoch %" PRIu64 " while instance %s of it lives",
-                       site->name, tf_end_name(ended->end), ended->epoch, audit_id(&i->id));
-    }
+    /* of one whose record went with a restored store the end is written first, told later */
+    if (!e->local_rolled && any_live(e->job, ended->epoch))
+        audit_fail(audit, "I14: %s records the end (%s) of epoch %" PRIu64 " of job %s while it lives",
+                   site->name, tf_end_name(ended->end), ended->epoch, audit_uid(a->uid));
 }
 
 static void take_live(struct audit *audit, const struct audit_site *site, const struct tf_allocation *a)
 {
     struct audit_epoch *e = audit_epoch(audit, a->uid, a->epoch);
-    if (e->ended)
+    if (e->ended && !e->local_rolled)
         audit_fail(audit, "I14: epoch %" PRIu64 " of job %s lives again in the store of %s", a->epoch,
                    audit_uid(a->uid), site->name);
     if (e->site != site)
         audit_fail(audit, "I14: %s takes epoch %" PRIu64 " of job %s, which was not placed there", site->name,
                    a->epoch, audit_uid(a->uid));
-    if (e->dropped)
+    if (e->dropped && !e->local_rolled)
         audit_fail(audit,
                    "I14: epoch %" PRIu64 " of job %s is alive in the store of %s after the leader has stored "
                    "its end",
@@ -295,6 +321,76 @@ static void take_term(struct audit *audit, struct audit_site *site, struct tf_te
     site->term = term;
 }
 
+/* ---- a store that was restored ---- */
+
+static void forget_job(struct audit *audit, struct audit_job *job)
+{
+    job->acked_before |= job->acked;
+    job->acked = job->archived = job->delete_acked = false;
+    job->version = 0;
+    tf_vec_each (at, &job->epochs) {
+        struct audit_epoch *e = *at;
+        e->placed = e->dropped = false;
+        e->rolled = true;
+        audit_count_promise(e);
+    }
+    if (!job->stored)
+        return;
+    HASH_DELETE(by_name, audit->names, job);
+    tf_str_set(&job->stored_as, NULL);
+    job->stored = false;
+    tf_job_record_release(&job->record);
+}
+
+static void federation_restored(struct audit *audit)
+{
+    audit->copied = true;
+    for (struct audit_job *job = audit->jobs; job; job = job->hh.next)
+        forget_job(audit, job);
+    tf_vec_each (site, &audit->sites)
+        (*site)->cordoned = false;
+}
+
+static void site_restored(struct audit *audit, struct audit_site *site)
+{
+    struct audit_allocation *known, *next;
+    HASH_ITER (hh, site->allocations, known, next) {
+        audit_count_allocation(audit, site, &known->a, -1);
+        HASH_DEL(site->allocations, known);
+        tf_allocation_release(&known->a);
+        free(known);
+    }
+    site->term = (struct tf_term){0};
+    site->floor = 0;
+    for (struct audit_job *job = audit->jobs; job; job = job->hh.next) {
+        tf_vec_each (e, &job->epochs)
+            if ((*e)->site == site) {
+                (*e)->recorded = false;
+                (*e)->local_rolled = true;
+            }
+        promises_changed(job);
+    }
+}
+
+void audit_restored(struct audit *audit, const char *store)
+{
+    if (strcmp(store, AUDIT_FEDERATION) == 0)
+        federation_restored(audit);
+    else
+        site_restored(audit, audit_site(audit, store));
+}
+
+void audit_burnt(struct audit *audit, const char *cluster)
+{
+    const struct audit_site *site = audit_site(audit, cluster);
+    for (struct audit_job *job = audit->jobs; job; job = job->hh.next) {
+        tf_vec_each (i, &job->instances)
+            (*i)->burnt |= (*i)->site == site;
+        tf_vec_each (e, &job->epochs)
+            (*e)->burnt |= (*e)->site == site;
+    }
+}
+
 static void local_record(struct audit *audit, struct audit_site *site, const struct tf_record *record)
 {
     if (record->kind == TF_RECORD_ALLOCATION && record->gone)
@@ -321,6 +417,7 @@ void audit_record(struct audit *audit, const char *store, const struct tf_record
 void audit_transaction(struct audit *audit, const char *store)
 {
     if (strcmp(store, AUDIT_FEDERATION) == 0) {
+        audit->copied = false;
         tf_vec_each (site, &audit->sites)
             audit_check_room(audit, *site);
         return;
@@ -338,13 +435,16 @@ void audit_told_up(struct audit *audit, const char *cluster, const struct tf_up 
     const struct audit_epoch *e = audit_epoch(audit, r->uid, r->epoch);
     if (e->site != audit_site(audit, cluster))
         return;
-    if (r->ended.end == TF_END_UNKNOWN && e->recorded && e->placed)
+    if (r->ended.end == TF_END_UNKNOWN && e->recorded && e->placed && !e->ended)
         audit_fail(audit, "I14: %s says that it does not know epoch %" PRIu64 " of job %s, which it took",
                    cluster, r->epoch, audit_uid(r->uid));
     else if (r->ended.end != TF_END_NONE && r->ended.end != TF_END_UNKNOWN && !e->ended)
         audit_fail(audit, "§2: %s tells the end of epoch %" PRIu64 " of job %s before it is stored", cluster,
                    r->epoch, audit_uid(r->uid));
-    else if (r->ended.end == TF_END_NONE && !e->recorded)
+    else if (r->ended.end != TF_END_NONE && r->ended.end != TF_END_UNKNOWN && any_live(e->job, r->epoch))
+        audit_fail(audit, "I14: %s tells the end of epoch %" PRIu64 " of job %s while it lives", cluster,
+                   r->epoch, audit_uid(r->uid));
+    else if (r->ended.end == TF_END_NONE && !e->recorded && !e->local_rolled)
         audit_fail(audit, "§2: %s tells of epoch %" PRIu64 " of job %s before it is stored", cluster,
                    r->epoch, audit_uid(r->uid));
 }

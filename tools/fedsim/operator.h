@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_FEDSIM_OPERATOR_H
+#define TF_FEDSIM_OPERATOR_H
+
+#include "common/base/error.h"
+#include "common/base/vec.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The people who run the federation: they restore stores from copies, start daemons with --accept-rollback,
+ * cordon subclusters, and declare burnt ones dead. What they ask of the leader they ask until it is done. */
+
+struct sim_world;
+struct sim_site;
+struct sim_process;
+struct sim_answer;
+struct errand;
+
+struct sim_operator {
+    TF_VEC(struct errand *) errands;
+    uint64_t calls;
+    bool restoring;     /* the federation's store is being restored */
+    bool accepting;     /* fedds are started with --accept-rollback, until one has begun to lead */
+    bool unaware;       /* the store was restored and nobody has told the fedds: they must find out */
+    uint64_t committed; /* transactions of the store by then */
+    uint64_t restored, found_out;
+};
+
+void operator_release(struct sim_world *world);
+/* A daemon is started, unless it runs or must not. */
+void operator_starts(struct sim_process *process);
+/* The federation's store: a copy is made; every fedd is stopped, the copy put back, and they are started
+ * again. unaware: without --accept-rollback, as far as every subcluster can tell that from its term alone.
+ * Nothing happens if it cannot be done now. */
+void operator_backs_up(struct sim_world *world);
+void operator_restores(struct sim_world *world, bool unaware);
+/* The same with a subcluster's own store. */
+void operator_backs_up_site(struct sim_site *site);
+void operator_restores_site(struct sim_site *site);
+/* All of it ends: instances, store, the engine's memory. When the federation has forgotten it, it is built
+ * anew. */
+void site_burns(struct sim_site *site);
+void operator_cordons(struct sim_site *site, bool on);
+/* The engine refuses the present owner: once more with --accept-rollback, since the copy was made before the
+ * last time. */
+void operator_hears_stale(struct sim_site *site);
+/* An alarm of a leader. */
+void operator_hears(struct sim_world *world, const char *alarm);
+/* True if the call was the operator's. */
+bool operator_answered(struct sim_world *world, uint64_t call, const struct sim_answer *answer);
+
+#endif
