@@ -102,7 +102,7 @@ static bool job_holds(struct play *play, const struct scenario_claim *c, struct 
     good &= is_at_least(why, "instances", job->live, c->instances_min);
     good &= is_at_most(why, "instances", job->live, c->instances_max);
     good &= is_at_least(why, "the number of ready instances", job->ready, c->ready_instances_min);
-    good &= is_exactly(why, "evictions", job->evictions, c->evictions);
+    good &= is_exactly(why, "evictions", report_job_evictions(play->result->report, at->uid), c->evictions);
     good &= is_exactly(why, "restarts", job->restarts, c->restarts);
     good &= is_exactly(why, "short", truth_short(job), c->is_short);
     good &= cluster_is(job, c->cluster, why);

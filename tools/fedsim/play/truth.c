@@ -58,7 +58,6 @@ static void hear_asked(struct truth *truth, const struct sim_fact *fact)
     if (fact->verb == SIM_SUBMIT && !job->submitted) {
         job->submitted = true;
         job->wanted = fact->job->manifest.spec.elastic;
-        truth->submitted++;
     } else if (fact->verb == SIM_SCALE) {
         job->before = job->wanted;
         job->wanted = fact->elastic;
@@ -83,13 +82,12 @@ static void hear_answered(struct truth *truth, const struct sim_fact *fact)
     note_wait(truth, job);
 }
 
-static void note_index(struct truth *truth, struct truth_job *job, uint32_t number)
+static void note_index(struct truth_job *job, uint32_t number)
 {
     struct truth_index *index = NULL;
     HASH_FIND(hh, job->indices, &number, sizeof number, index);
     if (index) {
         job->restarts++;
-        truth->restarts++;
         return;
     }
     index = tf_calloc(1, sizeof *index);
@@ -106,7 +104,7 @@ static void hear_started(struct truth *truth, const struct sim_fact *fact)
     }
     job->site = fact->site;
     job->live++;
-    note_index(truth, job, fact->instance->id.index);
+    note_index(job, fact->instance->id.index);
 }
 
 static void hear_instance(struct truth *truth, const struct sim_fact *fact)

@@ -22,7 +22,6 @@ struct truth_job {
     int32_t stopping;
     struct tf_mono waits; /* since when its core is not fully ready; TF_NEVER: it is */
     int64_t restarts;     /* instances that were started once more, in this epoch or another */
-    int64_t evictions;    /* instances stopped for another job */
     struct truth_index *indices;
 };
 
@@ -30,7 +29,6 @@ struct truth {
     const struct sim_world *world;
     struct truth_job *jobs; /* by uid */
     uint64_t changes;
-    int64_t restarts, evictions, submitted;
 };
 
 void truth_begin(struct truth *truth, struct sim_world *world); /* the world tells it from now on */

@@ -259,6 +259,12 @@ static void hear_ready(struct report *report, const struct sim_fact *fact)
     note_state(report, job);
 }
 
+int64_t report_job_evictions(const struct report *report, struct tf_uid uid)
+{
+    const struct report_job *job = find_job(report, uid);
+    return job ? job->evictions : 0;
+}
+
 static bool is_claimed(const struct report_site *site, const struct report_live *live, uint64_t gpus)
 {
     tf_vec_each (claim, &site->claims)
@@ -277,6 +283,7 @@ static void hear_stopping(struct report *report, const struct sim_fact *fact)
     const struct report_live *live = live_of(job, &fact->instance->id);
     if (job->ending == TF_END_EVICTED && live) {
         COUNT(report, job, evictions, 1);
+        job->evictions++;
         job->useful = job->useful || is_claimed(live->site, live, fact->instance->gpus);
     }
     note_state(report, job);

@@ -81,9 +81,10 @@ struct report_job {
     uint64_t sized; /* epoch of size */
     int32_t size;
     enum tf_end ending;
-    bool useful;     /* ending as evicted: somebody has claimed GPUs of one of its instances */
-    uint64_t placed; /* epoch of the placement that is stored, 0 = none */
-    uint64_t ended;  /* the highest epoch whose end was counted */
+    int64_t evictions; /* of its instances */
+    bool useful;       /* ending as evicted: somebody has claimed GPUs of one of its instances */
+    uint64_t placed;   /* epoch of the placement that is stored, 0 = none */
+    uint64_t ended;    /* the highest epoch whose end was counted */
     enum tf_end end;
 };
 

@@ -41,6 +41,9 @@ void report_end(struct report *report);
  * present moment, or of the end, in millionths. -1: there is none of that name. */
 int report_figure(struct report *report, const char *name, int64_t *millionths);
 
+/* Instances of one job that were evicted so far. */
+int64_t report_job_evictions(const struct report *report, struct tf_uid uid);
+
 /* What the world cannot know. */
 struct report_frame {
     const char *scenario; /* its name; NULL is fine */
