@@ -141,7 +141,7 @@ static bool is_barred(const struct sim_process *process)
 void operator_starts(struct sim_process *process)
 {
     struct sim_operator *operator= & process->world->operator;
-    if (process->up || process->guard || process->reserve || is_barred(process))
+    if (process->up || process->guard || is_barred(process))
         return;
     if (process->store == &process->world->store)
         process->accept_rollback = operator->accepting;

@@ -42,7 +42,6 @@ static void build_fedds(struct play *play)
         struct sim_fedd *fedd = world_add_fedd(&play->world);
         fedd->process.reserve = i >= count;
         fedd->process.skew_ms = i == 0 ? play->scenario->world.fedd_skew : 0;
-        fedd->process.drift_ppm = i == 0 ? play->scenario->world.fedd_drift : 0;
     }
 }
 
@@ -97,7 +96,6 @@ static int build_cluster(struct play *play, const struct scenario_cluster *clust
     for (size_t i = 0; i < site->subds.count; i++) {
         site->subds.items[i]->process.reserve = i >= (size_t)count;
         site->subds.items[i]->process.skew_ms = cluster->clock_skew;
-        site->subds.items[i]->process.drift_ppm = cluster->clock_drift;
     }
     tf_vec_each (group, &cluster->nodes)
         if (add_group(site, cluster, group, err))
@@ -298,23 +296,8 @@ static void add_numbered_event(struct play *play, const struct scenario_event *e
     }
 }
 
-/* What a store is restored to is kept when its moment comes. */
-static void copy_is_due(void *arg, uint64_t number)
-{
-    play_make_copy(arg, &((struct play *)arg)->copies.items[number]);
-}
-
-static void add_copy(struct play *play, const struct scenario_event *event)
-{
-    tf_vec_push(&play->copies, (struct play_copy){.event = event});
-    sim_agenda_at(&play->world.agenda, (struct tf_mono){event->store.restored}, copy_is_due, play,
-                  play->copies.count - 1);
-}
-
 static void add_event(struct play *play, const struct scenario_event *event)
 {
-    if (event->store.restored >= 0)
-        add_copy(play, event);
     if (event->at < 0) {
         add_numbered_event(play, event);
         return;

@@ -61,7 +61,8 @@ static void start(struct play *play, struct sim_process *process, const struct s
     (void)play;
     (void)event;
     process->crash_armed = false;
-    operator_starts(process);
+    if (!process->up && !process->guard && !process->reserve)
+        process_start(process);
 }
 
 static void crash(struct play *play, struct sim_process *process, const struct scenario_event *event)
@@ -207,54 +208,13 @@ static void happen_link(struct play *play, const struct scenario_event *event, b
 
 /* ---- stores ---- */
 
-static struct sim_store *store_of(struct play *play, const struct scenario_event *event)
-{
-    return event->store_of ? &site_of(play, event->store_of)->store : &play->world.store;
-}
-
-void play_make_copy(struct play *play, struct play_copy *copy)
-{
-    struct sim_store *store = store_of(play, copy->event);
-    world_say(&play->world, "scenario", "a copy of the store of %s is kept", store->name);
-    store_look(&play->world, store);
-    store_back_up(store);
-    copy->snapshot = TF_STEAL(store->backup);
-    copy->revision = store->backup_revision;
-}
-
-static bool put_back(struct play *play, const struct scenario_event *event, struct play_copy *copy)
-{
-    struct sim_store *store = store_of(play, event);
-    tf_memory_snapshot_destroy(store->backup);
-    store->backup = TF_STEAL(copy->snapshot);
-    store->backup_revision = copy->revision;
-    if (event->store_of) {
-        operator_restores_site(site_of(play, event->store_of));
-        return true;
-    }
-    operator_restores(&play->world, false);
-    return play->world.operator.restoring;
-}
-
-static void restore(struct play *play, const struct scenario_event *event)
-{
-    tf_vec_each (copy, &play->copies)
-        if (copy->event == event && (!copy->snapshot || !put_back(play, event, copy)))
-            play_fail(
-                play, -1,
-                "the store of %s cannot be restored: it is being restored, or the moment of the copy is not "
-                "over",
-                store_of(play, event)->name);
-}
-
 static void happen_store(struct play *play, const struct scenario_event *event, bool over)
 {
-    struct sim_store *store = store_of(play, event);
+    struct sim_store *store = event->store_of ? &site_of(play, event->store_of)->store : &play->world.store;
     int64_t latency = play->scenario->world.store_latency_max;
     struct tf_memory_faults faults = {.latency_min_ms = latency, .latency_max_ms = latency};
     if (event->store.restored >= 0) {
-        if (!over)
-            restore(play, event);
+        play_fail(play, -1, "a restored store is not yet possible");
         return;
     }
     if (event->store.fault == SCENARIO_UNAVAILABLE)
@@ -411,31 +371,6 @@ static void happen_scale(struct play *play, const struct scenario_event *event, 
     ask(play, event->scale, SIM_SCALE, sizes);
 }
 
-/* ---- operators ---- */
-
-static void happen_burn(struct play *play, const struct scenario_event *event, bool over)
-{
-    (void)over;
-    site_burns(site_of(play, event->burn));
-}
-
-static void happen_cordon(struct play *play, const struct scenario_event *event, bool over)
-{
-    operator_cordons(site_of(play, event->cordon), !over);
-}
-
-static void jump(struct play *play, struct sim_process *process, const struct scenario_event *event)
-{
-    (void)play;
-    process_wall_jumps(process, event->jump_ms);
-}
-
-static void happen_clock(struct play *play, const struct scenario_event *event, bool over)
-{
-    (void)over;
-    each_process(play, event->clock, jump, event);
-}
-
 static void happen_defrag(struct play *play, const struct scenario_event *event, bool over)
 {
     (void)over;
@@ -469,9 +404,6 @@ static happen_f *const happens[SCENARIO_KINDS] = {
     [SCENARIO_RESUME] = happen_user,
     [SCENARIO_RESTART] = happen_user,
     [SCENARIO_SCALE] = happen_scale,
-    [SCENARIO_BURN] = happen_burn,
-    [SCENARIO_CORDON] = happen_cordon,
-    [SCENARIO_CLOCK] = happen_clock,
     [SCENARIO_REPEAT] = happen_repeat,
     [SCENARIO_LATE] = happen_late,
     [SCENARIO_DEFRAG] = happen_defrag,

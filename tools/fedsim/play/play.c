@@ -141,9 +141,6 @@ static void release(struct play *play)
         free(r->text);
     tf_vec_release(&play->refusals);
     tf_vec_release(&play->pins);
-    tf_vec_each (copy, &play->copies)
-        tf_memory_snapshot_destroy(copy->snapshot);
-    tf_vec_release(&play->copies);
 }
 
 static void play_it(struct play *play)

@@ -27,13 +27,6 @@ struct play_event {
     const struct scenario_event *event;
 };
 
-/* A store as it was at the moment that an event restores it to. */
-struct play_copy {
-    const struct scenario_event *event;
-    struct tf_memory_snapshot *snapshot; /* NULL: not yet made, or put back */
-    int64_t revision;
-};
-
 /* An expectation that is not about a single moment. */
 struct play_watch {
     size_t number;
@@ -76,7 +69,6 @@ struct play {
     TF_VEC(struct play_event) events;               /* timed ones, then those by number */
     TF_VEC(const struct scenario_event *) numbered; /* faults by the number of an event, in order */
     size_t numbered_done;
-    TF_VEC(struct play_copy) copies;
     TF_VEC(struct play_watch) watches;
     TF_VEC(struct play_stop) stops; /* by time, equal ones as in the file */
     size_t stopped;
@@ -99,7 +91,6 @@ void play_pin_begin(struct play *play);
 
 /* ---- happen.c ---- */
 void play_happen(struct play *play, const struct scenario_event *event);
-void play_make_copy(struct play *play, struct play_copy *copy);
 
 /* ---- expect.c ---- */
 void play_expect_begin(struct play *play);

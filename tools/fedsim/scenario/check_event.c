@@ -17,12 +17,11 @@ enum {
     COUNT = 256,
     INSTANCE = 512,
     TO = 1024,
-    JUMP = 2048,
-    EXTRAS = 12
+    EXTRAS = 11
 };
 
 static const char *const extra_keys[EXTRAS] = {"for",     "state", "lostAfter", "link",     "fedd", "before",
-                                               "elastic", "model", "nodes",     "instance", "to",   "jumpMs"};
+                                               "elastic", "model", "nodes",     "instance", "to"};
 
 static const struct {
     const char *key;
@@ -45,9 +44,6 @@ static const struct {
     [SCENARIO_RESUME] = {"resume", 0, 0},
     [SCENARIO_RESTART] = {"restart", 0, 0},
     [SCENARIO_SCALE] = {"scale", 0, ELASTIC},
-    [SCENARIO_BURN] = {"burn", 0, 0},
-    [SCENARIO_CORDON] = {"cordon", FOR, 0},
-    [SCENARIO_CLOCK] = {"clock", 0, JUMP},
     [SCENARIO_REPEAT] = {"repeat", 0, 0},
     [SCENARIO_LATE] = {"late", 0, 0},
     [SCENARIO_DEFRAG] = {"defrag", MODEL, COUNT},
@@ -97,12 +93,6 @@ static bool is_subject(const struct scenario_event *e, enum scenario_kind kind)
         return e->restart;
     case SCENARIO_SCALE:
         return e->scale;
-    case SCENARIO_BURN:
-        return e->burn;
-    case SCENARIO_CORDON:
-        return e->cordon;
-    case SCENARIO_CLOCK:
-        return e->clock;
     case SCENARIO_REPEAT:
         return e->repeat;
     case SCENARIO_LATE:
@@ -138,8 +128,7 @@ static unsigned extras_of(const struct scenario_event *e)
                                e->model,
                                e->defrag && e->nodes.count,
                                e->instance >= 0,
-                               e->to,
-                               e->jump_ms != 0};
+                               e->to};
     unsigned bits = 0;
     for (size_t i = 0; i < EXTRAS; i++)
         bits |= said[i] ? 1U << i : 0;
@@ -258,7 +247,6 @@ void scenario_check_event(const void *object, struct tf_complaints *out)
     check_daemon(e->store_away, "cutOff", out);
     check_daemon(e->duplicate, "duplicate", out);
     check_daemon(e->fedd, "fedd", out);
-    check_daemon(e->clock, "clock", out);
     check_places(e, out);
     check_foreign(e, out);
     check_defrag(e, out);

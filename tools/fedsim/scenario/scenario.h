@@ -54,8 +54,7 @@ struct scenario_cluster {
     SCENARIO_LIST(struct scenario_nodes) nodes;
     char *nodes_csv;      /* of nodesFrom */
     int32_t subclusterds; /* of that name; the first to come is active */
-    int64_t clock_skew;   /* ms, of their wall clocks, may be negative */
-    int64_t clock_drift;  /* their clocks run so many millionths faster, may be negative */
+    int64_t clock_skew;   /* of their wall clocks, may be negative */
 };
 
 /* ---- work ---- */
@@ -142,10 +141,7 @@ struct scenario_event {
     } store;
     char *submit, *delete_job, *hold, *resume, *restart, *scale;
     struct tf_elastic elastic; /* with scale */
-    char *burn, *cordon; /* CLUSTER: all of it ends, and it is built anew; nothing new is placed there */
-    char *clock;         /* a daemon's wall clock jumps */
-    int64_t jump_ms;
-    char *repeat, *late; /* CLUSTER: an engine's event, a message of an old leader, once more */
+    char *repeat, *late;       /* CLUSTER: an engine's event, a message of an old leader, once more */
     char *defrag, *model;
     char *migrate, *to;
     int64_t instance; /* optional */
@@ -170,9 +166,6 @@ enum scenario_kind {
     SCENARIO_RESUME,
     SCENARIO_RESTART,
     SCENARIO_SCALE,
-    SCENARIO_BURN,
-    SCENARIO_CORDON,
-    SCENARIO_CLOCK,
     SCENARIO_REPEAT,
     SCENARIO_LATE,
     SCENARIO_DEFRAG,
@@ -214,8 +207,8 @@ struct scenario_settings {
 struct scenario_world {
     int32_t fedds;
     int64_t message_delay_min, message_delay_max, engine_delay_max, store_latency_max;
-    int64_t fedd_skew, fedd_drift; /* of the first's clocks; the others' are right */
-    int32_t answers_lost;          /* of those to clients */
+    int64_t fedd_skew;    /* of the first's wall clock; the others' are right */
+    int32_t answers_lost; /* of those to clients */
 };
 
 struct scenario {

@@ -9,14 +9,7 @@
 
 #define DAYS(n) (INT64_C(n) * 24 * TF_HOUR)
 
-enum {
-    TEXT_MAX = 200,
-    FEDDS_MAX = 9,
-    DAEMONS_MAX = 9,
-    SKEW_MS_MAX = 3600 * 1000,
-    DRIFT_PPM_MAX = 4999,
-    SCALE_MAX = 1000000
-};
+enum { TEXT_MAX = 200, FEDDS_MAX = 9, DAEMONS_MAX = 9, SKEW_MS_MAX = 3600 * 1000, SCALE_MAX = 1000000 };
 
 /* Some tables are made of others' rows, once, when the first scenario is read. */
 static struct tf_table settings_table, tide_spec_table, tide_job_table;
@@ -110,14 +103,7 @@ static const struct tf_row cluster_rows[] = {
      .min = -SKEW_MS_MAX,
      .max = SKEW_MS_MAX,
      .flags = TF_ROW_ZERO,
-     .help = "of its daemons' wall clocks"},
-    {.key = "clockDriftPpm",
-     TF_INT64(CLUSTER, clock_drift),
-     .min = -DRIFT_PPM_MAX,
-     .max = DRIFT_PPM_MAX,
-     .flags = TF_ROW_ZERO,
-     .help = "its daemons' clocks run so many millionths faster; what is promised holds for less than 1 % "
-             "between any two"},
+     .help = "of its wall clock"},
 };
 static const struct tf_table cluster_table = TF_TABLE(CLUSTER, cluster_rows, .check = scenario_check_cluster);
 
@@ -372,15 +358,6 @@ static const struct tf_row event_rows[] = {
     WHO("restart", restart, "TENANT/NAME: its manifest is applied again, with --restart"),
     WHO("scale", scale, "TENANT/NAME"),
     {.key = "elastic", TF_GROUP(&scale_table), .help = "with scale"},
-    WHO("burn", burn, "CLUSTER: instances, store, all of it ends; it is declared dead and built anew"),
-    WHO("cordon", cordon, "CLUSTER: nothing new is placed there"),
-    WHO("clock", clock, "fedd/2, subclusterd/NAME: its wall clock jumps"),
-    {.key = "jumpMs",
-     TF_INT64(EVENT, jump_ms),
-     .min = -SKEW_MS_MAX,
-     .max = SKEW_MS_MAX,
-     .flags = TF_ROW_ZERO,
-     .help = "with clock, so far; may be negative"},
     WHO("repeat", repeat, "CLUSTER: its engine says something once more"),
     WHO("late", late, "CLUSTER: messages of an old leader arrive"),
     WHO("defrag", defrag, "CLUSTER: plan and apply, with model and nodes"),
@@ -478,11 +455,6 @@ static const struct tf_row world_rows[] = {
      TF_INT64(WORLD, fedd_skew),
      .min = -SKEW_MS_MAX,
      .max = SKEW_MS_MAX,
-     .flags = TF_ROW_ZERO},
-    {.key = "feddClockDriftPpm",
-     TF_INT64(WORLD, fedd_drift),
-     .min = -DRIFT_PPM_MAX,
-     .max = DRIFT_PPM_MAX,
      .flags = TF_ROW_ZERO},
     {.key = "answersLost",
      TF_FRACTION(WORLD, answers_lost),
