@@ -113,7 +113,7 @@ static void look(struct sim_world *world, struct sim_store *store)
 static void listen_to_auditor(struct sim_world *world)
 {
     const char *breach = audit_breach(world->audit);
-    if (breach && !world->breached)
+    if (breach && !world->breached && world->check != SIM_CHECK_OFF)
         world_breach(world, "%s", breach);
 }
 

@@ -56,6 +56,7 @@ typedef void sim_watch_f(void *arg, struct tf_mono next);
 enum sim_check {
     SIM_CHECK_EVERY, /* after every step */
     SIM_CHECK_END,   /* world_check only */
+    SIM_CHECK_OFF,   /* never; nor does what the auditor finds end the run */
 };
 
 struct sim_world {

@@ -143,12 +143,18 @@ static void release(struct play *play)
     tf_vec_release(&play->pins);
 }
 
+static enum sim_check check_of(enum play_check check)
+{
+    return check == PLAY_CHECK_OFF   ? SIM_CHECK_OFF
+           : check == PLAY_CHECK_END ? SIM_CHECK_END
+                                     : SIM_CHECK_EVERY;
+}
+
 static void play_it(struct play *play)
 {
     const struct play_options *options = play->options;
-    play->world.check =
-        options->check == PLAY_CHECK_EVERY || !options->check ? SIM_CHECK_EVERY : SIM_CHECK_END;
-    play->world.diary.mute = play->world.check == SIM_CHECK_END && !options->aloud;
+    play->world.check = check_of(options->check);
+    play->world.diary.mute = play->world.check != SIM_CHECK_EVERY && !options->aloud;
     play->world.watch = watch;
     play->world.watch_arg = play;
     play_expect_begin(play);

@@ -200,29 +200,50 @@ int32_t truth_short(const struct truth_job *job)
     return job->live > 0 && job->live < job->wanted.min ? job->wanted.min - job->live : 0;
 }
 
+/* Of each node what its instances hold: one look at all of them. */
+static uint64_t *held_by_node(const struct sim_fleet *fleet)
+{
+    uint64_t *held = tf_calloc(fleet->nodes.count + 1, sizeof *held);
+    tf_vec_each (i, &fleet->instances)
+        if (fleet_runs(*i))
+            held[fleet_node_find(fleet, (*i)->node)] |= (*i)->gpus;
+    return held;
+}
+
+static int64_t free_of(const struct tf_node *node, uint64_t held)
+{
+    if (node->state != TF_NODE_READY)
+        return 0;
+    return tf_gpu_set_count(tf_gpu_set_all(node->capacity.gpus) & ~node->foreign.gpus & ~node->bad_gpus &
+                            ~held);
+}
+
 int64_t truth_node_free(const struct sim_fleet *fleet, size_t node)
 {
-    const struct tf_node *n = &fleet->nodes.items[node].node;
-    if (n->state != TF_NODE_READY)
-        return 0;
-    return tf_gpu_set_count(fleet_free_gpus(fleet, node) & ~n->bad_gpus);
+    return free_of(&fleet->nodes.items[node].node, fleet_held_gpus(fleet, node));
 }
 
 int64_t truth_site_free(const struct sim_site *site)
 {
+    const struct sim_fleet *fleet = &site->fleet;
+    uint64_t *held = held_by_node(fleet);
     int64_t sum = 0;
-    for (size_t i = 0; i < site->fleet.nodes.count; i++)
-        sum += truth_node_free(&site->fleet, i);
+    for (size_t i = 0; i < fleet->nodes.count; i++)
+        sum += free_of(&fleet->nodes.items[i].node, held[i]);
+    free(held);
     return sum;
 }
 
 int64_t truth_whole_free_nodes(const struct sim_site *site)
 {
+    const struct sim_fleet *fleet = &site->fleet;
+    uint64_t *held = held_by_node(fleet);
     int64_t count = 0;
-    for (size_t i = 0; i < site->fleet.nodes.count; i++) {
-        int32_t gpus = site->fleet.nodes.items[i].node.capacity.gpus;
-        count += gpus > 0 && truth_node_free(&site->fleet, i) == gpus;
+    for (size_t i = 0; i < fleet->nodes.count; i++) {
+        const struct tf_node *node = &fleet->nodes.items[i].node;
+        count += node->capacity.gpus > 0 && free_of(node, held[i]) == node->capacity.gpus;
     }
+    free(held);
     return count;
 }
 

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What fedsim run prints and how it ends, for each kind of outcome. usage: exit_codes.sh FEDSIM
+set -euo pipefail
+fedsim=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+fleet='clusters: [{name: a, nodes: [{count: 1, model: H800, gpus: 8}]}]
+jobs: [{at: 0s, tenant: t, name: x, spec: {priority: train, instance: {gpus: 8}}}]'
+printf 'name: holds\n%s\nexpect: [{at: 1m, job: t/x, phase: Running}, {at: 3h, job: t/x, phase: Running}]\nuntil: 4h\n' "$fleet" >good.yaml
+printf 'name: fails\n%s\nexpect: [{at: 1m, job: t/x, phase: Pending}]\n' "$fleet" >bad.yaml
+printf 'name: wrong\n%s\nexpct: []\n' "$fleet" >wrong.yaml
+printf 'name: no file\nclusters: [{name: a, nodesFrom: {csv: none.csv}}]\n' >data.yaml
+printf 'scenarios: {bad.yaml: it is not there yet}\n' >xfail.yaml
+printf 'scenarios: {good.yaml: it is not there yet}\n' >stale.yaml
+printf 'scenarios: [good.yaml]\n' >broken.yaml
+
+# expect CODE TEXT ARGUMENT...: fedsim ends with CODE and prints TEXT
+expect() {
+    local code=$1 text=$2 is=0
+    shift 2
+    "$fedsim" "$@" >out 2>&1 || is=$?
+    if [ "$is" != "$code" ] || ! grep -qF -- "$text" out; then
+        echo "fedsim $*: exit $is, expected $code and \"$text\":"
+        cat out
+        exit 1
+    fi
+}
+
+expect 0 'PASS  good.yaml: holds' run good.yaml
+expect 0 'skipped: the expectation is about 3h, and the run ended at 2h' run --until 2h good.yaml
+expect 0 '1 passed, 1 failed as expected, 0 failed, 0 could not be played' run --xfail xfail.yaml good.yaml bad.yaml
+expect 0 'seed 7' run --seed 7 good.yaml
+expect 0 'PASS' run --check end good.yaml
+expect 0 'PASS' run --check off good.yaml
+expect 0 'instance' run --trace good.yaml
+expect 0 'PASS' run --policy tidefed good.yaml
+expect 1 'bad.yaml:4: job t/x at 1m: the phase is Running, expected Pending' run bad.yaml
+expect 1 'it holds, and is on the list of those that fail (it is not there yet): take it off' run --xfail stale.yaml good.yaml
+expect 2 'wrong.yaml:4:1: unknown key "expct"; did you mean "expect"?' run wrong.yaml
+expect 2 'none.csv' run data.yaml
+expect 2 'nowhere.yaml' run nowhere.yaml
+expect 2 'broken.yaml:1:12' run --xfail broken.yaml good.yaml
+expect 2 'there is no policy "first-fit"' run --policy first-fit good.yaml
+expect 2 '--until: 5 has no unit' run --until 5 good.yaml
+expect 2 '--check takes every, end or off' run --check never good.yaml
+expect 2 'which scenario?' run
+expect 2 'did you mean run?' rnu
+expect 0 'A first scenario' help
+expect 0 'jobs[].checkpointEvery' help scenario
+expect 0 '--xfail' help run
+echo "fedsim run ends as it should"
