@@ -4,17 +4,18 @@
 # etcd (one of the federation, one of the subclusters), fedd and three subclusterd whose process engine runs real
 # processes, then places, runs and explains real work. Loopback only, free ports; safe to run again.
 #
-# usage: deploy/quickstart.sh [--no-demo] [--keep-data]    start (and show the tour)
-#        deploy/quickstart.sh --stop [--keep-data]         end everything that it started
+# usage: deploy/quickstart.sh [--no-demo] [--keep-data] [--tls]    start (and show the tour); --tls: with certificates
+#        deploy/quickstart.sh --stop [--keep-data]                 end everything that it started
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
 home=${TIDEFED_HOME:-$root/.quickstart}
 bin=$root/build/release/bin
-demo=1 keep=0 stop=0
+demo=1 keep=0 stop=0 tls=0
 for argument in "$@"; do
     case $argument in
     --stop) stop=1 ;;
+    --tls) tls=1 ;;
     --keep-data) keep=1 ;;
     --no-demo) demo=0 ;;
     -h | --help) sed -n '3,9s/^# \{0,1\}//p' "$0"; exit 0 ;;
@@ -138,9 +139,20 @@ etcd_up() { curl -fsS "$(cat "$home/conf/$1.etcd")/health" | grep -q true; }
 wait_for "the federation's etcd" etcd_up federation
 wait_for "the subclusters' etcd" etcd_up local
 
+tls_lines() { # CERTIFICATE: for a configuration
+    [ $tls -eq 0 ] || echo "tls: {ca: $home/tls/ca.pem, certificate: $home/tls/$1.pem, key: $home/tls/$1.key}"
+}
+if [ $tls -eq 1 ]; then
+    rm -rf "$home/tls"
+    for certificate in ca fedd "subcluster bj-a" "subcluster gz-b" "subcluster us-c" admin viewer; do
+        # shellcheck disable=SC2086
+        bash deploy/tls.sh --dir "$home/tls" $certificate
+    done
+fi
 fedd_address=127.0.0.1:$(free_port) fedd_metrics=127.0.0.1:$(free_port)
 cat >"$home/conf/fedd.yaml" <<EOF
 listen: $fedd_address
+$(tls_lines fedd)
 dataDir: $home/data/fedd
 store: {endpoints: ["$(cat "$home/conf/federation.etcd")"]}
 metrics: {listen: $fedd_metrics}
@@ -156,6 +168,7 @@ region: $2
 federation: ["$fedd_address"]
 store: {endpoints: ["$(cat "$home/conf/local.etcd")"]}
 metrics: {listen: "127.0.0.1:$(free_port)"}
+$(tls_lines "subcluster-$1")
 stateDir: $home/state/$1
 engine: process
 allowRoot: $allow_root
@@ -181,6 +194,9 @@ for name in bj-a gz-b us-c; do
 done
 cat >"$home/env" <<EOF
 export PATH="$bin:\$PATH" TIDEFED_ENDPOINTS="$fedd_address"
+EOF
+[ $tls -eq 0 ] || cat >>"$home/env" <<EOF
+export TIDEFED_TLS_CA="$home/tls/ca.pem" TIDEFED_TLS_CERT="$home/tls/admin.pem" TIDEFED_TLS_KEY="$home/tls/admin.key"
 EOF
 # shellcheck disable=SC1091
 . "$home/env"

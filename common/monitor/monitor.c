@@ -29,7 +29,7 @@ static const struct tf_row rows[] = {
 };
 const struct tf_table tf_monitor_table = TF_TABLE(struct tf_monitor_config, rows);
 
-enum { BUILD_INFO, LOOP_LAG, CPU, MEMORY, FDS, MAX_FDS, STARTED };
+enum { BUILD_INFO, LOOP_LAG, CERTIFICATE, CPU, MEMORY, FDS, MAX_FDS, STARTED };
 
 /* Those of processes have the names that Prometheus's own libraries use, so that common dashboards fit. */
 const struct tf_metric tf_monitor_metrics[] = {
@@ -46,6 +46,12 @@ const struct tf_metric tf_monitor_metrics[] = {
                   NULL,
                   "longest that a timer of the loop was late since the last look: above 1 the daemon is slow "
                   "to answer"},
+    [CERTIFICATE] = {"tidefed_certificate_expiry_timestamp_seconds",
+                     TF_METRIC_GAUGE,
+                     TF_UNIT_MS,
+                     {NULL},
+                     NULL,
+                     "when the daemon's certificate expires, since 1970; with `tls` only"},
     [CPU] = {"process_cpu_seconds_total",
              TF_METRIC_COUNTER,
              TF_UNIT_US,
@@ -81,6 +87,8 @@ struct tf_monitor {
     struct tf_wall started;
     unsigned ticks;
     int64_t lag_ms;
+    uint64_t tls_stamp; /* of the files that were looked at */
+    struct tf_wall expires;
 };
 
 /* ---- of the process ---- */
@@ -125,6 +133,22 @@ static void collect_process(const struct tf_monitor *monitor, struct tf_metrics 
     tf_metrics_add(metrics, &m[STARTED], TF_NO_LABELS, monitor->started.ms);
 }
 
+static void collect_certificate(struct tf_monitor *monitor, struct tf_metrics *metrics)
+{
+    const struct tf_tls_files *tls = monitor->options.tls;
+    struct tf_tls_pem pem;
+    if (!tf_tls_is_set(tls))
+        return;
+    uint64_t stamp = tf_tls_stamp(tls);
+    if (stamp != monitor->tls_stamp && tf_tls_read(tls, &pem, NULL) == 0) {
+        monitor->expires = pem.expires;
+        monitor->tls_stamp = stamp;
+        tf_tls_pem_release(&pem);
+    }
+    if (monitor->expires.ms)
+        tf_metrics_add(metrics, &tf_monitor_metrics[CERTIFICATE], TF_NO_LABELS, monitor->expires.ms);
+}
+
 /* ---- pages ---- */
 
 static void set_metrics(struct tf_monitor *monitor)
@@ -134,6 +158,7 @@ static void set_metrics(struct tf_monitor *monitor)
     const struct tf_metric *m = tf_monitor_metrics;
     tf_metrics_add(&metrics, &m[BUILD_INFO], TF_LABELS(monitor->options.program, TF_VERSION), 1);
     tf_metrics_add(&metrics, &m[LOOP_LAG], TF_NO_LABELS, monitor->lag_ms);
+    collect_certificate(monitor, &metrics);
     collect_process(monitor, &metrics);
     monitor->options.collect(monitor->options.arg, &metrics);
     monitor->lag_ms = 0;

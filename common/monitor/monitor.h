@@ -5,6 +5,7 @@
 #include "common/base/row.h"
 #include "common/loop/loop.h"
 #include "common/monitor/metric.h"
+#include "common/net/tls.h"
 
 /* What a daemon shows of itself over HTTP:
  *
@@ -24,6 +25,8 @@ extern const struct tf_table tf_monitor_table;
 struct tf_monitor_options {
     const char *listen;  /* NULL: tf_monitor_start gives NULL without an error */
     const char *program; /* a constant */
+    const struct tf_tls_files
+        *tls; /* the daemon's, whose end is shown; may be unset; borrowed until the stop */
     /* In the loop thread. ready adds a line of text about the state, and says whether it can do its work. */
     void (*collect)(void *arg, struct tf_metrics *metrics);
     bool (*ready)(void *arg, struct tf_buf *text);

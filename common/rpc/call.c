@@ -165,3 +165,8 @@ const char *tf_call_peer(const struct tf_call *call)
 {
     return tf_raw_peer(&((struct tf_call *)(uintptr_t)call)->slot.raw);
 }
+
+const char *tf_call_identity(const struct tf_call *call)
+{
+    return tf_raw_identity(&call->slot.raw);
+}

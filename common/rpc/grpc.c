@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The only file that includes gRPC's headers: start and end of the library, the event thread, messages, the
- * batches of operations of a call, servers' ports and clients' channels. What calls mean, limits and life
- * times are in server.c, client.c, stream.c and thread_call.c.
+ * batches of operations of a call, credentials, servers' ports and clients' channels. What calls mean, limits
+ * and life times are in server.c, client.c, stream.c and thread_call.c.
  *
  * The event thread only runs tags; a tag with a loop goes through its inbox. gRPC is not instrumented for the
  * thread sanitizer, so the hand-over of a tag is told to it by hand. */
@@ -9,6 +9,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/cleanup.h"
+#include "common/base/text.h"
 #include "common/log/log.h"
 #include "common/net/address.h"
 
@@ -17,6 +18,7 @@
 #include <grpc/byte_buffer_reader.h>
 #include <grpc/grpc.h>
 #include <grpc/grpc_security.h>
+#include <grpc/grpc_security_constants.h>
 #include <grpc/slice.h>
 #include <grpc/support/alloc.h>
 #include <grpc/support/log.h>
@@ -118,11 +120,109 @@ static void finish_later(struct tf_rpc *rpc, struct tf_tag *tag, bool ok)
     tf_loop_post(rpc->loop, &rpc->run_done);
 }
 
-/* gRPC reports as errors what our own errors say better (a refused bind, a failed handshake). */
+/* gRPC reports as errors what our own errors say better, as a refused bind. But of a handshake that a server
+ * broke off nobody else tells. */
 static void on_log(gpr_log_func_args *args)
 {
-    if (args->severity == GPR_LOG_SEVERITY_ERROR)
+    if (args->severity == GPR_LOG_SEVERITY_ERROR && tf_starts_with(args->message, "Handshake failed"))
+        tf_log_warn("a peer was refused: its certificate, or ours to it, is not believed error=%s",
+                    args->message);
+    else if (args->severity == GPR_LOG_SEVERITY_ERROR)
         tf_log_debug("grpc message=%s", args->message);
+}
+
+/* ---- credentials ---- */
+
+/* The files of a server, as it has them: read again when they change, at the next connection. */
+struct tf_certificates {
+    struct tf_certificates *next;
+    struct tf_tls_files files;
+    pthread_mutex_t lock; /* guards the rest */
+    bool loaded;
+    uint64_t stamp, told; /* of what is in use; of what was wrong when that was last said */
+};
+
+static void certificates_free(struct tf_certificates *certificates)
+{
+    while (certificates) {
+        struct tf_certificates *next = certificates->next;
+        tf_tls_files_release(&certificates->files);
+        pthread_mutex_destroy(&certificates->lock);
+        free(certificates);
+        certificates = next;
+    }
+}
+
+/* With the lock. Wrong files, for example half of a renewal, leave in use what was. */
+static grpc_ssl_certificate_config_reload_status load(struct tf_certificates *c, uint64_t stamp,
+                                                      grpc_ssl_server_certificate_config **config)
+{
+    struct tf_tls_pem pem;
+    struct tf_error err = TF_ERROR_INIT;
+    if (tf_tls_read(&c->files, &pem, &err)) {
+        if (c->told != stamp)
+            tf_log_error("the certificate files cannot be used, those from before stay in use error=%s",
+                         err.text);
+        c->told = stamp;
+        return c->loaded ? GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED
+                         : GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_FAIL;
+    }
+    const grpc_ssl_pem_key_cert_pair pair = {.private_key = pem.key, .cert_chain = pem.certificate};
+    *config = grpc_ssl_server_certificate_config_create(pem.ca, &pair, 1);
+    tf_tls_pem_release(&pem);
+    if (c->loaded)
+        tf_log_info("the certificate files have changed and are in use from now on certificate=%s",
+                    c->files.certificate);
+    c->loaded = true;
+    c->stamp = stamp;
+    return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_NEW;
+}
+
+/* Called by gRPC before each handshake. */
+static grpc_ssl_certificate_config_reload_status fetch_certificates(
+    void *arg, grpc_ssl_server_certificate_config **config)
+{
+    struct tf_certificates *c = arg;
+    pthread_mutex_lock(&c->lock);
+    uint64_t stamp = tf_tls_stamp(&c->files);
+    grpc_ssl_certificate_config_reload_status status = GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
+    if (!c->loaded || stamp != c->stamp)
+        status = load(c, stamp, config);
+    pthread_mutex_unlock(&c->lock);
+    return status;
+}
+
+static grpc_server_credentials *server_credentials(struct tf_rpc *rpc, const struct tf_tls_files *tls,
+                                                   struct tf_error *err)
+{
+    if (!tf_tls_is_set(tls))
+        return grpc_insecure_server_credentials_create();
+    if (tf_tls_check(tls, err))
+        return NULL;
+    struct tf_certificates *c = tf_calloc(1, sizeof *c);
+    tf_tls_files_copy(&c->files, tls);
+    pthread_mutex_init(&c->lock, NULL);
+    c->next = rpc->certificates;
+    rpc->certificates = c;
+    return grpc_ssl_server_credentials_create_with_options(
+        grpc_ssl_server_credentials_create_options_using_config_fetcher(
+            GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY, fetch_certificates, c));
+}
+
+static grpc_channel_credentials *channel_credentials(const struct tf_tls_files *tls, struct tf_error *err)
+{
+    struct tf_tls_pem pem;
+    if (!tf_tls_is_set(tls))
+        return grpc_insecure_credentials_create();
+    if (tf_tls_read(tls, &pem, err)) {
+        tf_error_wrap(err, "tls");
+        return NULL;
+    }
+    grpc_ssl_pem_key_cert_pair pair = {.private_key = pem.key, .cert_chain = pem.certificate};
+    grpc_channel_credentials *credentials =
+        grpc_ssl_credentials_create_ex(pem.ca, pem.key ? &pair : NULL, NULL, NULL);
+    tf_tls_pem_release(&pem);
+    return credentials;
 }
 
 struct tf_rpc *tf_rpc_create(struct tf_loop *loop, struct tf_error *err)
@@ -156,6 +256,7 @@ void tf_rpc_destroy(struct tf_rpc *rpc)
     pthread_join(rpc->thread, NULL);
     grpc_completion_queue_destroy(rpc->queue);
     grpc_shutdown_blocking();
+    certificates_free(rpc->certificates);
     free(rpc);
 }
 
@@ -229,6 +330,7 @@ void tf_raw_release(struct tf_raw *raw)
     free(raw->extra->text);
     free(raw->extra);
     free(raw->peer);
+    free(raw->identity);
     *raw = (struct tf_raw){.deadline = TF_NEVER};
 }
 
@@ -252,6 +354,34 @@ const char *tf_raw_peer(struct tf_raw *raw)
         gpr_free(peer);
     }
     return raw->peer ? raw->peer : "";
+}
+
+/* A name with a NUL in it would be read as another one by everybody else. */
+static char *common_name(const grpc_auth_context *context)
+{
+    grpc_auth_property_iterator it =
+        grpc_auth_context_find_properties_by_name(context, GRPC_X509_CN_PROPERTY_NAME);
+    const grpc_auth_property *name = grpc_auth_property_iterator_next(&it);
+    bool plain = name && tf_utf8_valid(name->value, name->value_length);
+    return plain ? tf_strndup(name->value, name->value_length) : tf_strdup("");
+}
+
+static void find_identity(struct tf_raw *raw)
+{
+    grpc_auth_context *context = grpc_call_auth_context(raw->call);
+    if (!context)
+        return;
+    grpc_auth_property_iterator it =
+        grpc_auth_context_find_properties_by_name(context, GRPC_TRANSPORT_SECURITY_TYPE_PROPERTY_NAME);
+    const grpc_auth_property *type = grpc_auth_property_iterator_next(&it);
+    if (type && strcmp(type->value, GRPC_SSL_TRANSPORT_SECURITY_TYPE) == 0)
+        raw->identity = common_name(context);
+    grpc_auth_context_release(context);
+}
+
+const char *tf_raw_identity(const struct tf_raw *raw)
+{
+    return raw->identity;
 }
 
 /* What ends within the call, this operation or another, is kept from the event thread: two threads that wake
@@ -470,6 +600,9 @@ void *tf_port_create(struct tf_rpc *rpc, const struct tf_port_options *options, 
 {
     if (tf_address_probe(options->address, err))
         return NULL;
+    grpc_server_credentials *credentials = server_credentials(rpc, options->credentials.tls, err);
+    if (!credentials)
+        return NULL;
     grpc_arg args[] = {
         int_arg(GRPC_ARG_ALLOW_REUSEPORT, 0),
         int_arg(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, options->message_max),
@@ -485,7 +618,6 @@ void *tf_port_create(struct tf_rpc *rpc, const struct tf_port_options *options, 
     grpc_channel_args all = {.num_args = TF_ARRAY_LEN(args), .args = args};
     grpc_server *server = grpc_server_create(&all, NULL);
     grpc_server_register_completion_queue(server, rpc->queue, NULL);
-    grpc_server_credentials *credentials = grpc_insecure_server_credentials_create();
     int bound = grpc_server_add_http2_port(server, options->address, credentials);
     grpc_server_credentials_release(credentials);
     if (!bound) {
@@ -530,6 +662,7 @@ void tf_raw_accept(struct tf_raw *raw, struct tf_rpc *rpc, void *server, void *m
 
 void tf_raw_accepted(struct tf_raw *raw)
 {
+    find_identity(raw);
     gpr_timespec deadline = gpr_convert_clock_type(raw->extra->deadline, GPR_CLOCK_MONOTONIC);
     if (gpr_time_cmp(deadline, gpr_inf_future(GPR_CLOCK_MONOTONIC)) == 0)
         return;
@@ -565,8 +698,10 @@ void tf_port_destroy(void *server)
 void *tf_link_create(const char *address, struct tf_rpc_credentials credentials, size_t message_max,
                      struct tf_error *err)
 {
-    (void)credentials; /* of one kind so far */
     if (tf_address_check(address, err))
+        return NULL;
+    grpc_channel_credentials *security = channel_credentials(credentials.tls, err);
+    if (!security)
         return NULL;
     grpc_arg args[] = {
         int_arg(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, message_max),
@@ -585,9 +720,8 @@ void *tf_link_create(const char *address, struct tf_rpc_credentials credentials,
         int_arg(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1),
     };
     grpc_channel_args all = {.num_args = TF_ARRAY_LEN(args), .args = args};
-    grpc_channel_credentials *insecure = grpc_insecure_credentials_create();
-    grpc_channel *channel = grpc_channel_create(address, insecure, &all);
-    grpc_channel_credentials_release(insecure);
+    grpc_channel *channel = grpc_channel_create(address, security, &all);
+    grpc_channel_credentials_release(security);
     return channel;
 }
 

@@ -34,7 +34,8 @@ struct tf_rpc {
     struct tf_inbox_item *done, **done_last;
     struct tf_inbox_item run_done;
     bool run_posted;
-    atomic_size_t calls; /* of clients, until their last tag */
+    atomic_size_t calls;                  /* of clients, until their last tag */
+    struct tf_certificates *certificates; /* of servers; gRPC may look at them until it is shut down */
 };
 
 /* ---- messages ---- */
@@ -57,6 +58,7 @@ struct tf_raw {
     int cancelled;  /* of tf_raw_await_close */
     struct tf_mono deadline;
     char *peer;                 /* asked once, owned */
+    char *identity;             /* owned; see tf_raw_identity */
     struct tf_raw_extra *extra; /* metadata and status in gRPC's types */
 };
 
@@ -74,6 +76,9 @@ void tf_raw_release(struct tf_raw *raw); /* after the last tag; any thread */
 void tf_raw_hang_up(struct tf_raw *raw);
 void tf_raw_cancel(struct tf_raw *raw);
 const char *tf_raw_peer(struct tf_raw *raw);
+/* Server: the common name in the client's certificate, "" if it has none; NULL without TLS. From
+ * tf_raw_accepted on. */
+const char *tf_raw_identity(const struct tf_raw *raw);
 
 /* Server. */
 void tf_raw_send_headers(struct tf_raw *raw, struct tf_tag *tag);

@@ -6,6 +6,7 @@
 #include "common/base/bytes.h"
 #include "common/base/error.h"
 #include "common/loop/loop.h"
+#include "common/net/tls.h"
 
 /* Our face of gRPC: servers (server.h), clients (client.h) and the streams of both (stream.h). Bodies are
  * bytes; what they mean is up to common/wire. All calls back come in the loop thread, from the loop, never
@@ -31,9 +32,11 @@ enum {
     TF_RPC_KEEPALIVE_TIMEOUT_MS = 5000, /* given up without an answer after so long */
 };
 
-/* How the two ends know each other; all zero is without encryption, for loopback and Unix sockets. */
+/* How the two ends know each other: mutual TLS with these files, borrowed during the call that takes them,
+ * or, if none are set, nothing at all, for loopback and Unix sockets. A server looks at the files with each
+ * connection that comes in, a channel when it is made. */
 struct tf_rpc_credentials {
-    enum { TF_RPC_INSECURE } kind;
+    const struct tf_tls_files *tls;
 };
 
 #endif

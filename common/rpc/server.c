@@ -62,6 +62,14 @@ static void on_refused(struct tf_tag *tag, bool ok)
     tf_slot_free(slot);
 }
 
+static void refuse(struct tf_slot *slot, int grpc_code, const struct tf_error *error, struct tf_bytes details)
+{
+    struct tf_raw_status status = tf_status_from_error(error, details);
+    status.code = grpc_code;
+    tf_tag_init(&slot->refused, NULL, on_refused);
+    tf_raw_answer(&slot->raw, &status, true, &slot->refused);
+}
+
 void tf_slot_refuse(struct tf_slot *slot, int grpc_code, enum tf_error_code code, const char *fmt, ...)
 {
     struct tf_error error = {.code = code};
@@ -69,10 +77,7 @@ void tf_slot_refuse(struct tf_slot *slot, int grpc_code, enum tf_error_code code
     va_start(args, fmt);
     vsnprintf(error.text, sizeof error.text, fmt, args);
     va_end(args);
-    struct tf_raw_status status = tf_status_from_error(&error, (struct tf_bytes){NULL, 0});
-    status.code = grpc_code;
-    tf_tag_init(&slot->refused, NULL, on_refused);
-    tf_raw_answer(&slot->raw, &status, true, &slot->refused);
+    refuse(slot, grpc_code, &error, (struct tf_bytes){NULL, 0});
 }
 
 static void on_accept(struct tf_tag *tag, bool ok);
@@ -104,6 +109,20 @@ static bool within_limits(struct tf_slot *slot, size_t calls, size_t bytes)
     return false;
 }
 
+static bool is_allowed(struct tf_slot *slot)
+{
+    const struct tf_method *method = slot->method;
+    const struct tf_server *server = method->server;
+    const char *identity = tf_raw_identity(&slot->raw);
+    struct tf_error error = TF_ERROR_INIT;
+    TF_AUTO_BUF details = TF_BUF_INIT;
+    if (!identity || !server->allow || !method->name ||
+        server->allow(server->allow_arg, identity, method->name, &details, &error) == 0)
+        return true;
+    refuse(slot, TF_GRPC_PERMISSION_DENIED, &error, (struct tf_bytes){details.data, details.len});
+    return false;
+}
+
 static void on_accept(struct tf_tag *tag, bool ok)
 {
     struct tf_slot *slot = TF_CONTAINER_OF(tag, struct tf_slot, accept);
@@ -118,7 +137,7 @@ static void on_accept(struct tf_tag *tag, bool ok)
     slot->request_bytes = tf_message_size(slot->raw.incoming);
     size_t calls = atomic_fetch_add(&server->calls, 1) + 1;
     size_t bytes = atomic_fetch_add(&server->request_bytes, slot->request_bytes) + slot->request_bytes;
-    if (within_limits(slot, calls, bytes))
+    if (within_limits(slot, calls, bytes) && is_allowed(slot))
         method->kind->arrived(slot);
 }
 
@@ -178,6 +197,8 @@ struct tf_server *tf_server_create(struct tf_rpc *rpc, const struct tf_server_op
         return NULL;
     }
     server->address = tf_strdup(options->address);
+    server->allow = options->allow;
+    server->allow_arg = options->allow_arg;
     server->idle.run = on_idle;
     server->unknown = (struct tf_method){.server = server, .kind = &kind_unknown};
     atomic_init(&server->held, 1);
@@ -190,6 +211,7 @@ static struct tf_method *method_add(struct tf_server *server, const char *name, 
     assert(!server->started);
     struct tf_method *method = tf_calloc(1, sizeof *method);
     *method = (struct tf_method){.server = server, .kind = kind, .arg = arg};
+    method->name = tf_strdup(name);
     method->handle = tf_port_method(server->port, name, kind->with_request);
     assert(method->handle); /* else the name was registered before */
     tf_vec_push(&server->methods, method);
@@ -278,8 +300,10 @@ void tf_server_destroy(struct tf_server *server)
     while (!server->stopped)
         tf_loop_turn(server->rpc->loop, TF_SECOND);
     tf_port_destroy(server->port);
-    tf_vec_each (method, &server->methods)
+    tf_vec_each (method, &server->methods) {
+        free((*method)->name);
         free(*method);
+    }
     tf_vec_release(&server->methods);
     free(server->address);
     free(server);

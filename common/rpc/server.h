@@ -17,10 +17,18 @@ struct tf_server_limits {     /* 0 = the default */
     size_t stream_queue_max;  /* bytes waiting in one stream, see stream.h; 2 * message_max */
 };
 
+/* Whether the client with that identity may call the method, by its full name. Asked with TLS only, in any
+ * thread, before anything else is done. -1 and *err refuses it; details, a typed body, goes with the error,
+ * and may stay empty. */
+typedef int (*tf_allow_f)(void *arg, const char *identity, const char *method, struct tf_buf *details,
+                          struct tf_error *err);
+
 struct tf_server_options {
     const char *address; /* "127.0.0.1:7700", "127.0.0.1:0", "[::1]:7700", "unix:/run/x.sock"; borrowed */
     struct tf_rpc_credentials credentials;
     struct tf_server_limits limits;
+    tf_allow_f allow; /* NULL: every client whose certificate is believed may call everything */
+    void *allow_arg;  /* borrowed until the server is destroyed */
 };
 
 /* ---- unary methods ---- */
@@ -45,6 +53,8 @@ bool tf_call_is_gone(const struct tf_call *call);
 struct tf_mono tf_call_deadline(const struct tf_call *call);
 /* Where it comes from, "ipv4:127.0.0.1:41234", for logs; valid as long as the call. */
 const char *tf_call_peer(const struct tf_call *call);
+/* The common name in its certificate, "" if that has none; NULL without TLS. Valid as long as the call. */
+const char *tf_call_identity(const struct tf_call *call);
 
 /* ---- streaming methods: one or many messages each way ---- */
 
@@ -72,6 +82,7 @@ int tf_thread_call_read(struct tf_thread_call *call, struct tf_mono due, struct 
 void tf_thread_call_cancel(struct tf_thread_call *call);
 /* Where it comes from, as of tf_call_peer; for the handler. */
 const char *tf_thread_call_peer(struct tf_thread_call *call);
+const char *tf_thread_call_identity(const struct tf_thread_call *call); /* as of tf_call_identity */
 /* The typed detail of the error that the handler is about to return; copied. */
 void tf_thread_call_detail(struct tf_thread_call *call, struct tf_bytes detail);
 /* A descriptor that is readable from the moment when writes fail, to wait for it together with others. Not to

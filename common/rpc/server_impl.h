@@ -25,6 +25,7 @@ struct tf_method {
     struct tf_server *server;
     const struct tf_kind *kind;
     void *handle; /* of tf_port_method; NULL = unknown methods */
+    char *name;
     union {
         tf_unary_handler_f unary;
         tf_stream_handler_f stream;
@@ -50,6 +51,8 @@ struct tf_server {
     void *port;
     int bound;
     char *address;
+    tf_allow_f allow;
+    void *allow_arg;
     TF_VEC(struct tf_method *) methods;
     struct tf_method unknown;
     const struct tf_call *current; /* whose handler runs and has not answered */

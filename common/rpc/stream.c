@@ -277,6 +277,11 @@ const char *tf_stream_peer(const struct tf_stream *stream)
     return tf_raw_peer(stream->raw);
 }
 
+const char *tf_stream_identity(const struct tf_stream *stream)
+{
+    return tf_raw_identity(stream->raw);
+}
+
 /* ---- of a server ---- */
 
 struct server_stream {

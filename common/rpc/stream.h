@@ -49,5 +49,7 @@ void tf_stream_finish(struct tf_stream *stream, const struct tf_error *error, st
 void tf_stream_cancel(struct tf_stream *stream);
 
 const char *tf_stream_peer(const struct tf_stream *stream); /* for logs; as long as the stream */
+/* Server: the common name in the client's certificate, "" if it has none; NULL without TLS. */
+const char *tf_stream_identity(const struct tf_stream *stream);
 
 #endif

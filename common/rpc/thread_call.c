@@ -183,6 +183,11 @@ const char *tf_thread_call_peer(struct tf_thread_call *call)
     return tf_raw_peer(&call->slot.raw);
 }
 
+const char *tf_thread_call_identity(const struct tf_thread_call *call)
+{
+    return tf_raw_identity(&call->slot.raw);
+}
+
 void tf_thread_call_detail(struct tf_thread_call *call, struct tf_bytes detail)
 {
     tf_buf_clear(&call->detail);

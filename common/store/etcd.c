@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests of a store as HTTP transfers to one of several etcd endpoints: which one, time-outs, and whether a
- * failed transfer may have been done. Bodies are made and read in etcd_json.c; the loop drives libcurl. */
+/* Requests of a store as HTTP transfers to one of several etcd endpoints: which one, time-outs, logins, and
+ * whether a failed transfer may have been done. Bodies are made and read in etcd_json.c; the loop drives
+ * libcurl. */
 #include "common/store/etcd.h"
 
 #include "common/loop/http.h"
 #include "common/store/etcd_json.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <stdio.h>
 
 enum {
     CONNECT_TIMEOUT_MS = 1000,
     REPLY_BYTES_MAX = 64 << 20,
     UPLOAD_BUFFER_BYTES = 256 << 10,
     IDLE_TRANSFERS_MAX = 16,
+    LOGIN_TIMEOUT_MS = 10 * TF_SECOND,
 };
 
 struct etcd {
@@ -22,6 +26,11 @@ struct etcd {
     size_t current; /* the endpoint to try first */
     int64_t connect_timeout_ms, quota_bytes;
     struct curl_slist *headers;
+    struct tf_tls_files tls;
+    char *user, *password_file;
+    char *token;            /* of the present login; NULL: none */
+    struct transfer *login; /* the transfer that gets one; NULL until it is needed */
+    bool logging_in;        /* it is under way: requests wait for it */
     uint64_t last_id;
     TF_VEC(struct transfer *) active, idle;
 };
@@ -38,6 +47,10 @@ struct transfer {
     struct tf_mono deadline;
     size_t endpoint, tries;
     struct tf_buf body;
+    struct curl_slist *headers; /* with the token; NULL: those of all */
+    char trouble[CURL_ERROR_SIZE];
+    bool waits;        /* for the login */
+    bool logged_in;    /* anew for this request: not once more */
     size_t body_given; /* to libcurl */
     struct tf_buf reply;
     bool too_large;
@@ -46,6 +59,8 @@ struct transfer {
 };
 
 static void transfer_start(struct transfer *t);
+static struct transfer *transfer_create(struct etcd *etcd);
+static void login_failed(struct transfer *t);
 
 /* ---- what libcurl calls ---- */
 
@@ -74,6 +89,14 @@ static size_t take_reply(char *bytes, size_t size, size_t count, void *cookie)
 
 /* ---- answers ---- */
 
+/* It holds a password. */
+static void wipe(struct tf_buf *buf)
+{
+    if (buf->data)
+        explicit_bzero(buf->data, buf->cap);
+    tf_buf_release(buf);
+}
+
 static void transfer_destroy(struct transfer *t)
 {
     if (!t)
@@ -81,6 +104,7 @@ static void transfer_destroy(struct transfer *t)
     tf_http_cancel(t->etcd->loop, &t->http);
     tf_timer_cancel(t->etcd->loop, &t->refuse);
     curl_easy_cleanup(t->http.easy);
+    curl_slist_free_all(t->headers);
     tf_buf_release(&t->body);
     tf_buf_release(&t->reply);
     tf_store_answer_release(&t->answer);
@@ -99,6 +123,7 @@ static void transfer_retire(struct transfer *t)
     tf_http_cancel(etcd->loop, &t->http);
     tf_timer_cancel(etcd->loop, &t->refuse);
     tf_store_answer_release(&t->answer);
+    t->waits = false;
     if (t->reply.cap > UPLOAD_BUFFER_BYTES)
         tf_buf_release(&t->reply);
     if (etcd->idle.count < IDLE_TRANSFERS_MAX)
@@ -121,7 +146,11 @@ static void transfer_answer(struct transfer *t)
 
 static void refuse_due(struct tf_timer *timer)
 {
-    transfer_answer(TF_CONTAINER_OF(timer, struct transfer, refuse));
+    struct transfer *t = TF_CONTAINER_OF(timer, struct transfer, refuse);
+    if (t == t->etcd->login)
+        login_failed(t);
+    else
+        transfer_answer(t);
 }
 
 /* Answers, in the next turn, with the error that is in t->answer. */
@@ -149,27 +178,155 @@ static int64_t time_left(const struct transfer *t)
     return t->deadline.ms - tf_loop_now(t->etcd->loop).mono.ms;
 }
 
+/* What libcurl says about it, in its own words if it has more than a name for it. */
+static const char *trouble_of(const struct transfer *t, CURLcode result)
+{
+    return t->trouble[0] ? t->trouble : curl_easy_strerror(result);
+}
+
+static const char *advice_on(CURLcode result)
+{
+    switch (result) {
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_ISSUER_ERROR:
+        return "check the `tls` of the store, and the certificate of etcd";
+    default:
+        return "check that it runs and that the endpoint is right";
+    }
+}
+
 static void transfer_failed(struct transfer *t, CURLcode result)
 {
     struct tf_error *err = &t->answer.reply.error;
+    bool sent = t->body_given > 0 && t != t->etcd->login;
     turn_away(t);
     bool elsewhere = t->expect.kind != TF_STORE_DEFRAGMENT; /* that concerns one member only */
-    if (elsewhere && t->body_given == 0 && ++t->tries < t->etcd->endpoints.count && time_left(t) > 0) {
+    if (elsewhere && !sent && ++t->tries < t->etcd->endpoints.count && time_left(t) > 0) {
         transfer_start(t);
         return;
     }
     if (t->too_large && !tf_store_kind_writes(t->expect.kind))
         tf_error_set(err, TF_ERR_TOO_LARGE, "etcd at %s answers with more than %d MiB", endpoint_name(t),
                      REPLY_BYTES_MAX >> 20);
-    else if (t->body_given == 0)
-        tf_error_set(err, TF_ERR_UNAVAILABLE,
-                     "cannot reach etcd at %s%s: %s; check that it runs and that the endpoint is right",
-                     endpoint_name(t), t->etcd->endpoints.count > 1 ? " nor at the others" : "",
-                     curl_easy_strerror(result));
+    else if (!sent)
+        tf_error_set(err, TF_ERR_UNAVAILABLE, "cannot reach etcd at %s%s: %s; %s", endpoint_name(t),
+                     t->etcd->endpoints.count > 1 ? " nor at the others" : "", trouble_of(t, result),
+                     advice_on(result));
     else
         tf_error_set(err, tf_store_kind_writes(t->expect.kind) ? TF_ERR_UNKNOWN : TF_ERR_UNAVAILABLE,
-                     "etcd at %s did not answer: %s", endpoint_name(t), curl_easy_strerror(result));
-    transfer_answer(t);
+                     "etcd at %s did not answer: %s", endpoint_name(t), trouble_of(t, result));
+    if (t == t->etcd->login)
+        login_failed(t);
+    else
+        transfer_answer(t);
+}
+
+/* ---- logins ---- */
+
+/* The first line of the file. */
+static int read_password(const char *path, char *password, size_t size, struct tf_error *err)
+{
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return tf_error_errno(err, TF_ERR_REFUSED, errno, "the password file %s cannot be read", path);
+    char *line = fgets(password, (int)size, file);
+    fclose(file);
+    if (line)
+        line[strcspn(line, "\r\n")] = '\0';
+    if (line && *line)
+        return 0;
+    return tf_error_set(err, TF_ERR_REFUSED, "the password file %s is empty", path);
+}
+
+/* The requests that wait: they begin, or, with an error, are over. */
+static void login_over(struct etcd *etcd, const struct tf_error *error)
+{
+    etcd->logging_in = false;
+    wipe(&etcd->login->body);
+    for (size_t i = 0; i < etcd->active.count; i++) {
+        struct transfer *t = etcd->active.items[i];
+        if (!t->waits)
+            continue;
+        t->waits = false;
+        tf_timer_cancel(etcd->loop, &t->refuse);
+        t->answer.reply.error = error ? *error : (struct tf_error)TF_ERROR_INIT;
+        if (error)
+            transfer_refuse(t);
+        else
+            transfer_start(t);
+    }
+}
+
+static void login_failed(struct transfer *t)
+{
+    struct tf_error error = t->answer.reply.error;
+    tf_error_wrap(&error, "the user \"%s\" cannot log in", t->etcd->user);
+    t->answer.reply.error = (struct tf_error)TF_ERROR_INIT;
+    login_over(t->etcd, &error);
+}
+
+static void login_done(struct transfer *t, long status)
+{
+    struct etcd *etcd = t->etcd;
+    struct tf_error *err = &t->answer.reply.error;
+    free(etcd->token);
+    etcd->token = tf_etcd_decode_login(status, (struct tf_bytes){t->reply.data, t->reply.len}, err);
+    if (etcd->token)
+        login_over(etcd, NULL);
+    else {
+        tf_error_wrap(err, "%s", endpoint_name(t));
+        login_failed(t);
+    }
+}
+
+/* It has a time of its own, and goes on when the request that wanted it has run out of time: etcd takes a
+ * tenth of a second of CPU for it, and more under load, so that it would else never come about. */
+static void start_login(struct etcd *etcd)
+{
+    char password[1024];
+    if (!etcd->login)
+        etcd->login = transfer_create(etcd);
+    struct transfer *t = etcd->login;
+    etcd->logging_in = true;
+    t->tries = 0;
+    t->expect = (struct tf_etcd_expect){.kind = TF_STORE_GET};
+    t->deadline = (struct tf_mono){tf_loop_now(etcd->loop).mono.ms + LOGIN_TIMEOUT_MS};
+    wipe(&t->body);
+    if (read_password(etcd->password_file, password, sizeof password, &t->answer.reply.error)) {
+        transfer_refuse(t);
+        return;
+    }
+    tf_etcd_encode_login(&t->body, etcd->user, password);
+    explicit_bzero(password, sizeof password);
+    transfer_start(t);
+}
+
+/* Waits for a login, within the request's time. */
+static void log_in(struct transfer *t)
+{
+    t->waits = true;
+    tf_error_set(&t->answer.reply.error, TF_ERR_UNAVAILABLE,
+                 "the user \"%s\" is not logged in to etcd yet: it takes long", t->etcd->user);
+    tf_timer_start(t->etcd->loop, &t->refuse, t->deadline, refuse_due);
+    if (!t->etcd->logging_in)
+        start_login(t->etcd);
+}
+
+/* True if the request begins again, with a new login: etcd has forgotten the token, and done nothing. */
+static bool logs_in_again(struct transfer *t)
+{
+    struct etcd *etcd = t->etcd;
+    if (!etcd->user || t->logged_in || !tf_etcd_wants_login(&t->answer.reply.error))
+        return false;
+    tf_store_answer_release(&t->answer);
+    t->answer = (struct tf_store_answer){0};
+    t->logged_in = true;
+    free(TF_STEAL(etcd->token));
+    log_in(t);
+    return true;
 }
 
 /* ---- transfers ---- */
@@ -196,7 +353,13 @@ static void transfer_done(struct tf_http_request *http, CURLcode result)
         return;
     }
     curl_easy_getinfo(http->easy, CURLINFO_RESPONSE_CODE, &status);
+    if (t == t->etcd->login) {
+        login_done(t, status);
+        return;
+    }
     tf_etcd_decode(&t->answer, &t->expect, status, (struct tf_bytes){t->reply.data, t->reply.len});
+    if (logs_in_again(t))
+        return;
     enum tf_error_code code = t->answer.reply.error.code;
     if (code == TF_ERR_UNKNOWN || code == TF_ERR_UNAVAILABLE) {
         tf_error_wrap(&t->answer.reply.error, "%s", endpoint_name(t));
@@ -225,6 +388,26 @@ static void set_request(struct transfer *t)
     }
 }
 
+static void set_token(struct transfer *t)
+{
+    struct etcd *etcd = t->etcd;
+    curl_slist_free_all(TF_STEAL(t->headers));
+    if (etcd->token && t != etcd->login) {
+        TF_AUTO_FREE char *line = tf_asprintf("Authorization: %s", etcd->token);
+        for (const struct curl_slist *header = etcd->headers; header; header = header->next)
+            t->headers = curl_slist_append(t->headers, header->data);
+        t->headers = curl_slist_append(t->headers, line);
+    }
+    curl_easy_setopt(t->http.easy, CURLOPT_HTTPHEADER, t->headers ? t->headers : etcd->headers);
+}
+
+static const char *path_of(const struct transfer *t)
+{
+    if (t->metrics)
+        return "/metrics";
+    return t == t->etcd->login ? "/v3/auth/authenticate" : tf_etcd_path(t->expect.kind);
+}
+
 /* Sends to the present endpoint; answers with an error if that cannot even begin. */
 static void transfer_start(struct transfer *t)
 {
@@ -237,16 +420,31 @@ static void transfer_start(struct transfer *t)
     tf_buf_clear(&t->reply);
     int64_t left = time_left(t) > 1 ? time_left(t) : 1;
     int64_t connect = etcd->connect_timeout_ms < left ? etcd->connect_timeout_ms : left;
-    TF_AUTO_FREE char *url =
-        tf_asprintf("%s%s", endpoint_name(t), t->metrics ? "/metrics" : tf_etcd_path(t->expect.kind));
+    TF_AUTO_FREE char *url = tf_asprintf("%s%s", endpoint_name(t), path_of(t));
     curl_easy_setopt(t->http.easy, CURLOPT_URL, url); /* copied */
     curl_easy_setopt(t->http.easy, CURLOPT_TIMEOUT_MS, (long)left);
     curl_easy_setopt(t->http.easy, CURLOPT_CONNECTTIMEOUT_MS, (long)connect);
+    t->trouble[0] = '\0';
     set_request(t);
+    set_token(t);
     if (tf_http_start(etcd->loop, &t->http, err) == 0)
         return;
     err->code = TF_ERR_UNAVAILABLE; /* whatever was wrong, nothing was sent */
     transfer_refuse(t);
+}
+
+static void set_tls(struct transfer *t)
+{
+    const struct tf_tls_files *tls = &t->etcd->tls;
+    if (!tf_tls_is_set(tls))
+        return;
+    curl_easy_setopt(t->http.easy, CURLOPT_CAINFO, tls->ca);
+    curl_easy_setopt(t->http.easy, CURLOPT_CAPATH, NULL);
+    curl_easy_setopt(t->http.easy, CURLOPT_CA_CACHE_TIMEOUT, 0L); /* a CA that is replaced counts at once */
+    if (!tls->certificate)
+        return;
+    curl_easy_setopt(t->http.easy, CURLOPT_SSLCERT, tls->certificate);
+    curl_easy_setopt(t->http.easy, CURLOPT_SSLKEY, tls->key);
 }
 
 static struct transfer *transfer_create(struct etcd *etcd)
@@ -259,7 +457,6 @@ static struct transfer *transfer_create(struct etcd *etcd)
     }
     t->etcd = etcd;
     t->http = (struct tf_http_request){.easy = easy, .done = transfer_done};
-    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, etcd->headers);
     curl_easy_setopt(easy, CURLOPT_READFUNCTION, give_body);
     curl_easy_setopt(easy, CURLOPT_READDATA, t);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_reply);
@@ -269,6 +466,8 @@ static struct transfer *transfer_create(struct etcd *etcd)
     curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
     curl_easy_setopt(easy, CURLOPT_PROXY, ""); /* whatever the environment says */
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, t->trouble);
+    set_tls(t);
     return t;
 }
 
@@ -276,7 +475,7 @@ static struct transfer *transfer_take(struct etcd *etcd)
 {
     struct transfer *t = etcd->idle.count ? etcd->idle.items[--etcd->idle.count] : transfer_create(etcd);
     t->tries = 0;
-    t->metrics = false;
+    t->metrics = t->waits = t->logged_in = false;
     t->answer = (struct tf_store_answer){0};
     tf_buf_clear(&t->body);
     tf_vec_push(&etcd->active, t);
@@ -311,7 +510,10 @@ static uint64_t etcd_send(struct tf_store *store, const struct tf_store_request 
     }
     t->endpoint = request->member;
     tf_etcd_encode(&t->body, request);
-    transfer_start(t);
+    if (etcd->user && !etcd->token)
+        log_in(t);
+    else
+        transfer_start(t);
     return id;
 }
 
@@ -332,12 +534,19 @@ static void etcd_destroy(struct tf_store *store)
         transfer_destroy(*t);
     tf_vec_each (t, &etcd->idle)
         transfer_destroy(*t);
+    if (etcd->login)
+        wipe(&etcd->login->body);
+    transfer_destroy(etcd->login);
     tf_vec_each (endpoint, &etcd->endpoints)
         free(*endpoint);
     tf_vec_release(&etcd->active);
     tf_vec_release(&etcd->idle);
     tf_vec_release(&etcd->endpoints);
     curl_slist_free_all(etcd->headers);
+    tf_tls_files_release(&etcd->tls);
+    free(etcd->user);
+    free(etcd->password_file);
+    free(etcd->token);
     free(etcd);
 }
 
@@ -359,7 +568,8 @@ static int check_endpoint(const char *endpoint, struct tf_error *err)
     curl_url_cleanup(url);
     if (scheme && bare)
         return 0;
-    return tf_error_set(err, TF_ERR_INVALID, "etcd endpoint \"%.200s\" is not of the form http://HOST:PORT",
+    return tf_error_set(err, TF_ERR_INVALID,
+                        "etcd endpoint \"%.200s\" is not of the form http://HOST:PORT or https://HOST:PORT",
                         endpoint);
 }
 
@@ -383,6 +593,10 @@ struct tf_store *tf_etcd_store_create(struct tf_loop *loop, const struct tf_etcd
     etcd->loop = loop;
     etcd->connect_timeout_ms = options->connect_timeout_ms ? options->connect_timeout_ms : CONNECT_TIMEOUT_MS;
     etcd->quota_bytes = options->quota_bytes;
+    if (tf_tls_is_set(options->tls))
+        tf_tls_files_copy(&etcd->tls, options->tls);
+    etcd->user = tf_strdup(options->user);
+    etcd->password_file = tf_strdup(options->password_file);
     static const char *const headers[] = {"Content-Type: application/json", "Expect:"};
     for (size_t i = 0; i < TF_ARRAY_LEN(headers); i++)
         etcd->headers = curl_slist_append(etcd->headers, headers[i]);

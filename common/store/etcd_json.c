@@ -344,6 +344,8 @@ static const struct {
 } definite[] = {
     {3, "request is too large", TF_ERR_TOO_LARGE, ""},
     {3, "too many operations", TF_ERR_TOO_LARGE, ""},
+    {3, "user name is empty", TF_ERR_REFUSED,
+     ": it lets in only users: say `user` and `passwordFile` of the store"},
     {3, "", TF_ERR_INVALID, ""},
     {5, "", TF_ERR_NOT_FOUND, ""},
     {7, "", TF_ERR_REFUSED, "; check the user and the roles in etcd"},
@@ -425,6 +427,38 @@ void tf_etcd_decode(struct tf_store_answer *answer, const struct tf_etcd_expect 
         set_malformed(answer, expect->kind, http_status);
     cJSON_Delete(root);
     tf_store_answer_finish(answer);
+}
+
+/* ---- users ---- */
+
+void tf_etcd_encode_login(struct tf_buf *body, const char *user, const char *password)
+{
+    tf_buf_str(body, "{\"name\":");
+    tf_buf_json(body, user);
+    tf_buf_str(body, ",\"password\":");
+    tf_buf_json(body, password);
+    tf_buf_char(body, '}');
+}
+
+char *tf_etcd_decode_login(long http_status, struct tf_bytes body, struct tf_error *err)
+{
+    struct tf_store_answer answer = {.reply.error = TF_ERROR_INIT};
+    cJSON *root = parse_object(body);
+    const cJSON *token = cJSON_GetObjectItemCaseSensitive(root, "token");
+    /* It becomes a line of a header. */
+    bool usable = cJSON_IsString(token) && token->valuestring[strcspn(token->valuestring, "\r\n")] == '\0';
+    char *copy = http_status == 200 && usable ? tf_strdup(token->valuestring) : NULL;
+    if (!copy && (!root || !take_error(&answer, TF_STORE_GET, root)))
+        set_malformed(&answer, TF_STORE_GET, http_status);
+    if (!copy && err)
+        *err = answer.reply.error;
+    cJSON_Delete(root);
+    return copy;
+}
+
+bool tf_etcd_wants_login(const struct tf_error *error)
+{
+    return strstr(error->text, "invalid auth token") || strstr(error->text, "revision of auth store is old");
 }
 
 int64_t tf_etcd_metrics_quota(struct tf_bytes text)

@@ -19,6 +19,11 @@ void tf_etcd_encode(struct tf_buf *body, const struct tf_store_request *request)
  * TF_ERR_UNKNOWN for a request that writes and TF_ERR_UNAVAILABLE for one that reads. */
 void tf_etcd_decode(struct tf_store_answer *answer, const struct tf_etcd_expect *expect, long http_status,
                     struct tf_bytes body);
+/* A login, and its answer: the token, owned by the caller; NULL and *err if there is none. */
+void tf_etcd_encode_login(struct tf_buf *body, const char *user, const char *password);
+char *tf_etcd_decode_login(long http_status, struct tf_bytes body, struct tf_error *err);
+/* The error means that the token has run out, or that users have changed: nothing was done, log in again. */
+bool tf_etcd_wants_login(const struct tf_error *error);
 /* The quota from the text of etcd's /metrics, 0 if it is not there. */
 int64_t tf_etcd_metrics_quota(struct tf_bytes text);
 

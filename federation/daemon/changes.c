@@ -5,6 +5,7 @@
 
 #include "common/base/cleanup.h"
 #include "common/base/text.h"
+#include "federation/daemon/roles.h"
 
 /* A name whose stored record cannot be read must not be given to another job: that would overwrite it. True
  * after failing the call. */
@@ -38,7 +39,8 @@ static void on_submit(void *arg, struct tf_call *call, struct tf_bytes bytes)
                                          .manifest = submit->manifest,
                                          .apply = submit->mode == TF_SUBMIT_APPLY,
                                          .restart = submit->restart,
-                                         .dry_run = submit->dry_run}};
+                                         .dry_run = submit->dry_run,
+                                         .user = tf_strdup(role_user(tf_call_identity(call)))}};
     submit->manifest = (struct tf_job_manifest){0};
     tf_request_release(&request);
     host_step(fedd, &event);

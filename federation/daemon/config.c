@@ -15,9 +15,9 @@ static const struct tf_row rows[] = {
      .min = 1,
      .max = 253,
      .def = "127.0.0.1:7700",
-     .help = "loopback address and port (0 = any free one), or `unix:/path`; other addresses are refused "
-             "until links "
-             "have TLS"},
+     .help =
+         "address and port (0 = any free one), or `unix:/path`; without `tls` only one that nobody but this "
+         "machine can reach"},
     {.key = "advertise",
      TF_STRING(C, advertise),
      .min = 1,
@@ -29,6 +29,11 @@ static const struct tf_row rows[] = {
      .max = 4000,
      .flags = TF_ROW_REQUIRED,
      .help = "folder of the archive of finished jobs and the log of decisions; made if it is missing"},
+    {.key = "tls",
+     TF_OBJECT(C, tls, &tf_tls_table),
+     .help = "mutual TLS on every link: clients and subclusters show certificates, whose common names say "
+             "who they "
+             "are; absent = none, on this machine only"},
     {.key = "store",
      TF_OBJECT(C, store, &tf_store_config_table),
      .flags = TF_ROW_REQUIRED,
@@ -41,12 +46,28 @@ static const struct tf_row rows[] = {
      .help = "what it decides from, recorded for `fedsim replay`"},
 };
 
-#define NOT_LOOPBACK "\"%s\" is not a loopback address or unix:/path; others need TLS, which is not there yet"
+#define NOT_LOCAL                                                                                            \
+    "\"%s\" can be reached from other machines, so it needs `tls` (deploy/tls.sh makes the files); without " \
+    "it, "                                                                                                   \
+    "listen on 127.0.0.1, [::1] or unix:/path"
+#define NO_ADDRESS "\"%s\" is no address that others can be sent to: say one as `advertise`"
+
+static bool may_listen(const struct fedd_config *config, const char *address)
+{
+    return tf_tls_is_set(&config->tls) || tf_address_is_local(address);
+}
+
+static bool needs_advertise(const struct fedd_config *config, const char *address)
+{
+    return !config->advertise && (tf_starts_with(address, "0.0.0.0:") || tf_starts_with(address, "[::]:"));
+}
 
 int fedd_config_set_listen(struct fedd_config *config, const char *address, struct tf_error *err)
 {
-    if (!tf_address_is_local(address))
-        return tf_error_set(err, TF_ERR_INVALID, "--listen: " NOT_LOOPBACK, address);
+    if (!may_listen(config, address))
+        return tf_error_set(err, TF_ERR_INVALID, "--listen: " NOT_LOCAL, address);
+    if (needs_advertise(config, address))
+        return tf_error_set(err, TF_ERR_INVALID, "--listen: " NO_ADDRESS, address);
     tf_str_set(&config->override, address);
     return 0;
 }
@@ -68,8 +89,10 @@ static void settle(void *object)
 static void check(const void *object, struct tf_complaints *out)
 {
     const struct fedd_config *config = object;
-    if (config->listen && !tf_address_is_local(config->listen))
-        tf_complaints_add(out, "listen", NOT_LOOPBACK, config->listen);
+    if (config->listen && !may_listen(config, config->listen))
+        tf_complaints_add(out, "listen", NOT_LOCAL, config->listen);
+    else if (config->listen && needs_advertise(config, config->listen))
+        tf_complaints_add(out, "listen", NO_ADDRESS, config->listen);
 }
 
 const struct tf_table fedd_config_table = TF_TABLE(C, rows, .settle = settle, .check = check);

@@ -6,14 +6,16 @@
 #include "common/log/config.h"
 #include "common/model/settings.h"
 #include "common/monitor/monitor.h"
+#include "common/net/tls.h"
 #include "common/store/config.h"
 
 /* What fedd.yaml says. */
 struct fedd_config {
-    char *listen;    /* loopback address with port, or unix:/path */
+    char *listen;    /* address with port, or unix:/path */
     char *override;  /* of the command line, instead of listen; NULL = none. No key of the file */
     char *advertise; /* where clients and subclusters find it; NULL = listen, with the port that was bound */
     char *data_dir;  /* the archive of finished jobs and the decision log */
+    struct tf_tls_files tls;      /* not set: only this machine can connect */
     struct tf_store_config store; /* its prefix is never NULL after the load */
     struct tf_settings settings;
     struct tf_monitor_config monitor;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The life of a fedd: what is opened in which order, and closed in the other. */
 #include "federation/daemon/private.h"
+#include "federation/daemon/roles.h"
 
 #include "common/base/cleanup.h"
 #include "common/base/text.h"
@@ -47,7 +48,9 @@ static char *advertised(const struct fedd *fedd)
 
 static int open_server(struct fedd *fedd, struct tf_error *err)
 {
-    const struct tf_server_options options = {.address = fedd_config_listen(&fedd->config)};
+    const struct tf_server_options options = {.address = fedd_config_listen(&fedd->config),
+                                              .credentials = {&fedd->config.tls},
+                                              .allow = roles_allow};
     fedd->server = tf_server_create(fedd->rpc, &options, err);
     if (!fedd->server)
         return -1;

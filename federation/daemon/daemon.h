@@ -18,7 +18,7 @@
  *   watch.c     streams of changes                view.c    what clients see of a job
  *   asks.c      questions about nodes             logs.c    output of instances
  *   archive.c   finished jobs, on disk            upkeep.c  quota and compaction of the store
- *   reload.c    SIGHUP
+ *   reload.c    SIGHUP                            roles.c   who may call what
  *   metrics.c   figures for Prometheus, health    census.c  how many jobs there are, for them
  */
 struct fedd;

@@ -4,6 +4,7 @@
 
 #include "common/base/cleanup.h"
 #include "common/wire/attach.h"
+#include "federation/daemon/roles.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -82,9 +83,23 @@ static bool in_quarantine(struct link *link, const struct tf_hello *hello)
     return true;
 }
 
+/* Whoever holds a certificate is that subcluster, and no other. */
+static bool is_impostor(struct link *link, const struct tf_hello *hello)
+{
+    const char *identity = tf_stream_identity(link->stream);
+    if (role_is_subcluster(identity, hello->name))
+        return false;
+    refuse(link, TF_ERR_REFUSED,
+           "the certificate is of \"%.100s\", which may not attach as %s: give that subclusterd a "
+           "certificate of "
+           "subcluster/%s (deploy/tls.sh subcluster %s), or set its `name` right",
+           identity, hello->name, hello->name, hello->name);
+    return true;
+}
+
 static void say_hello(struct link *link, struct tf_up *up)
 {
-    if (in_quarantine(link, &up->hello)) {
+    if (is_impostor(link, &up->hello) || in_quarantine(link, &up->hello)) {
         tf_up_release(up);
         return;
     }

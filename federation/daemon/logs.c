@@ -6,6 +6,7 @@
 
 #include "common/base/cleanup.h"
 #include "common/wire/attach.h"
+#include "federation/daemon/roles.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -39,6 +40,7 @@ struct relay {
     struct chunk *first, *last;
     size_t bytes;
     bool asked;                    /* the loop has done its part */
+    char *cluster;                 /* that was asked; NULL before */
     bool begun;                    /* a stream was tied to it */
     struct tf_thread_call *pusher; /* that stream, until its thread lets go */
     bool left;                     /* the client has */
@@ -117,6 +119,9 @@ static int ask(struct relay *relay, struct tf_error *err)
     if (!link)
         return tf_error_set(err, TF_ERR_UNAVAILABLE,
                             "the output is in %s, which is not attached at the moment", cluster);
+    pthread_mutex_lock(&relay->lock);
+    relay->cluster = tf_strdup(cluster);
+    pthread_mutex_unlock(&relay->lock);
     const struct tf_down down = {.kind = TF_DOWN_ASK,
                                  .term = fed_term(fedd->fed),
                                  .ask = {.id = relay->number,
@@ -163,7 +168,7 @@ void logs_end_all(struct fedd *fedd, const char *why)
 
 /* ---- in the thread of a subcluster's stream ---- */
 
-/* The relay is there until untie. NULL: the client has left, or is served. */
+/* The relay is there until untie. NULL: the client has left, or is served, or asked another subcluster. */
 static struct relay *tie(struct logs *logs, uint64_t number, struct tf_thread_call *call)
 {
     struct relay *relay = NULL;
@@ -171,7 +176,8 @@ static struct relay *tie(struct logs *logs, uint64_t number, struct tf_thread_ca
     HASH_FIND(hh, logs->relays, &number, sizeof number, relay);
     if (relay) {
         pthread_mutex_lock(&relay->lock);
-        bool free = !relay->begun && !relay->ended;
+        bool free = !relay->begun && !relay->ended && relay->cluster &&
+                    role_is_subcluster(tf_thread_call_identity(call), relay->cluster);
         if (free) {
             relay->begun = true;
             relay->pusher = call;
@@ -409,6 +415,7 @@ static void relay_release(struct relay *relay)
     pthread_mutex_destroy(&relay->lock);
     close(relay->wake);
     free(relay->leader);
+    free(relay->cluster);
 }
 
 static int serve(struct logs *logs, const struct tf_logs_request *request, struct tf_thread_call *call,

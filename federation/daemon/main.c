@@ -138,6 +138,7 @@ static int start(const struct arguments *arguments, struct tf_error *err)
         return -1;
     const struct tf_log_options log = tf_log_config_options(&options.config.log);
     int failed = arguments->listen ? fedd_config_set_listen(&options.config, arguments->listen, err) : 0;
+    failed = failed || tf_tls_check(&options.config.tls, err) ? -1 : 0;
     if (!failed && arguments->check)
         printf("%s: the configuration is right\n", arguments->config);
     else if (!failed)

@@ -427,6 +427,7 @@ int metrics_start(struct fedd *fedd, struct tf_error *err)
 {
     const struct tf_monitor_options options = {.listen = fedd->config.monitor.listen,
                                                .program = "fedd",
+                                               .tls = &fedd->config.tls,
                                                .collect = collect,
                                                .ready = ready,
                                                .arg = fedd};

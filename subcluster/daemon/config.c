@@ -7,6 +7,7 @@
 #include "common/base/text.h"
 #include "common/conf/conf.h"
 #include "common/model/profile.h"
+#include "common/net/address.h"
 
 #define C struct subd_config
 #define N struct subd_node_group
@@ -180,7 +181,10 @@ static const struct tf_row rows[] = {
      .count = 16,
      .flags = TF_ROW_REQUIRED,
      .help = "addresses of the federation's daemons, `HOST:PORT` or `unix:/path`; any of them names the one "
-             "that leads"},
+             "that leads; without `tls` only on this machine"},
+    {.key = "tls",
+     TF_OBJECT(C, tls, &tf_tls_table),
+     .help = "mutual TLS to the federation; the common name of the certificate is `subcluster/NAME`"},
     {.key = "store",
      TF_OBJECT(C, store, &tf_store_config_table),
      .flags = TF_ROW_REQUIRED,
@@ -261,6 +265,19 @@ static void check_values(const struct subd_config *config, struct tf_complaints 
         tf_complaints_add(out, "virtual.stopMax", "it is below stopMin");
 }
 
+static void check_federation(const struct subd_config *config, struct tf_complaints *out)
+{
+    tf_vec_each (address, &config->federation) {
+        struct tf_error err = TF_ERROR_INIT;
+        if (tf_address_check(*address, &err))
+            tf_complaints_add(out, "federation", "%s", err.text);
+        else if (!tf_tls_is_set(&config->tls) && !tf_address_is_local(*address))
+            tf_complaints_add(
+                out, "federation",
+                "\"%s\" is on another machine, so it needs `tls` (deploy/tls.sh makes the files)", *address);
+    }
+}
+
 static void check_planes(const struct tf_planes *planes, struct tf_complaints *out)
 {
     for (size_t i = 0; i < planes->count; i++)
@@ -277,6 +294,7 @@ static void check(const void *object, struct tf_complaints *out)
     const struct subd_config *config = object;
     struct subd_nodes nodes = {0};
     check_values(config, out);
+    check_federation(config, out);
     check_planes(&config->topology, out);
     subd_config_nodes(config, &nodes, out);
     subd_nodes_release(&nodes);

@@ -7,6 +7,7 @@
 #include "common/model/node.h"
 #include "common/model/settings.h"
 #include "common/monitor/monitor.h"
+#include "common/net/tls.h"
 #include "common/store/config.h"
 
 /* What subclusterd.yaml says. */
@@ -58,6 +59,7 @@ struct subd_config {
     char *name, *region;
     struct tf_pairs labels;
     struct tf_strs federation;    /* addresses of fedd */
+    struct tf_tls_files tls;      /* to it; not set: all of them are on this machine */
     struct tf_store_config store; /* its prefix is never NULL after the load */
     char *state_dir;
     enum subd_engine_kind engine;

@@ -3,7 +3,6 @@
 #include "subcluster/daemon/private.h"
 
 #include "common/base/cleanup.h"
-#include "common/net/address.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -45,9 +44,6 @@ static int prepare(struct subd *subd, struct tf_error *err)
     tf_complaints_release(&complaints);
     if (!sound)
         return -1;
-    tf_vec_each (address, &subd->config.federation)
-        if (tf_address_check(*address, err))
-            return tf_error_wrap(err, "federation");
     if (make_folders(subd->config.state_dir, err) || open_recorder(subd, err) || open_store(subd, err))
         return -1;
     return subd_owner_start(subd, err);
@@ -93,6 +89,7 @@ void subd_destroy(struct subd *subd)
     subd_metrics_stop(subd);
     subd_owner_drop(subd);
     subd_logs_destroy(subd);
+    subd_diagnosis_destroy(subd);
     tf_keep_destroy(subd->keep);
     tf_store_destroy(subd->store);
     tf_recorder_destroy(subd->recorder);

@@ -13,7 +13,7 @@
  *   running.c  the engine: calls to it, what it tells
  *   uplink.c   the stream to the federation's leader
  *   asks.c     its questions          logs.c  output of instances, on streams of its own
- *   reload.c   SIGHUP
+ *   reload.c   SIGHUP                          diagnosis.c  why there is no link
  *   upkeep.c   room in the store            metrics.c  figures for Prometheus, health */
 struct subd;
 

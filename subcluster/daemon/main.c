@@ -166,6 +166,19 @@ static int print_reference(const struct arguments *arguments)
     return 0;
 }
 
+/* Certificates count here only: without good ones the daemon starts all the same, for the sake of what runs.
+ */
+static int check(const struct arguments *arguments, struct subd_config *config)
+{
+    struct tf_error err = TF_ERROR_INIT;
+    int failed = tf_tls_check(&config->tls, &err);
+    subd_config_release(config);
+    if (failed)
+        return complain(&err);
+    printf("%s: the configuration is right\n", arguments->config);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     struct arguments arguments = {0};
@@ -177,11 +190,8 @@ int main(int argc, char **argv)
         return print_reference(&arguments);
     if (subd_config_load(arguments.config, &subd_options.config, &err))
         return complain(&err);
-    if (arguments.check) {
-        printf("%s: the configuration is right\n", arguments.config);
-        subd_config_release(&subd_options.config);
-        return 0;
-    }
+    if (arguments.check)
+        return check(&arguments, &subd_options.config);
     const struct tf_log_options log = tf_log_config_options(&subd_options.config.log);
     if (tf_log_open(&log, &err)) {
         subd_config_release(&subd_options.config);

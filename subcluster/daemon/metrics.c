@@ -287,6 +287,7 @@ int subd_metrics_start(struct subd *subd, struct tf_error *err)
 {
     const struct tf_monitor_options options = {.listen = subd->config.monitor.listen,
                                                .program = "subclusterd",
+                                               .tls = &subd->config.tls,
                                                .collect = collect,
                                                .ready = ready,
                                                .arg = subd};

@@ -20,6 +20,7 @@ struct uplink;
 struct push;
 struct upkeep;
 struct metrics;
+struct diagnosis;
 
 struct subd {
     struct tf_loop *loop;
@@ -52,6 +53,7 @@ struct subd {
     struct tf_decisions *decisions;
     struct tf_recorder *recorder; /* NULL: its events are not recorded */
     struct metrics *metrics;
+    struct diagnosis *diagnosis;
     struct tf_tally tally;
 
     void (*failed)(void *arg);
@@ -107,6 +109,10 @@ void subd_upkeep_start(struct subd *subd);
 void subd_upkeep_wrote(struct subd *subd, size_t bytes);
 struct tf_store_status subd_upkeep_status(const struct subd *subd); /* as last seen; zero before */
 void subd_upkeep_stop(struct subd *subd);
+
+/* diagnosis.c: says in the log what stands against a link to the address, if certificates do */
+void subd_diagnose(struct subd *subd, const char *address);
+void subd_diagnosis_destroy(struct subd *subd); /* waits for it; none is fine */
 
 /* metrics.c */
 int subd_metrics_start(struct subd *subd, struct tf_error *err);

@@ -175,6 +175,9 @@ static void on_status(void *arg, const struct tf_error *error, struct tf_bytes b
         read_details(uplink, details);
     else
         tf_wire_reply_unpack(TF_METHOD_STATUS, body.data, body.len, &reply, &err);
+    bool silent = err.code == TF_ERR_UNAVAILABLE || err.code == TF_ERR_UNKNOWN;
+    if (silent && !details.len) /* no fedd has said what is wrong */
+        subd_diagnose(uplink->subd, uplink->address);
     if (err.code != TF_OK) {
         not_here(uplink, err.text);
         return;
@@ -198,7 +201,8 @@ static void dial(struct uplink *uplink)
     uplink->address = TF_STEAL(uplink->leader);
     if (!uplink->address)
         uplink->address = tf_strdup(endpoints->items[uplink->next++ % endpoints->count]);
-    const struct tf_channel_options options = {.address = uplink->address, .stream_queue_max = QUEUE_MAX};
+    const struct tf_channel_options options = {
+        .address = uplink->address, .credentials = {&subd->config.tls}, .stream_queue_max = QUEUE_MAX};
     uplink->channel = tf_channel_create(subd->rpc, &options, &err);
     if (!uplink->channel || tf_wire_request_pack(&request, &body, &err)) {
         not_here(uplink, err.text);

@@ -100,7 +100,7 @@ for at in "$fedd_http" "$sub_http"; do
     # Every figure of the reference is there, or is one that needs a cause (a refusal).
     program=fedd && [ "$at" = "$fedd_http" ] || program=subclusterd
     "$bin/$program" --print-metrics-reference | sed -n 's/^| `\([a-z_]*\)`.*/\1/p' | while read -r name; do
-        grep -q "^# TYPE $name " "$home/page" || [ "$name" = tidefed_refusals_total ] || fail "$program does not show $name"
+        grep -q "^# TYPE $name " "$home/page" || [[ $name =~ ^tidefed_(refusals_total|certificate_) ]] || fail "$program does not show $name"
     done
 done
 

@@ -18,7 +18,7 @@ common/loop            common/base common/log common/loop
 common/net             common/base common/net
 common/monitor         common/base common/log common/net common/loop common/monitor
 common/rpc             common/base common/log common/net common/loop common/rpc
-common/store           common/base common/log common/loop common/store
+common/store           common/base common/log common/net common/loop common/store
 common/keep            common/base common/model common/wire common/log common/loop common/store common/keep
 federation/core        common/base common/model common/fit federation/core
 subcluster/core        common/base common/model common/fit subcluster/core
@@ -44,6 +44,7 @@ protobuf-c       common/wire
 zlib.h           tools/fedsim/trace tests
 CUnit            tests
 microhttpd.h     common/monitor
+openssl/         common/net
 '
 
 failures=$(

@@ -18,6 +18,7 @@ enum {
     TRY_FIRST_MS = 2000, /* in the first round, while others are left; doubles with each */
     ROUNDS_MAX = 16,     /* of doubling */
     STREAM_OPEN_MS = 10000,
+    HANDSHAKE_MS = 2000,
 };
 
 struct endpoint {
@@ -36,6 +37,7 @@ struct client {
     size_t configured;
     size_t current, answered; /* answered: count if none did */
     const char *source;
+    struct tf_tls_files tls;
     bool patient;
     struct tf_timer timer; /* of ticks */
     int64_t every_ms;
@@ -47,6 +49,7 @@ struct client *client_create(const struct config *config, struct tf_error *err)
 {
     struct client *client = tf_calloc(1, sizeof *client);
     client->source = config->source;
+    tf_tls_files_copy(&client->tls, &config->tls);
     for (size_t i = 0; i < config->endpoints.count; i++)
         tf_vec_push(&client->endpoints, (struct endpoint){.address = tf_strdup(config->endpoints.items[i])});
     client->configured = client->endpoints.count;
@@ -72,6 +75,7 @@ void client_destroy(struct client *client)
         free(endpoint->address);
     }
     tf_vec_release(&client->endpoints);
+    tf_tls_files_release(&client->tls);
     tf_rpc_destroy(client->rpc);
     tf_loop_destroy(client->loop);
     free(client);
@@ -192,7 +196,8 @@ static int run_attempt(struct client *client, struct attempt *a, struct endpoint
 {
     a->error = (struct tf_error)TF_ERROR_INIT;
     tf_error_detail_release(&a->detail);
-    struct tf_channel_options options = {.address = e->address, .message_max = TF_WIRE_REPLY_MAX};
+    struct tf_channel_options options = {
+        .address = e->address, .credentials = {&client->tls}, .message_max = TF_WIRE_REPLY_MAX};
     if (!e->channel)
         e->channel = tf_channel_create(client->rpc, &options, &a->error);
     if (!e->channel)
@@ -205,6 +210,20 @@ static int run_attempt(struct client *client, struct attempt *a, struct endpoint
     if (failed && details.len)
         tf_wire_error_detail_unpack(tf_buf_text(&details), details.len, &a->detail, NULL);
     return failed;
+}
+
+/* When nobody of ours has said what is wrong, certificates may be: then nothing was done, and waiting is of
+ * no use. */
+static void diagnose(const struct client *client, struct attempt *a, const char *address, int64_t left)
+{
+    struct tf_error why = TF_ERROR_INIT;
+    bool silent = a->error.code == TF_ERR_UNAVAILABLE || a->error.code == TF_ERR_UNKNOWN;
+    if (!silent || a->detail.code != TF_OK || left <= 0)
+        return;
+    if (tf_tls_diagnose(address, &client->tls, left < HANDSHAKE_MS ? left : HANDSHAKE_MS, &why) == 0)
+        return;
+    a->error = why;
+    a->error.code = TF_ERR_UNAVAILABLE;
 }
 
 /* ---- what a failure means ---- */
@@ -379,6 +398,7 @@ static int run_round(struct client *client, struct attempt *a, int64_t deadline,
             client->answered = client->current;
             return failed;
         }
+        diagnose(client, a, e->address, deadline - tf_clock_read().mono.ms);
         enum verdict verdict = judge(a);
         bool unknown = a->error.code == TF_ERR_UNKNOWN || a->error.code == TF_ERR_TIMEOUT;
         a->may_be_done |= unknown && changes(a->request->method);

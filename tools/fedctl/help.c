@@ -93,7 +93,10 @@ void help_overview(struct tf_buf *buf)
         buf,
         "\nWhere the federation is comes from --endpoints, else the environment's TIDEFED_ENDPOINTS, else\n"
         "`endpoints: [HOST:PORT]` in ~/.config/tidefed/fedctl.yaml, else 127.0.0.1:7700. Any member will\n"
-        "do: fedctl follows it to the leader. That file may also say `tenant` and `timeout`.\n"
+        "do: fedctl follows it to the leader. That file may also say `tenant` and `timeout`, `tls:\n"
+        "{ca, certificate, key}`, and the same for several federations under `contexts`, of which `context: "
+        "NAME`,\n"
+        "TIDEFED_CONTEXT or --context chooses one. TIDEFED_TLS_CA, _CERT and _KEY stand for --tls-*.\n"
         "\n"
         "A job is named TENANT/NAME. Data goes to stdout, messages to stderr. Exit codes: 0 done, 1 refused "
         "or\n"

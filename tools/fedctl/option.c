@@ -12,6 +12,10 @@
 void options_release(struct options *options)
 {
     free(options->endpoints);
+    free(options->context);
+    free(options->tls_ca);
+    free(options->tls_cert);
+    free(options->tls_key);
     free(options->tenant);
     free(options->selector);
     free(options->phase);

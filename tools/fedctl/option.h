@@ -16,8 +16,9 @@ enum sort_by { SORT_GPUS = 1, SORT_CPU, SORT_MEMORY, SORT_NAME };
 
 /* The values of all options of all verbs; those that a verb does not have stay empty. */
 struct options {
-    char *endpoints;
-    int64_t timeout; /* ms, 0 = no limit */
+    char *endpoints, *context;
+    char *tls_ca, *tls_cert, *tls_key; /* paths */
+    int64_t timeout;                   /* ms, 0 = no limit */
     bool no_color, help, help_all;
     enum output output;
     struct tf_strs files;

@@ -16,7 +16,7 @@ finish() {
 trap finish EXIT
 # For a shell without job control, a killed child is no news.
 export TZ=UTC HOME=$tmp/home NO_COLOR=
-unset TIDEFED_ENDPOINTS TIDEFED_TENANT XDG_CONFIG_HOME
+unset TIDEFED_ENDPOINTS TIDEFED_TENANT TIDEFED_CONTEXT TIDEFED_TLS_CA TIDEFED_TLS_CERT TIDEFED_TLS_KEY XDG_CONFIG_HOME
 : >"$tmp/out"
 
 # serve NAME COMMAND...: a server that prints its port on its first line; NAME stands for its address in outputs.

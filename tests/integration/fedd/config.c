@@ -56,6 +56,9 @@ static void check(const char *config, const char *option, int wanted_code, const
 }
 
 #define STORE "store:\n  endpoints: [http://127.0.0.1:1]\n"
+#define NEEDS_TLS                                                                                          \
+    " can be reached from other machines, so it needs `tls` (deploy/tls.sh makes the files); without it, " \
+    "listen on 127.0.0.1, [::1] or unix:/path\n"
 #define GOOD "listen: 127.0.0.1:0\ndataDir: d\n" STORE
 
 static const struct {
@@ -66,15 +69,30 @@ static const struct {
     {"lisen: 127.0.0.1:0\ndataDir: d\n" STORE, NULL, 2,
      "fedd: c.yaml:1:1: unknown key \"lisen\"; did you mean \"listen\"?\n"},
     {"listen: 0.0.0.0:7700\ndataDir: d\n" STORE, NULL, 2,
-     "fedd: c.yaml:1:9: listen: \"0.0.0.0:7700\" is not a loopback address or unix:/path; others need TLS, "
-     "which is not there yet\n"},
+     "fedd: c.yaml:1:9: listen: \"0.0.0.0:7700\"" NEEDS_TLS},
     {"listen: 127.0.0.1.example.com:7700\ndataDir: d\n" STORE, NULL, 2,
-     "fedd: c.yaml:1:9: listen: \"127.0.0.1.example.com:7700\" is not a loopback address or unix:/path; "
-     "others need TLS, which is not there yet\n"},
+     "fedd: c.yaml:1:9: listen: \"127.0.0.1.example.com:7700\"" NEEDS_TLS},
+    {"tls: {ca: c}\n" GOOD, NULL, 2,
+     "fedd: c.yaml:1:1: tls.certificate: is missing: both ends of a link show a certificate (deploy/tls.sh "
+     "makes "
+     "them)\nc.yaml:1:1: tls.key: is missing: both ends of a link show a certificate (deploy/tls.sh makes "
+     "them)\n"},
+    {"tls: {ca: c.yaml, certificate: b, key: c}\n" GOOD, NULL, 2,
+     "fedd: tls: c.yaml holds no certificate in PEM\n"},
     {"listen: 127.0.0.1:0\n" STORE, NULL, 2, "fedd: c.yaml:1:1: dataDir: is missing\n"},
     {"listen: 127.0.0.1:0\ndataDir: d\n", NULL, 2, "fedd: c.yaml:1:1: store: is missing\n"},
     {"listen: 127.0.0.1:0\ndataDir: d\nstore:\n  endpoints: [127.0.0.1:2379]\n", NULL, 2,
-     "fedd: c.yaml:4:3: store.endpoints: \"127.0.0.1:2379\" does not begin with http://\n"},
+     "fedd: c.yaml:4:3: store.endpoints: \"127.0.0.1:2379\" does not begin with http:// or https://\n"},
+    {"listen: 127.0.0.1:0\ndataDir: d\nstore:\n  endpoints: [https://127.0.0.1:2379]\n", NULL, 2,
+     "fedd: c.yaml:4:3: store.endpoints: \"https://127.0.0.1:2379\" needs `tls: {ca: FILE}`, to know whom to "
+     "believe\n"},
+    {"listen: 127.0.0.1:0\ndataDir: d\nstore:\n  endpoints: [http://10.0.0.1:2379]\n  user: u\n  "
+     "passwordFile: p\n",
+     NULL, 2,
+     "fedd: c.yaml:4:3: store.endpoints: \"http://10.0.0.1:2379\" would be sent the password in the clear: "
+     "use https://, "
+     "or an etcd on this machine\n"},
+    {GOOD "  user: u\n", NULL, 2, "fedd: c.yaml:3:1: store.passwordFile: is missing: they go together\n"},
     {GOOD "  prefix: tidefed\n", NULL, 2,
      "fedd: c.yaml:5:11: store.prefix: \"tidefed\" does not begin with '/'\n"},
     {GOOD "settings: {leaseTtl: 5}\n", NULL, 2,
@@ -84,9 +102,7 @@ static const struct {
     {"listen: 127.0.0.1:0\ndataDir: no/such/folder\n" STORE, NULL, 1,
      "fedd: dataDir no/such/folder cannot be made (make the folder that it is in): No such file or "
      "directory\n"},
-    {GOOD, "--listen=10.0.0.1:7", 2,
-     "fedd: --listen: \"10.0.0.1:7\" is not a loopback address or unix:/path; others need TLS, which is not "
-     "there yet\n"},
+    {GOOD, "--listen=10.0.0.1:7", 2, "fedd: --listen: \"10.0.0.1:7\"" NEEDS_TLS},
     {GOOD, "--check-config", 0, "c.yaml: the configuration is right\n"},
     {"listen: 127.0.0.1:99999\ndataDir: d\n" STORE, NULL, 2,
      "fedd: address \"127.0.0.1:99999\": no port from 0 to 65535 at the end (write host:port, or "

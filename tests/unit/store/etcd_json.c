@@ -222,11 +222,42 @@ static void test_quota(void)
     CU_ASSERT_EQUAL(tf_etcd_metrics_quota(S("\netcd_server_quota_backend_bytes 1e99")), 0);
 }
 
+static char *decode_login(long status, const char *body, struct tf_error *err)
+{
+    *err = (struct tf_error)TF_ERROR_INIT;
+    return tf_etcd_decode_login(status, tf_bytes_of(body), err);
+}
+
+static void test_login(void)
+{
+    TF_AUTO_BUF body = TF_BUF_INIT;
+    struct tf_error err;
+    tf_etcd_encode_login(&body, "ann", "a \"b\"\\");
+    CU_ASSERT_STRING_EQUAL(tf_buf_text(&body), "{\"name\":\"ann\",\"password\":\"a \\\"b\\\"\\\\\"}");
+    TF_AUTO_FREE char *token = decode_login(200, "{\"header\":{},\"token\":\"x.1\"}", &err);
+    CU_ASSERT_STRING_EQUAL(token, "x.1");
+    CU_ASSERT_PTR_NULL(decode_login(200, "{\"token\":\"x\\r\\nHost: y\"}", &err)); /* no line of a header */
+    CU_ASSERT_PTR_NULL(decode_login(200, "{}", &err));
+    CU_ASSERT_EQUAL(err.code, TF_ERR_UNAVAILABLE);
+    CU_ASSERT_PTR_NULL(decode_login(502, "<html>", &err));
+    CU_ASSERT_EQUAL(err.code, TF_ERR_UNAVAILABLE);
+    CU_ASSERT_PTR_NULL(
+        decode_login(400,
+                     "{\"error\":\"etcdserver: authentication failed, invalid user ID or password\","
+                     "\"code\":3}",
+                     &err));
+    CU_ASSERT_EQUAL(err.code, TF_ERR_INVALID);
+    CU_ASSERT_FALSE(tf_etcd_wants_login(&err));
+    tf_error_set(&err, TF_ERR_REFUSED, "etcd answers \"etcdserver: invalid auth token\"");
+    CU_ASSERT_TRUE(tf_etcd_wants_login(&err));
+}
+
 static const struct suite_test tests[] = {
     {"requests", test_requests}, {"replies", test_replies},
     {"errors", test_errors},     {"wrong types", test_wrong_types},
     {"cut", test_cut},           {"damaged", test_damaged},
     {"huge", test_huge},         {"quota", test_quota},
+    {"login", test_login},
 };
 
 int main(void)
