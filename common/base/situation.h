@@ -91,6 +91,7 @@
     X(SUB_REFUSED_EARLIER, "subcluster: refused, an earlier epoch of the job lives here")           \
     X(SUB_START_TWICE, "subcluster: a repeated start was refused, the instance runs")               \
     X(SUB_STRAY_STOPPED, "subcluster: an instance of an epoch or attempt that is over was stopped") \
+    X(FED_RECLAIMS, "federation: placed where others must go for it")                               \
     X(SUB_SHRUNK, "subcluster: a live epoch shrank")                                                \
     X(SUB_CLAIMED, "subcluster: claims were made, and holders evicted for them")                    \
     X(SUB_CLAIM_MOVED, "subcluster: claims moved to what had become free")                          \

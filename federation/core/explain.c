@@ -4,6 +4,7 @@
  * 21). */
 #include "federation/core/cluster.h"
 #include "federation/core/jobs.h"
+#include "federation/core/ledger.h"
 #include "federation/core/place.h"
 
 #include "common/base/buf.h"
@@ -100,7 +101,7 @@ static bool fits_without_flights(const struct fed *fed, const struct cluster *c,
     struct tf_fit fit;
     tf_fit_rows_load(rows, c->profile);
     struct tf_fit_view view = tf_fit_rows_view(rows);
-    tf_fit_count(&view, demand, TF_LEVEL_FREE, fed->scratch, &fit);
+    tf_fit_count(&view, demand, demand->level, fed->scratch, &fit);
     return fit.fits;
 }
 
@@ -141,7 +142,8 @@ static void explain_fit(const struct question *q, const struct cluster *c, struc
     if (spec->max_runtime > 0)
         demand.ends.ms = q->now.wall.ms + spec->max_runtime;
     struct tf_fit_why why;
-    tf_fit_explain(&view, &demand, TF_LEVEL_FREE, spec, fed->scratch, &why);
+    tf_level level = fed_ledger_may_reclaim(c) ? demand.level : TF_LEVEL_FREE;
+    tf_fit_explain(&view, &demand, level, spec, fed->scratch, &why);
     row->reason = why.reason;
     row->has = why.has;
     row->until = why.until;

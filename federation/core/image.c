@@ -204,6 +204,7 @@ static void image_flight(struct tf_image *image, struct flight *flight)
     tf_image_spec(image, &flight->spec);
     tf_image_number(image, &flight->rank);
     tf_image_number(image, &flight->size);
+    tf_image_number(image, &flight->level);
     tf_image_string(image, &flight->model);
     tf_image_number(image, &flight->n);
     tf_image_fit_undo(image, &flight->debit);
@@ -223,8 +224,10 @@ static void image_room(struct tf_image *image, struct cluster *c)
     tf_image_maybe(image, &c->profile, tf_image_profile);
     tf_image_fit_rows(image, &c->room);
     tf_image_number(image, &c->grown);
-    tf_image_vector(image, &c->most);
-    tf_image_number(image, &c->most_at);
+    for (size_t i = 0; i < TF_ARRAY_LEN(c->most); i++) {
+        tf_image_vector(image, &c->most[i]);
+        tf_image_number(image, &c->most_at[i]);
+    }
     tf_image_list(image, &c->flights, image_flight);
     tf_image_number(image, &c->profiles);
     tf_image_number(image, &c->capacity);

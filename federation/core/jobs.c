@@ -290,6 +290,8 @@ static void count_end(struct job *job, const struct tf_ended *ended)
     struct tf_job_record *r = &job->record;
     count_up(&r->retries_used, ended->failures);
     count_up(&r->evictions, ended->end == TF_END_EVICTED);
+    int64_t lost = ended->end == TF_END_EVICTED ? ended->lost_gpu_seconds : 0;
+    r->lost_gpu_seconds = lost > INT64_MAX - r->lost_gpu_seconds ? INT64_MAX : r->lost_gpu_seconds + lost;
     count_up(&r->losses, ended->end == TF_END_LOST || ended->end == TF_END_UNKNOWN);
     count_up(&r->restarts, job->epoch_restarts);
     job->epoch_restarts = 0;

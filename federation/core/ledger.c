@@ -51,11 +51,20 @@ static void keep_model(struct fed *fed, const struct cluster *cluster, const cha
             tf_vec_remove(&fed->demand.models, i);
 }
 
+/* Single instances are counted, so that a gang's shortfall shows; whole steps where a rule binds those. */
+static void count_singly(struct tf_demand *demand)
+{
+    tf_vec_each (rule, &demand->rules)
+        if (rule->of_step && !rule->prefer)
+            return;
+    demand->step = 1;
+}
+
 /* Puts `size` instances of fed->demand into the rows; false if they do not fit. */
 static bool debit(struct fed *fed, struct cluster *cluster, struct flight *flight, int32_t size)
 {
     struct tf_fit_view view = tf_fit_rows_view(cluster->room);
-    if (!tf_fit_pack(&view, &fed->demand, TF_LEVEL_FREE, size, NULL, fed->scratch, &fed->pack))
+    if (!tf_fit_pack(&view, &fed->demand, flight->level, size, NULL, fed->scratch, &fed->pack))
         return false;
     tf_fit_debit(cluster->room, &fed->pack, fed->demand.need, tf_level_core(flight->rank), &flight->debit);
     cluster->change++;
@@ -85,8 +94,9 @@ static void redo(struct fed *fed, struct cluster *cluster, struct flight *flight
         return;
     tf_reached(fed, FED_FLIGHT_SHRUNK);
     struct tf_fit_view view = tf_fit_rows_view(cluster->room);
+    count_singly(&fed->demand);
     fed->demand.core = fed->demand.step;
-    tf_fit_count(&view, &fed->demand, TF_LEVEL_FREE, fed->scratch, &fit);
+    tf_fit_count(&view, &fed->demand, flight->level, fed->scratch, &fit);
     int32_t part = fit.count < flight->size ? fit.count : flight->size;
     if (part > 0)
         debit(fed, cluster, flight, part);
@@ -200,53 +210,79 @@ static bool prefers_a_plane(const struct tf_demand *demand)
     return false;
 }
 
-/* Single instances are counted, so that a gang's shortfall shows; whole steps where a rule binds those. */
-static void count_singly(struct tf_demand *demand)
+/* The cheap look before the exact one: of a full subcluster most demands fail here. place: in cluster->most.
+ */
+static bool some_node_could(struct cluster *cluster, size_t place, tf_level level, struct tf_vector need)
 {
-    tf_vec_each (rule, &demand->rules)
-        if (rule->of_step && !rule->prefer)
-            return;
-    demand->step = 1;
+    struct tf_vector *most = &cluster->most[place];
+    if (cluster->most_at[place] != cluster->change) {
+        struct tf_fit_view view = tf_fit_rows_view(cluster->room);
+        *most = (struct tf_vector){0};
+        for (size_t i = 0; i < view.count; i++)
+            if (view.rows[i].count > 0)
+                *most = tf_vector_max(*most, tf_profile_row_at(&view.rows[i], level));
+        cluster->most_at[place] = cluster->change;
+    }
+    return tf_vector_fits(need, *most);
 }
 
-/* The cheap look before the exact one: of a full subcluster most demands fail here. */
-static bool no_node_could(struct cluster *cluster, const struct tf_fit_view *view, struct tf_vector need)
+/* One placement that takes from others may be in flight to a subcluster: until a profile reflects it, who is
+ * left there to give way is not known (§6). */
+bool fed_ledger_may_reclaim(const struct cluster *cluster)
 {
-    if (cluster->most_at != cluster->change) {
-        cluster->most = (struct tf_vector){0};
-        for (size_t i = 0; i < view->count; i++)
-            if (view->rows[i].count > 0)
-                cluster->most =
-                    tf_vector_max(cluster->most, tf_profile_row_at(&view->rows[i], TF_LEVEL_FREE));
-        cluster->most_at = cluster->change;
+    tf_vec_each (flight, &cluster->flights)
+        if (flight->level > TF_LEVEL_FREE)
+            return false;
+    return true;
+}
+
+static void set_fit(const struct cluster *cluster, const struct tf_job_spec *spec, const struct tf_fit *fit,
+                    struct verdict *out)
+{
+    out->fits = fit->fits;
+    out->level = fit->level;
+    out->count = fit->count;
+    out->model = place_of_model(spec, model_name(cluster, fit->model));
+}
+
+/* At the lowest level at which the core fits; what is free is looked at first. */
+static void fit_lowest(struct fed *fed, struct cluster *cluster, const struct tf_job_spec *spec,
+                       struct verdict *out)
+{
+    struct tf_fit_view view = tf_fit_rows_view(cluster->room);
+    struct tf_fit fit = {0};
+    tf_level level = fed->demand.level;
+    if (some_node_could(cluster, 0, TF_LEVEL_FREE, fed->demand.need)) {
+        tf_fit_count(&view, &fed->demand, TF_LEVEL_FREE, fed->scratch, &fit);
+        set_fit(cluster, spec, &fit, out);
+        out->free = fit.count;
     }
-    return !tf_vector_fits(need, cluster->most);
+    if (out->fits || !fed_ledger_may_reclaim(cluster) ||
+        !some_node_could(cluster, 1 + (size_t)fed->demand.rank, level, fed->demand.need))
+        return;
+    if (tf_fit_lowest(&view, &fed->demand, fed->scratch, &fit))
+        set_fit(cluster, spec, &fit, out);
 }
 
 void fed_ledger_fit(struct fed *fed, struct cluster *cluster, const struct tf_job_spec *spec, int rank,
                     struct verdict *out)
 {
     *out = (struct verdict){.capacity = cluster->capacity, .change = cluster->change};
-    struct tf_fit_view view = tf_fit_rows_view(cluster->room);
-    if (no_node_could(cluster, &view, tf_shape_vector(&spec->group.shape)) ||
-        resolve(fed, cluster, spec, rank))
+    if (resolve(fed, cluster, spec, rank))
         return;
-    struct tf_fit fit;
     count_singly(&fed->demand);
-    tf_fit_count(&view, &fed->demand, TF_LEVEL_FREE, fed->scratch, &fit);
-    out->fits = fit.fits;
-    out->count = fit.count;
-    out->model = place_of_model(spec, model_name(cluster, fit.model));
-    if (fit.fits && prefers_a_plane(&fed->demand) &&
-        tf_fit_pack(&view, &fed->demand, TF_LEVEL_FREE, fed->demand.core, NULL, fed->scratch, &fed->pack))
+    fit_lowest(fed, cluster, spec, out);
+    struct tf_fit_view view = tf_fit_rows_view(cluster->room);
+    if (out->fits && prefers_a_plane(&fed->demand) &&
+        tf_fit_pack(&view, &fed->demand, out->level, fed->demand.core, NULL, fed->scratch, &fed->pack))
         out->domains = fed->pack.domains;
 }
 
 const char *fed_ledger_add(struct fed *fed, struct cluster *cluster, const struct tf_job_spec *spec, int rank,
-                           uint64_t epoch, int32_t size)
+                           uint64_t epoch, int32_t size, tf_level level)
 {
     struct flight *flight = tf_vec_add(&cluster->flights);
-    *flight = (struct flight){.epoch = epoch, .rank = rank, .size = size};
+    *flight = (struct flight){.epoch = epoch, .rank = rank, .size = size, .level = level};
     tf_job_spec_copy(&flight->spec, spec);
     bool there = resolve(fed, cluster, spec, rank) == 0 && debit(fed, cluster, flight, size);
     assert(there && "placed where it fits");

@@ -13,13 +13,16 @@ int fed_ledger_profile(struct fed *fed, struct cluster *cluster, struct tf_profi
  * full set of the next attach. */
 void fed_ledger_reset(struct cluster *cluster);
 
-/* How a job of that spec and rank would fit into what is left now. */
+/* Whether a placement that takes from others may go there now. */
+bool fed_ledger_may_reclaim(const struct cluster *cluster);
+/* How a job of that spec and rank would fit into what is left now, or, if that may be, into what lower levels
+ * hold. */
 void fed_ledger_fit(struct fed *fed, struct cluster *cluster, const struct tf_job_spec *spec, int rank,
                     struct verdict *out);
-/* Debits `size` instances for the epoch, the newest there. Returns the chosen model, NULL if none is asked:
- * borrowed until the next profile. Asserts that they fit. */
+/* Debits `size` instances for the epoch, the newest there, which take everything up to that level. Returns
+ * the chosen model, NULL if none is asked: borrowed until the next profile. Asserts that they fit. */
 const char *fed_ledger_add(struct fed *fed, struct cluster *cluster, const struct tf_job_spec *spec, int rank,
-                           uint64_t epoch, int32_t size);
+                           uint64_t epoch, int32_t size, tf_level level);
 /* The flight takes one step more; false if it cannot. Or all it can have of what is left. */
 bool fed_ledger_raise_step(struct fed *fed, struct cluster *cluster, uint64_t epoch);
 void fed_ledger_raise_most(struct fed *fed, struct cluster *cluster, uint64_t epoch);

@@ -80,12 +80,14 @@ static int32_t room_to_grow(const struct tf_job_spec *spec, const struct verdict
     return spec->grow == TF_GROW_NEVER ? 0 : tf_size_align(&spec->elastic, v->count);
 }
 
-/* DESIGN.md §6, of subclusters in which the core fits in free capacity: better topology, the job's own order
- * (models, then clusters), room to grow, balance (most room left). Equal in all: the one asked first stays.
- */
+/* DESIGN.md §6: the lowest level touched, what is free being the lowest of all; then better topology, the
+ * job's own order (models, then clusters), room to grow, balance (most room left). Equal in all: the one
+ * asked first stays. */
 static bool is_better(const struct tf_job_spec *spec, const struct cluster *a, const struct verdict *va,
                       const struct cluster *b, const struct verdict *vb)
 {
+    if (va->level != vb->level)
+        return va->level < vb->level;
     if (va->domains != vb->domains)
         return va->domains < vb->domains;
     if (va->model != vb->model)
@@ -120,8 +122,12 @@ static void commit(struct fed *fed, struct job *job, struct cluster *cluster)
     const struct tf_job_spec *spec = &job->record.spec;
     struct raise raise = {
         .job = job, .cluster = cluster, .line = fed_trace_candidates(fed, job->shape, cluster)};
+    tf_level level = raise.level = job->shape->verdicts.items[cluster->slot].level;
     struct tf_placement *placement = fed_job_place(fed, job, cluster, spec->elastic.min);
-    const char *model = fed_ledger_add(fed, cluster, spec, job->rank, placement->epoch, placement->size);
+    placement->level = level;
+    tf_reached_if(level > TF_LEVEL_FREE, fed, FED_RECLAIMS);
+    const char *model =
+        fed_ledger_add(fed, cluster, spec, job->rank, placement->epoch, placement->size, level);
     placement->model = tf_strdup(model);
     raise.epoch = placement->epoch;
     tf_vec_push(&fed->round, raise);
@@ -144,10 +150,12 @@ static void consider(struct fed *fed, struct shape *shape, int64_t *work)
 
 /* ---- the rest of the room ---- */
 
+/* What takes from others takes its core alone. */
 static bool may_grow(const struct raise *raise)
 {
     const struct tf_job_spec *spec = &raise->job->record.spec;
-    return spec->elastic.max > spec->elastic.min && spec->grow != TF_GROW_NEVER;
+    return raise->level == TF_LEVEL_FREE && spec->elastic.max > spec->elastic.min &&
+           spec->grow != TF_GROW_NEVER;
 }
 
 static size_t growers_in(const struct fed *fed, const struct cluster *cluster)

@@ -69,6 +69,7 @@ struct flight {
     struct tf_job_spec spec; /* as placed */
     int rank;
     int32_t size;
+    tf_level level; /* the highest that it takes; TF_LEVEL_FREE: nobody goes for it */
     char *model;
     uint64_t n;               /* of the message that carries it; 0 = not queued yet */
     struct tf_fit_undo debit; /* in force while there is room */
@@ -109,11 +110,9 @@ struct cluster {
     bool proof;                      /* they wait for a proof of leadership */
     bool wants_profile;              /* asked for a full one */
 
-    struct tf_profile *profile; /* as received; NULL until one came in this attach */
-    struct tf_fit_rows *room;   /* the same less the flights */
-    uint64_t grown;             /* the world in which it last became able to take more */
-    struct tf_vector most;      /* no node has more than this free, in each dimension; as of change most_at */
-    uint64_t most_at;
+    struct tf_profile *profile;    /* as received; NULL until one came in this attach */
+    struct tf_fit_rows *room;      /* the same less the flights */
+    uint64_t grown;                /* the world in which it last became able to take more */
     TF_VEC(struct flight) flights; /* in order of debit */
     uint64_t profiles;             /* counts profiles that changed a row of the one before */
     uint64_t capacity;             /* counts the times that more may have become free */
@@ -121,13 +120,21 @@ struct cluster {
 
     bool summary_due;            /* the profile differs from the stored summary */
     struct tf_mono summary_next; /* not before */
+
+    /* No node has more than this, in any dimension: for who takes what is free, then for the core of each
+     * rank; as of that change. Last in the struct: behind arrays the compiler is wrong about padding, which
+     * images go by. */
+    struct tf_vector most[1 + TF_CLASSES_MAX];
+    uint64_t most_at[1 + TF_CLASSES_MAX];
 };
 
 /* What is known of one shape in one cluster; valid for the counters with which it was made. */
 struct verdict {
     uint64_t capacity, change; /* 0 = none yet */
     bool fits;
-    int32_t count;   /* most instances in free capacity, of that model */
+    tf_level level;  /* lowest at which the core fits: TF_LEVEL_FREE, or others go for it */
+    int32_t free;    /* most instances in free capacity */
+    int32_t count;   /* most at that level (where the core fits at none: in free capacity), of that model */
     int32_t model;   /* its place in the job's list */
     int32_t domains; /* of the preferred plane that the core would be spread over */
 };
@@ -158,6 +165,7 @@ struct raise {
     struct job *job;
     struct cluster *cluster;
     uint64_t epoch;
+    tf_level level;
     char *line; /* of the decision trace, so far */
 };
 

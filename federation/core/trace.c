@@ -38,7 +38,11 @@ static void add_candidate(const struct fed *fed, const struct shape *shape, cons
     }
     assert(cluster->slot < shape->verdicts.count && "whoever may take it was asked");
     const struct verdict *v = &shape->verdicts.items[cluster->slot];
-    if (v->change == cluster->change)
+    char level[TF_LEVEL_TEXT];
+    if (v->change == cluster->change && v->fits && v->level > TF_LEVEL_FREE)
+        tf_buf_fmt(line, "%s free %d, up to %s %d >= %d", cluster->record.name, v->free,
+                   tf_level_name(v->level, &fed->settings.policy.classes, level), v->count, min);
+    else if (v->change == cluster->change)
         tf_buf_fmt(line, "%s free %d %s %d", cluster->record.name, v->count, v->fits ? ">=" : "<", min);
     else
         tf_buf_fmt(line, "%s free < %d", cluster->record.name, min); /* known from when it had more */

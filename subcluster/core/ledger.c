@@ -368,19 +368,31 @@ static struct tf_vector left_by(const struct ledger_node *node, bool staying_onl
     return left;
 }
 
-enum claim_state ledger_claim_state(const struct ledger *ledger, const struct tf_claim *claim)
+/* All that the owner claims on the node. */
+static struct tf_hold claims_of(const struct ledger_node *node, struct tf_uid uid)
 {
-    const struct ledger_node *node = ledger_find(ledger, claim->node);
-    struct tf_vector amount = claim_amount(claim);
-    if (!node || (claim->gpus & ~ledger_usable_gpus(node)))
+    struct tf_hold sum = {0};
+    tf_vec_each (c, &node->claims) {
+        if (c->gone_after || !tf_uid_eq(c->uid, uid))
+            continue;
+        sum.gpus |= c->hold.gpus;
+        sum.amount = tf_vector_add(sum.amount, c->hold.amount);
+    }
+    return sum;
+}
+
+enum claim_state ledger_claim_state(const struct ledger *ledger, struct tf_uid uid, const char *name)
+{
+    const struct ledger_node *node = ledger_find(ledger, name);
+    if (!node || !node->known || node->node.state != TF_NODE_READY)
         return CLAIM_BROKEN;
-    if (!node->known || node->node.state != TF_NODE_READY || (claim->gpus & staying_gpus(node)))
-        return CLAIM_BROKEN;
+    struct tf_hold claimed = claims_of(node, uid);
     struct tf_vector later = left_by(node, true), now = left_by(node, false);
-    amount.gpus = later.gpus = now.gpus = 0; /* they are named */
-    if (!tf_vector_fits(amount, later))
+    claimed.amount.gpus = later.gpus = now.gpus = 0; /* they are named */
+    if ((claimed.gpus & ~ledger_usable_gpus(node)) || (claimed.gpus & staying_gpus(node)) ||
+        !tf_vector_fits(claimed.amount, later))
         return CLAIM_BROKEN;
-    bool free = tf_vector_fits(amount, now) && !(claim->gpus & ledger_held_gpus(node));
+    bool free = tf_vector_fits(claimed.amount, now) && !(claimed.gpus & ledger_held_gpus(node));
     return free ? CLAIM_FREE : CLAIM_WAITS;
 }
 

@@ -95,9 +95,10 @@ void ledger_unclaim(struct ledger *ledger, struct tf_uid uid, uint32_t index, co
 enum claim_state {
     CLAIM_FREE,   /* nobody is in its way */
     CLAIM_WAITS,  /* all that are in its way are going */
-    CLAIM_BROKEN, /* its node is not ready, a GPU is bad or foreign, or somebody stays */
+    CLAIM_BROKEN, /* the node is not ready, a GPU is bad or foreign, or somebody stays */
 };
-enum claim_state ledger_claim_state(const struct ledger *ledger, const struct tf_claim *claim);
+/* Of all that the owner claims on that node, together. */
+enum claim_state ledger_claim_state(const struct ledger *ledger, struct tf_uid uid, const char *node);
 
 /* All changes up to this one are durable. */
 void ledger_durable(struct ledger *ledger, uint64_t change);

@@ -301,7 +301,7 @@ static enum claim_state worst_state(const struct sub *sub, const struct tf_alloc
 {
     enum claim_state worst = CLAIM_FREE;
     tf_vec_each (claim, &record->claims) {
-        enum claim_state state = ledger_claim_state(&sub->ledger, claim);
+        enum claim_state state = ledger_claim_state(&sub->ledger, record->uid, claim->node);
         worst = state > worst ? state : worst;
     }
     return worst;

@@ -106,6 +106,22 @@ static void check_alone(const struct fleet *f, uint64_t uid)
             }
 }
 
+/* Those of lower classes go, the lowest first, until there is room. */
+static void make_room(struct fleet *f, struct fake *fake, const struct fake_epoch *epoch)
+{
+    while (epoch->level > TF_LEVEL_FREE && epoch->size > free_nodes(fake)) {
+        size_t victim = SIZE_MAX;
+        for (size_t i = 0; i < fake->live.count; i++)
+            if (fake->live.items[i].rank < epoch->rank &&
+                (victim == SIZE_MAX || fake->live.items[i].rank < fake->live.items[victim].rank))
+                victim = i;
+        if (victim == SIZE_MAX)
+            return;
+        f->evictions++;
+        fake_end(f, fake, victim, TF_END_EVICTED);
+    }
+}
+
 static void start(struct fleet *f, struct fake *fake, struct fake_epoch epoch)
 {
     fake->floor = epoch.epoch;
@@ -115,6 +131,7 @@ static void start(struct fleet *f, struct fake *fake, struct fake_epoch epoch)
         add_end(f, fake, epoch, TF_END_REFUSED);
         return;
     }
+    make_room(f, fake, &epoch);
     if (epoch.size > free_nodes(fake)) {
         printf("\n%s: epoch %" PRIu64 " asks for %d of %d nodes\n", fake->name, epoch.epoch, epoch.size,
                free_nodes(fake));
@@ -130,6 +147,8 @@ static void start(struct fleet *f, struct fake *fake, struct fake_epoch epoch)
 static void place(struct fleet *f, struct fake *fake, const struct tf_entry *entry)
 {
     struct fake_epoch epoch = {.uid = drive_number(entry->uid), .epoch = entry->epoch, .size = entry->size};
+    epoch.level = entry->level;
+    epoch.rank = tf_classes_rank(&f->d->settings.policy.classes, entry->spec.priority);
     if (find(fake->live.items, fake->live.count, entry->epoch) ||
         find(fake->ended.items, fake->ended.count, entry->epoch))
         return; /* reported with the attach */

@@ -12,6 +12,8 @@
 struct fake_epoch {
     uint64_t uid, epoch;
     int32_t size;
+    int rank;            /* of its class */
+    tf_level level;      /* it may take so much */
     enum tf_phase phase; /* of a live one */
     enum tf_end end;     /* of an ended one */
 };
@@ -41,8 +43,8 @@ struct fleet {
     struct fake *fakes;
     size_t count;
     struct drive *d;
-    int finished[FLEET_JOBS];         /* how often, by uid */
-    size_t starts, refusals, unknown; /* so that a test can show it met them */
+    int finished[FLEET_JOBS];                    /* how often, by uid */
+    size_t starts, refusals, unknown, evictions; /* so that a test can show it met them */
 };
 
 void fake_attach(struct fleet *f, struct fake *fake); /* says hello */

@@ -36,6 +36,8 @@ static void site_destroy(struct audit_site *site)
     nodes_destroy(site);
     tf_vec_release(&site->touched);
     tf_vec_release(&site->refused);
+    tf_vec_release(&site->evicted);
+    tf_classes_release(&site->classes);
     free(site->name);
     free(site->region);
     free(site);

@@ -85,7 +85,7 @@ void audit_rest(struct audit *audit);
 /* ---- what was seen ---- */
 struct audit_counts {
     uint64_t starts, ends, stops, placements, refusals, submits, deletes, archived, waiting_at_rest,
-        running_at_rest;
+        running_at_rest, evictions;
 };
 struct audit_counts audit_counts(const struct audit *audit);
 

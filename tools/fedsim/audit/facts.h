@@ -46,6 +46,7 @@ struct audit_epoch {
     bool placed;             /* is in the job's record now */
     bool dropped;            /* was, and is not any more: its end is stored */
     bool released;           /* with a reason to end it */
+    bool reclaims;           /* others go for it */
     bool ended;              /* its subcluster has recorded an end */
     enum tf_end end;
     bool recorded;     /* its subcluster has, or had, it as the live epoch */
@@ -103,7 +104,10 @@ struct audit_site {
     int32_t gpus, spent; /* that there are; that the leader has promised */
     struct tf_term term;
     uint64_t floor;
+    struct tf_classes classes; /* of the stored policy */
     struct audit_allocation *allocations;
+    int32_t claiming;                     /* of these, as many wait for what they have claimed */
+    TF_VEC(struct audit_epoch *) evicted; /* by the transaction under way */
     TF_VEC(struct audit_epoch *) refused; /* by the transaction under way */
     bool placed;                          /* one was added by the transaction under way */
 };

@@ -215,7 +215,7 @@ static void check_refusals(struct audit *audit, struct audit_site *site)
     tf_vec_each (at, &site->refused) {
         const struct audit_epoch *e = *at;
         const struct tf_job_spec *spec = &e->job->manifest.spec;
-        if (!audit->calm || site->changed || e->ran)
+        if (!audit->calm || site->changed || site->claiming || e->ran)
             continue;
         int32_t count = audit_naive_count(site, spec, e->model, true);
         if (count >= spec->elastic.min)
@@ -237,6 +237,8 @@ static int32_t promised_to(const struct audit_epoch *e)
     int32_t held = 0;
     if (e->ended || ((e->recorded || e->rolled) && !live)) /* of a restored store: the subcluster says */
         return 0;
+    if (e->reclaims && (!live || a->phase == TF_ALLOCATION_CLAIMING))
+        return 0; /* room is being made for it */
     if (!live)
         return e->size;
     tf_vec_each (m, &a->members)

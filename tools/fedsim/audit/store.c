@@ -113,6 +113,7 @@ static void take_placement(struct audit *audit, const struct tf_job_record *reco
     e->placed = true;
     e->size = p->size;
     e->released |= p->release != TF_RELEASE_NONE;
+    e->reclaims = p->level > TF_LEVEL_FREE;
     audit_count_promise(e);
 }
 
@@ -275,6 +276,56 @@ static void take_live(struct audit *audit, const struct audit_site *site, const 
     e->recorded = true;
 }
 
+/* ---- who gives way for whom ---- */
+
+static bool is_evicted(const struct tf_allocation *a)
+{
+    if (a->phase == TF_ALLOCATION_ENDING)
+        return a->ending.end == TF_END_EVICTED;
+    tf_vec_each (m, &a->members)
+        if (m->state == TF_MEMBER_LEAVING)
+            return true;
+    return false;
+}
+
+static void note_eviction(struct audit *audit, struct audit_site *site, const struct tf_allocation *old,
+                          const struct tf_allocation *new)
+{
+    bool before = old && old->epoch == new->epoch &&is_evicted(old);
+    if (before || new->phase == TF_ALLOCATION_IDLE || !is_evicted(new))
+        return;
+    struct audit_epoch *e = audit_epoch(audit, new->uid, new->epoch);
+    audit->counts.evictions++;
+    tf_vec_push(&site->evicted, e);
+}
+
+static int rank_of(const struct audit_site *site, const struct audit_epoch *e)
+{
+    const char *class = e->job->manifest.spec.priority;
+    return tf_classes_rank(&site->classes, class ? class : "");
+}
+
+/* I6, I7, as far as records tell: for each that goes there is a placement of a class above its own (of its
+ * own, if only surplus goes), which the leader meant to take from others. Its fellows are stopped with it. */
+static void check_evicted(struct audit *audit, struct audit_site *site)
+{
+    tf_vec_each (at, &site->evicted) {
+        struct audit_epoch *victim = *at, *found = NULL;
+        const struct audit_allocation *known = audit_allocation(site, victim->uid);
+        bool whole = known && known->a.phase == TF_ALLOCATION_ENDING;
+        for (struct audit_epoch *e = audit->numbers; e && !found; e = e->hh.next)
+            if (e->site == site && e->reclaims && !e->dropped &&
+                rank_of(site, e) >= rank_of(site, victim) + (whole ? 1 : 0))
+                found = e;
+        if (!found)
+            audit_fail(audit,
+                       "I6: epoch %" PRIu64 " of job %s gives way in %s, and for nobody that may take it",
+                       victim->epoch, audit_uid(victim->uid), site->name);
+        victim->troubled = true;
+    }
+    site->evicted.count = 0;
+}
+
 static void promises_changed(const struct audit_job *job)
 {
     tf_vec_each (e, &job->epochs)
@@ -284,6 +335,9 @@ static void promises_changed(const struct audit_job *job)
 static void take_allocation(struct audit *audit, struct audit_site *site, const struct tf_allocation *new)
 {
     struct audit_allocation *known = audit_allocation(site, new->uid);
+    note_eviction(audit, site, known ? &known->a : NULL, new);
+    site->claiming +=
+        (new->phase == TF_ALLOCATION_CLAIMING) - (known && known->a.phase == TF_ALLOCATION_CLAIMING);
     if (known) {
         check_kept_ends(audit, site, &known->a, new);
         audit_count_allocation(audit, site, &known->a, -1);
@@ -307,6 +361,7 @@ static void drop_allocation(struct audit *audit, struct audit_site *site, struct
     if (!known)
         return;
     check_kept_ends(audit, site, &known->a, NULL);
+    site->claiming -= known->a.phase == TF_ALLOCATION_CLAIMING;
     audit_count_allocation(audit, site, &known->a, -1);
     HASH_DEL(site->allocations, known);
     tf_allocation_release(&known->a);
@@ -397,6 +452,8 @@ static void local_record(struct audit *audit, struct audit_site *site, const str
         drop_allocation(audit, site, record->allocation.uid);
     else if (record->kind == TF_RECORD_ALLOCATION)
         take_allocation(audit, site, &record->allocation);
+    else if (record->kind == TF_RECORD_POLICY && !record->gone)
+        tf_classes_copy(&site->classes, &record->policy.classes);
     else if (record->kind == TF_RECORD_TERM && !record->gone)
         take_term(audit, site, record->term);
     else if (record->kind == TF_RECORD_FLOOR && !record->gone) {
@@ -422,6 +479,7 @@ void audit_transaction(struct audit *audit, const char *store)
             audit_check_room(audit, *site);
         return;
     }
+    check_evicted(audit, audit_site(audit, store));
     audit_check_ledger(audit, audit_site(audit, store));
 }
 

@@ -273,6 +273,14 @@ static bool is_claimed(const struct report_site *site, const struct report_live 
     return false;
 }
 
+static bool gives_way(const struct report_job *job, const struct tf_instance_id *id)
+{
+    tf_vec_each (index, &job->givers)
+        if (*index == id->index)
+            return true;
+    return job->ending == TF_END_EVICTED;
+}
+
 static void hear_stopping(struct report *report, const struct sim_fact *fact)
 {
     struct report_job *job = find_job(report, fact->instance->id.uid);
@@ -281,7 +289,7 @@ static void hear_stopping(struct report *report, const struct sim_fact *fact)
     job->stopping++;
     job->ready -= fact->instance->ready;
     const struct report_live *live = live_of(job, &fact->instance->id);
-    if (job->ending == TF_END_EVICTED && live) {
+    if (live && gives_way(job, &fact->instance->id)) {
         COUNT(report, job, evictions, 1);
         job->evictions++;
         job->useful = job->useful || is_claimed(live->site, live, fact->instance->gpus);
@@ -429,6 +437,20 @@ static struct report_site *site_stored(const struct report *report, const struct
     return NULL;
 }
 
+/* Who leaves though the max of the job would let it stay leaves for another. */
+static void take_givers(struct report_job *job, const struct tf_allocation *a)
+{
+    int32_t members = 0;
+    job->givers.count = 0;
+    tf_vec_each (m, &a->members) {
+        members += m->state != TF_MEMBER_GONE;
+        if (m->state == TF_MEMBER_LEAVING)
+            tf_vec_push(&job->givers, m->index);
+    }
+    if (members > a->spec.elastic.max)
+        job->givers.count = 0;
+}
+
 static void hear_allocation(struct report *report, const struct sim_fact *fact)
 {
     const struct tf_allocation *a = &fact->record->allocation;
@@ -444,6 +466,7 @@ static void hear_allocation(struct report *report, const struct sim_fact *fact)
         return;
     }
     job->ending = a->phase == TF_ALLOCATION_ENDING ? a->ending.end : TF_END_NONE;
+    take_givers(job, a);
     if (job->sized == a->epoch && job->size != a->size)
         COUNT(report, job, resizes, 1);
     job->sized = a->epoch;
@@ -563,6 +586,7 @@ void report_destroy(struct report *report)
         HASH_DEL(report->jobs, job);
         tf_vec_release(&job->started);
         tf_vec_release(&job->live);
+        tf_vec_release(&job->givers);
         free(job);
     }
     report_fleet_release(report);

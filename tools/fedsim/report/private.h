@@ -81,10 +81,11 @@ struct report_job {
     uint64_t sized; /* epoch of size */
     int32_t size;
     enum tf_end ending;
-    int64_t evictions; /* of its instances */
-    bool useful;       /* ending as evicted: somebody has claimed GPUs of one of its instances */
-    uint64_t placed;   /* epoch of the placement that is stored, 0 = none */
-    uint64_t ended;    /* the highest epoch whose end was counted */
+    TF_VEC(uint32_t) givers; /* indices of those that leave a job that lives on, for another */
+    int64_t evictions;       /* of its instances */
+    bool useful;             /* ending as evicted: somebody has claimed GPUs of one of its instances */
+    uint64_t placed;         /* epoch of the placement that is stored, 0 = none */
+    uint64_t ended;          /* the highest epoch whose end was counted */
     enum tf_end end;
 };
 
