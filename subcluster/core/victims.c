@@ -12,45 +12,6 @@
  * there is so much to choose from that the first answer is hardly ever beaten. */
 enum { RETRY_WORK = 2000 };
 
-/* What is left to try after that is tried: sets of at most so many units, and so many rows counted. */
-enum { EXACT_UNITS = 32, EXACT_ROWS = 100000 };
-
-#define CELL_NONE UINT32_MAX
-
-/* Nodes that may hold one job (or, within it, one step) together: one model, one domain of each required
- * rule. */
-struct cell {
-    uint32_t class; /* one of them */
-    int place;      /* of the model in the demand's list */
-    uint32_t above; /* of a step's cell: the job's */
-};
-
-/* The best way known of one node. */
-struct slot {
-    uint32_t node;
-    size_t at; /* in the heap; SIZE_MAX: it has no way */
-    struct victim_way way;
-};
-
-struct choice {
-    struct victims_search search;
-    struct node_ways *ways;
-    TF_VEC(struct cell) cells, step_cells;
-    TF_VEC(uint32_t) cell_of, step_cell_of; /* of each class */
-
-    TF_VEC(uint32_t) nodes; /* of the cell under way */
-    TF_VEC(struct slot) slots;
-    TF_VEC(int64_t) costs; /* slots x dims */
-    TF_VEC(uint32_t) heap; /* of slots */
-    uint32_t *slot_of;     /* of each node; means something while that slot is of that node */
-    TF_VEC(uint32_t) log;  /* units taken, in order */
-
-    bool *best; /* the cheapest set so far */
-    int64_t *best_cost, *cost;
-    bool found;
-    int place; /* of the model under way; of the cheapest set, once found */
-};
-
 /* ---- cells ---- */
 
 static bool same_cell(const struct choice *choice, uint32_t class, uint32_t other, bool of_step)
@@ -197,7 +158,7 @@ static int64_t instances_in(const struct choice *choice)
     return sum;
 }
 
-static void take(struct choice *choice, uint32_t unit)
+void choice_take(struct choice *choice, uint32_t unit)
 {
     search_take(&choice->search, unit);
     tf_vec_push(&choice->log, unit);
@@ -212,11 +173,11 @@ static void take_way(struct choice *choice, const struct victim_way *way)
         uint32_t from = units[unit].core ? search_job_begin(&choice->search, unit) : unit;
         for (uint32_t u = from; u <= unit; u++)
             if (!choice->search.taken[u])
-                take(choice, u);
+                choice_take(choice, u);
     }
 }
 
-static void undo(struct choice *choice, size_t log)
+void choice_undo(struct choice *choice, size_t log)
 {
     while (choice->log.count > log)
         search_put_back(&choice->search, choice->log.items[--choice->log.count]);
@@ -309,7 +270,7 @@ static uint32_t cheapest_step(struct choice *choice, uint32_t job, bool by_share
             best = cell;
             memcpy(least, choice->cost, choice->search.dims * sizeof *least);
         }
-        undo(choice, log);
+        choice_undo(choice, log);
     }
     free(least);
     return best;
@@ -359,7 +320,7 @@ static void take_all(struct choice *choice)
 static bool fill_cell(struct choice *choice, uint32_t cell, bool by_share)
 {
     const struct tf_demand *demand = choice->search.ask->demand;
-    undo(choice, 0);
+    choice_undo(choice, 0);
     list_nodes(choice, cell, false);
     bool filled =
         has_step_rule(demand) ? fill_by_steps(choice, cell, by_share) : fill(choice, demand->core, by_share);
@@ -372,14 +333,8 @@ static bool fill_cell(struct choice *choice, uint32_t cell, bool by_share)
 
 /* ---- without what is not needed ---- */
 
-struct priced {
-    uint32_t unit;
-    const int64_t *cost;
-    const struct victims_search *search;
-};
-
 /* The dearest first; of equals the one that was found last. */
-static int by_price(const void *a, const void *b)
+int priced_cmp(const void *a, const void *b)
 {
     const struct priced *x = a, *y = b;
     int order = cost_cmp(x->search, x->cost, 1, y->cost, 1);
@@ -441,7 +396,7 @@ static void trim_taken(struct choice *choice)
         tf_vec_push(&list, (struct priced){*unit, cost, search});
     }
     if (list.count > 1)
-        qsort(list.items, list.count, sizeof *list.items, by_price);
+        qsort(list.items, list.count, sizeof *list.items, priced_cmp);
     trim(choice, list.items, list.count);
     tf_vec_release(&costs);
     tf_vec_release(&list);
@@ -449,7 +404,7 @@ static void trim_taken(struct choice *choice)
 
 /* ---- all cells ---- */
 
-static void keep_if_cheaper(struct choice *choice)
+void choice_keep_if_cheaper(struct choice *choice)
 {
     struct victims_search *search = &choice->search;
     cost_of_set(search, search->taken, choice->cost);
@@ -490,7 +445,7 @@ static void search_cell(struct choice *choice, uint32_t cell)
             continue;
         trim_taken(choice);
         relog(choice);
-        keep_if_cheaper(choice);
+        choice_keep_if_cheaper(choice);
     }
 }
 
@@ -526,99 +481,6 @@ static void retry_without_each(struct choice *choice)
         choice->search.barred[*unit] = !choice->best[*unit];
     }
     tf_vec_release(&tries);
-}
-
-/* ---- branch and bound ---- */
-
-/* All that may go, the dearest first, is taken or has been put back: those before `at` for good. */
-struct bound {
-    struct choice *choice;
-    TF_VEC(struct priced) list;
-    TF_VEC(int64_t) costs;
-    bool *kept; /* units that go whatever follows */
-    int64_t rows_left;
-};
-
-static void list_candidates(struct bound *bound)
-{
-    struct victims_search *search = &bound->choice->search;
-    uint32_t count = (uint32_t)search->ask->unit_count;
-    tf_vec_reserve(&bound->costs, count * search->dims);
-    memset(bound->costs.items, 0, count * search->dims * sizeof *bound->costs.items);
-    for (uint32_t u = 0; u < count; u++) {
-        if (!search_may_take(search, u))
-            continue;
-        int64_t *cost = &bound->costs.items[u * search->dims];
-        cost_add_unit(search, u, 1, 1, cost);
-        cost_add_hit(search, u, cost);
-        tf_vec_push(&bound->list, (struct priced){u, cost, search});
-    }
-    if (bound->list.count > 1)
-        qsort(bound->list.items, bound->list.count, sizeof *bound->list.items, by_price);
-}
-
-static bool still_fits(struct bound *bound)
-{
-    bound->rows_left -= (int64_t)bound->choice->search.rows.count + 1;
-    return search_fits(&bound->choice->search);
-}
-
-static void decide(struct bound *bound, size_t at);
-
-static void decide_without(struct bound *bound, size_t at)
-{
-    struct victims_search *search = &bound->choice->search;
-    uint32_t unit = bound->list.items[at].unit;
-    if (!search->ask->units[unit].core && search_core_taken(search, unit))
-        return; /* it goes with its core */
-    search_put_back(search, unit);
-    if (still_fits(bound))
-        decide(bound, at + 1);
-    search_take(search, unit);
-}
-
-static void decide_with(struct bound *bound, size_t at)
-{
-    struct choice *choice = bound->choice;
-    uint32_t unit = bound->list.items[at].unit;
-    bound->kept[unit] = true;
-    cost_of_set(&choice->search, bound->kept, choice->cost);
-    if (cost_cmp(&choice->search, choice->cost, 1, choice->best_cost, 1) < 0)
-        decide(bound, at + 1);
-    bound->kept[unit] = false;
-}
-
-/* Both ways for the unit at `at`, as long as what goes suffices and what goes for good is cheaper than the
- * best. */
-static void decide(struct bound *bound, size_t at)
-{
-    if (bound->rows_left <= 0)
-        return;
-    if (at == bound->list.count) {
-        keep_if_cheaper(bound->choice);
-        return;
-    }
-    decide_without(bound, at);
-    decide_with(bound, at);
-}
-
-/* Finds the cheapest set of all, unless the work that it may do is used up before. Expects a good set
- * already: it is what branches are cut by. */
-static void search_exactly(struct choice *choice)
-{
-    struct bound bound = {.choice = choice, .rows_left = EXACT_ROWS};
-    if (choice->search.ask->unit_count > EXACT_UNITS)
-        return;
-    bound.kept = tf_calloc(choice->search.ask->unit_count + 1, sizeof *bound.kept);
-    memset(choice->search.barred, 0, choice->search.ask->unit_count * sizeof *choice->search.barred);
-    undo(choice, 0);
-    list_candidates(&bound);
-    tf_vec_each (priced, &bound.list)
-        take(choice, priced->unit);
-    decide(&bound, 0);
-    tf_vec_release(&bound.list);
-    tf_vec_release(&bound.costs);
-    free(bound.kept);
 }
 
 static void choice_init(struct choice *choice, const struct victims_ask *ask, tf_level level)
@@ -686,7 +548,7 @@ bool victims_choose(const struct victims_ask *ask, struct victims *out)
     search_cells(&choice);
     if (choice.found) {
         retry_without_each(&choice);
-        search_exactly(&choice);
+        choice_search_exactly(&choice);
     }
     out->level = TF_LEVEL_FREE;
     export_best(&choice, out);

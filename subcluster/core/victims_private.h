@@ -79,4 +79,61 @@ void node_ways_destroy(struct node_ways *ways);
 bool node_ways_best(struct node_ways *ways, struct victims_search *search, uint32_t node, int32_t most,
                     bool by_share, struct victim_way *way, int64_t *cost);
 
+/* ---- victims.c: one search ---- */
+
+#define CELL_NONE UINT32_MAX
+
+/* Nodes that may hold one job (or, within it, one step) together: one model, one domain of each required
+ * rule. */
+struct cell {
+    uint32_t class; /* one of them */
+    int place;      /* of the model in the demand's list */
+    uint32_t above; /* of a step's cell: the job's */
+};
+
+/* The best way known of one node. */
+struct slot {
+    uint32_t node;
+    size_t at; /* in the heap; SIZE_MAX: it has no way */
+    struct victim_way way;
+};
+
+struct choice {
+    struct victims_search search;
+    struct node_ways *ways;
+    TF_VEC(struct cell) cells, step_cells;
+    TF_VEC(uint32_t) cell_of, step_cell_of; /* of each class */
+
+    TF_VEC(uint32_t) nodes; /* of the cell under way */
+    TF_VEC(struct slot) slots;
+    TF_VEC(int64_t) costs; /* slots x dims */
+    TF_VEC(uint32_t) heap; /* of slots */
+    uint32_t *slot_of;     /* of each node; means something while that slot is of that node */
+    TF_VEC(uint32_t) log;  /* units taken, in order */
+
+    bool *best; /* the cheapest set so far */
+    int64_t *best_cost, *cost;
+    bool found;
+    int place; /* of the model under way; of the cheapest set, once found */
+};
+
+/* A unit and what it costs by itself. */
+struct priced {
+    uint32_t unit;
+    const int64_t *cost;
+    const struct victims_search *search;
+};
+int priced_cmp(const void *a, const void *b); /* the dearest first; of equals the one that was found last */
+
+void choice_take(struct choice *choice, uint32_t unit);
+void choice_undo(struct choice *choice, size_t log); /* back to that length of the log */
+/* What is taken is the best set, if it is cheaper than the one so far. */
+void choice_keep_if_cheaper(struct choice *choice);
+
+/* ---- victims_exact.c ---- */
+
+/* Finds the cheapest set of all, unless the work that it may do is used up before. Expects a good set
+ * already: it is what branches are cut by. */
+void choice_search_exactly(struct choice *choice);
+
 #endif
