@@ -10,6 +10,7 @@
 #include <argp.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <time.h>
 
 enum { TAIL = 40 };
@@ -148,6 +149,12 @@ static void judge(struct run *run, const struct file *file, const struct play_re
     run->failed += !expected && !(good && !reason);
 }
 
+static int64_t peak_kib(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) ? 0 : usage.ru_maxrss;
+}
+
 /* On stdout, alone there if it is for programs. */
 static void print_report(const struct run *run, const struct file *file, const struct play_result *result,
                          double seconds)
@@ -155,6 +162,7 @@ static void print_report(const struct run *run, const struct file *file, const s
     const struct report_frame frame = {.scenario = file->scenario.name,
                                        .seed = seed_of(run, file),
                                        .wall_ms = (int64_t)(seconds * TF_SECOND),
+                                       .peak_kib = peak_kib(),
                                        .breach = result->breached ? result->breach : NULL};
     TF_AUTO_BUF text = TF_BUF_INIT;
     if (run->report == REPORT_AS_JSON)

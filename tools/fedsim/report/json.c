@@ -107,6 +107,8 @@ void report_json(struct report *report, const struct report_frame *frame, struct
     next(&writer);
     tf_buf_str(out, "\"wallSeconds\": ");
     report_number(out, frame->wall_ms * 1000);
+    next(&writer);
+    tf_buf_fmt(out, "\"peakMemoryKib\": %lld", (long long)frame->peak_kib);
     text(&writer, "firstViolation", frame->breach);
     group(&writer, report, &report->all, REPORT_OF_ALL);
     groups(&writer, report, "classes", report->classes, REPORT_OF_CLASS);

@@ -48,8 +48,8 @@ int64_t report_job_evictions(const struct report *report, struct tf_uid uid);
 struct report_frame {
     const char *scenario; /* its name; NULL is fine */
     uint64_t seed;
-    int64_t wall_ms;
-    const char *breach; /* the first, in words; NULL: none */
+    int64_t wall_ms, peak_kib; /* of this process: time, and memory at most */
+    const char *breach;        /* the first, in words; NULL: none */
 };
 /* After report_end. */
 void report_json(struct report *report, const struct report_frame *frame, struct tf_buf *out);

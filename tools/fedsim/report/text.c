@@ -31,8 +31,9 @@ static void head(const struct report *report, const struct report_frame *frame, 
 {
     char text[TF_QUANTITY_TEXT];
     tf_buf_fmt(out, "%s\n", frame->scenario ? frame->scenario : "a scenario without a name");
-    tf_buf_fmt(out, "  seed %" PRIu64 ", %s simulated in %.2f s, %" PRIu64 " events\n", frame->seed,
-               brief(report->now, text), (double)frame->wall_ms / TF_SECOND, report->events);
+    tf_buf_fmt(out, "  seed %" PRIu64 ", %s simulated in %.2f s and %" PRId64 " MiB, %" PRIu64 " events\n",
+               frame->seed, brief(report->now, text), (double)frame->wall_ms / TF_SECOND,
+               frame->peak_kib / 1024, report->events);
     if (frame->breach)
         tf_buf_fmt(out, "  BREACH %s\n", frame->breach);
 }
