@@ -17,9 +17,11 @@ enum {
     /* Nobody reads what is so old: a page that is being read is younger. */
     KEEP_MS = 5 * TF_MINUTE,
     KEEP_PRESSED_MS = 10 * TF_SECOND,
-    PRESSED = 50, /* percent */
+    KEEP_FULL_MS = 2 * TF_SECOND, /* who reads a page then has to begin again */
+    PRESSED = 50,                 /* percent */
     TIGHT = 70,
     FULL = 85,
+    OPEN = 90, /* below it, a store that was full takes writes again */
     DEFRAGMENT_EVERY_MS = 10 * TF_SECOND,
     /* It stands still meanwhile: that must be much shorter than a lease. */
     DEFRAGMENT_MAX = 256 << 20,
@@ -95,6 +97,11 @@ static void on_defragmented(void *cookie, const struct tf_store_reply *reply)
     tf_tidy_look(tidy);
 }
 
+static int64_t used_percent(const struct tf_store_status *status)
+{
+    return status->quota_bytes > 0 ? status->used_bytes * 100 / status->quota_bytes : 100;
+}
+
 /* A third of it is free inside, or a tenth if every bit counts. */
 static bool is_worth_it(const struct tf_store_status *status)
 {
@@ -104,11 +111,18 @@ static bool is_worth_it(const struct tf_store_status *status)
     return status->in_use_bytes < status->used_bytes / 100 * (percent < FULL ? 67 : 90);
 }
 
+/* etcd tells what is free only after its next write, and a full one takes none: so after each compaction. */
+static bool may_be_worth_it(const struct tf_tidy *tidy)
+{
+    return is_worth_it(&tidy->status) ||
+           (tidy->status.full && tidy->compacted_at.ms > tidy->defragmented_at.ms);
+}
+
 /* True if it began. */
 static bool defragment(struct tf_tidy *tidy)
 {
     const struct tf_store_status *status = &tidy->status;
-    if (!is_worth_it(status)) {
+    if (!may_be_worth_it(tidy)) {
         tidy->advised = false;
         return false;
     }
@@ -120,7 +134,8 @@ static bool defragment(struct tf_tidy *tidy)
         tidy->advised = true;
         return false;
     }
-    if (tidy->defragmented_at.ms && now(tidy).ms < tidy->defragmented_at.ms + DEFRAGMENT_EVERY_MS)
+    if (!status->full && tidy->defragmented_at.ms &&
+        now(tidy).ms < tidy->defragmented_at.ms + DEFRAGMENT_EVERY_MS)
         return false;
     tf_log_info("the store is being defragmented used=%" PRId64 " in_use=%" PRId64 " quota=%" PRId64,
                 status->used_bytes, status->in_use_bytes, status->quota_bytes);
@@ -162,13 +177,14 @@ static int64_t take_old(struct tf_tidy *tidy, int64_t keep_ms)
     return revision;
 }
 
-/* True if it began. */
-static bool compact(struct tf_tidy *tidy)
+/* True if it began. present is the revision of the store. */
+static bool compact(struct tf_tidy *tidy, int64_t present)
 {
-    int64_t keep = tf_store_percent(&tidy->status) >= PRESSED ? KEEP_PRESSED_MS : KEEP_MS;
+    int32_t percent = tf_store_percent(&tidy->status);
+    int64_t keep = percent >= FULL ? KEEP_FULL_MS : percent >= PRESSED ? KEEP_PRESSED_MS : KEEP_MS;
     if (tidy->compacted_at.ms + keep > now(tidy).ms)
         return false;
-    int64_t revision = take_old(tidy, keep);
+    int64_t revision = percent >= FULL ? present : take_old(tidy, keep);
     if (revision <= tidy->compacted)
         return false;
     tidy->compacted = revision;
@@ -176,6 +192,31 @@ static bool compact(struct tf_tidy *tidy)
     send(tidy,
          (struct tf_store_request){.kind = TF_STORE_COMPACT, .timeout_ms = REQUEST_MS, .revision = revision},
          on_compacted);
+    return true;
+}
+
+/* ---- the alarm of a full store ---- */
+
+static void on_disarmed(void *cookie, const struct tf_store_reply *reply)
+{
+    struct tf_tidy *tidy = cookie;
+    tidy->request = 0;
+    if (reply->error.code != TF_OK)
+        tf_log_warn("the alarm of the full store could not be cleared error=%s", reply->error.text);
+    else
+        tf_log_info("the store was full and takes writes again: give it a larger quota");
+    tf_tidy_look(tidy);
+}
+
+/* True if it began. */
+static bool disarm(struct tf_tidy *tidy)
+{
+    if (!tidy->status.full || used_percent(&tidy->status) >= OPEN)
+        return false;
+    send(tidy,
+         (struct tf_store_request){
+             .kind = TF_STORE_DISARM, .timeout_ms = REQUEST_MS, .alarm = tidy->status.alarm},
+         on_disarmed);
     return true;
 }
 
@@ -199,10 +240,10 @@ static void on_status(void *cookie, const struct tf_store_reply *reply)
         return;
     tidy->status = reply->status;
     mark(tidy, reply->revision);
-    if (!compact(tidy))
-        defragment(tidy);
     if (tf_store_percent(&tidy->status) >= PRESSED)
         look_in(tidy, SOON_MS);
+    if (!disarm(tidy) && !compact(tidy, reply->revision))
+        defragment(tidy);
     tidy->events->seen(tidy->arg, &reply->status);
 }
 
@@ -215,12 +256,13 @@ void tf_tidy_look(struct tf_tidy *tidy)
     send(tidy, (struct tf_store_request){.kind = TF_STORE_STATUS, .timeout_ms = REQUEST_MS}, on_status);
 }
 
-/* A hundredth of the quota, in at least twice as many bytes of the store. */
+/* The store takes more room than what is written: up to twice as much. */
 void tf_tidy_wrote(struct tf_tidy *tidy, size_t bytes)
 {
     tidy->wrote += bytes;
-    int64_t much = tidy->status.quota_bytes / 200;
-    if (tf_store_percent(&tidy->status) >= PRESSED && (int64_t)tidy->wrote >= much)
+    int64_t hundredth = tidy->status.quota_bytes / 100;
+    int64_t much = tf_store_percent(&tidy->status) >= PRESSED ? hundredth / 2 : 5 * hundredth;
+    if (hundredth > 0 && (int64_t)tidy->wrote >= much)
         tf_tidy_look(tidy);
 }
 

@@ -7,8 +7,9 @@
 
 /* The room in the store of whoever holds a prefix: looks how full it is, and makes room by what only its
  * writers can know to be right: compacts old revisions, which nobody reads, sooner when it fills up, and
- * defragments small stores, because etcd counts what is free inside against its quota. Several may tidy one
- * store: whoever comes last finds it done. */
+ * defragments small stores, because etcd counts what is free inside against its quota. A store that was full
+ * is opened for writes again when that has made room. Several may tidy one store: whoever comes last finds it
+ * done. */
 struct tf_tidy;
 
 struct tf_tidy_events {

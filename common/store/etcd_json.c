@@ -23,6 +23,7 @@ const char *tf_etcd_path(enum tf_store_kind kind)
         [TF_STORE_COMPACT] = "/v3/kv/compaction",
         [TF_STORE_STATUS] = "/v3/maintenance/status",
         [TF_STORE_DEFRAGMENT] = "/v3/maintenance/defragment",
+        [TF_STORE_DISARM] = "/v3/maintenance/alarm",
     };
     return paths[kind];
 }
@@ -156,6 +157,10 @@ void tf_etcd_encode(struct tf_buf *body, const struct tf_store_request *request)
     case TF_STORE_STATUS:
     case TF_STORE_DEFRAGMENT:
         tf_buf_str(body, "{}");
+        return;
+    case TF_STORE_DISARM:
+        tf_buf_fmt(body, "{\"action\":\"DEACTIVATE\",\"alarm\":\"NOSPACE\",\"memberID\":\"%" PRIu64 "\"}",
+                   request->alarm);
         return;
     }
 }
@@ -306,8 +311,10 @@ static int decode_status(struct tf_store_answer *answer, const cJSON *root)
         take_list(root, "errors", &entry) != 0)
         return -1;
     for (; entry; entry = entry->next)
-        if (cJSON_IsString(entry) && strstr(entry->valuestring, "NOSPACE"))
+        if (cJSON_IsString(entry) && strstr(entry->valuestring, "NOSPACE")) {
             answer->reply.status.full = true;
+            sscanf(entry->valuestring, "memberID:%" SCNu64, &answer->reply.status.alarm);
+        }
     return 0;
 }
 
@@ -329,7 +336,8 @@ static int decode_ok(struct tf_store_answer *answer, const struct tf_etcd_expect
     case TF_STORE_STATUS:
         return decode_status(answer, root);
     case TF_STORE_DEFRAGMENT:
-        return 0; /* the header of the answer is empty */
+    case TF_STORE_DISARM:
+        return 0; /* there is nothing in the answer that matters */
     }
     return -1;
 }
@@ -350,7 +358,7 @@ static const struct {
     {5, "", TF_ERR_NOT_FOUND, ""},
     {7, "", TF_ERR_REFUSED, "; check the user and the roles in etcd"},
     {8, "database space exceeded", TF_ERR_REFUSED,
-     "; make room (compact, defragment), then clear the alarm: etcdctl alarm disarm"},
+     "; raise its --quota-backend-bytes, or make room and clear the alarm (etcdctl alarm disarm)"},
     {8, "larger than max", TF_ERR_TOO_LARGE, ""},
     {8, "too many requests", TF_ERR_UNAVAILABLE, ""},
     {11, "compacted", TF_ERR_NOT_FOUND, ": list again from the present"},

@@ -325,6 +325,9 @@ static void apply(struct tf_memory_store *server, struct pending *p)
     case TF_STORE_STATUS:
         apply_status(server, p);
         break;
+    case TF_STORE_DISARM:
+        server->full = false;
+        break;
     case TF_STORE_DEFRAGMENT: /* nothing is ever free inside */
         if (p->request->member > 0)
             tf_error_set(&p->answer.reply.error, TF_ERR_NOT_FOUND, "the store has one member");

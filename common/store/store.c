@@ -34,6 +34,7 @@ bool tf_store_kind_writes(enum tf_store_kind kind)
     case TF_STORE_LEASE_REVOKE:
     case TF_STORE_COMPACT:
     case TF_STORE_DEFRAGMENT:
+    case TF_STORE_DISARM:
         return true;
     case TF_STORE_GET:
     case TF_STORE_PAGE:
@@ -137,6 +138,7 @@ int tf_store_request_check(const struct tf_store_request *request, struct tf_err
     case TF_STORE_COMPACT:
     case TF_STORE_STATUS:
     case TF_STORE_DEFRAGMENT:
+    case TF_STORE_DISARM:
         return 0;
     }
     return tf_error_set(err, TF_ERR_INVALID, "unknown kind of request to the store: %d", (int)request->kind);

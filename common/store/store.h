@@ -33,6 +33,7 @@ enum tf_store_kind {
     TF_STORE_LEASE_REVOKE,    /* lease: its keys go with it */
     TF_STORE_COMPACT,         /* revision: older ones can no longer be read */
     TF_STORE_STATUS,          /* -> status */
+    TF_STORE_DISARM,          /* alarm: of a full store that has room again */
     TF_STORE_DEFRAGMENT, /* member: gives back the room of what was compacted; it answers nobody meanwhile */
 };
 
@@ -78,6 +79,7 @@ struct tf_store_request {
     int64_t lease;
     int64_t ttl_ms; /* rounded up to a second; the store may grant more, never less */
     size_t member;  /* from 0; one that there is not is TF_ERR_NOT_FOUND */
+    uint64_t alarm; /* of the status */
 };
 
 struct tf_store_row {
@@ -93,6 +95,7 @@ struct tf_store_status {
     int64_t in_use_bytes; /* without */
     int64_t quota_bytes;  /* 0 = not known */
     bool full;            /* writes are refused until someone makes room and clears the alarm */
+    uint64_t alarm;       /* which then has to be cleared, see TF_STORE_DISARM */
 };
 
 /* error.code says what happened:

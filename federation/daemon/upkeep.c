@@ -15,16 +15,17 @@ struct upkeep {
     bool in_trouble;
 };
 
+/* A full store lets nobody begin to lead: then whoever finds it so makes room. */
 static bool holds(void *arg)
 {
-    const struct upkeep *upkeep = arg;
-    return upkeep->fedd->fed && upkeep->fedd->loaded;
+    const struct fedd *fedd = ((const struct upkeep *)arg)->fedd;
+    return (fedd->fed && fedd->loaded) || tf_keep_trouble(fedd->keep)->code == TF_ERR_REFUSED;
 }
 
 static void seen(void *arg, const struct tf_store_status *status)
 {
     const struct upkeep *upkeep = arg;
-    if (status->quota_bytes > 0)
+    if (status->quota_bytes > 0 && upkeep->fedd->fed && upkeep->fedd->loaded)
         host_step(upkeep->fedd,
                   &(struct fed_event){.kind = FED_EV_QUOTA, .quota_percent = tf_store_percent(status)});
 }

@@ -19,10 +19,11 @@ struct upkeep {
     int32_t warned; /* percent, when it was last said; 0 = all is well */
 };
 
+/* A full store lets nobody begin to own it: then whoever finds it so makes room. */
 static bool holds(void *arg)
 {
-    const struct upkeep *upkeep = arg;
-    return upkeep->subd->sub != NULL;
+    const struct subd *subd = ((const struct upkeep *)arg)->subd;
+    return subd->sub || tf_keep_trouble(subd->keep)->code == TF_ERR_REFUSED;
 }
 
 static void seen(void *arg, const struct tf_store_status *status)

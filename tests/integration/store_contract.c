@@ -438,6 +438,8 @@ static void case_defragment(void)
     CU_ASSERT_TRUE(exists(key));
     store_ask(fixture, store, (struct tf_store_request){.kind = TF_STORE_DEFRAGMENT, .member = 1}, &got);
     CODE(&got, TF_ERR_NOT_FOUND);
+    store_ask(fixture, store, (struct tf_store_request){.kind = TF_STORE_DISARM}, &got); /* no alarm is on */
+    CODE(&got, TF_OK);
     store_got_release(&got);
 }
 

@@ -200,7 +200,10 @@ static bool start_etcds(struct test_federation *f)
                                               .fsync = f->options.plain && !f->options.no_fsync,
                                               .quota_bytes = f->options.plain ? INT64_C(8) << 30 : 0};
     for (int i = 0; i < TEST_ETCD_ROLES; i++) {
-        f->etcds[i] = test_etcd_start(&options);
+        struct test_etcd_options own = options;
+        if (i == TEST_ETCD_FEDERATION && f->options.quota)
+            own.quota_bytes = f->options.quota;
+        f->etcds[i] = test_etcd_start(&own);
         if (!f->etcds[i])
             return false;
     }

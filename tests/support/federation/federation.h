@@ -32,6 +32,7 @@ struct test_federation_options {
     bool proxies;       /* each daemon reaches its etcd through a counting proxy of its own */
     const char *lease;  /* of leader and owner keys; NULL = 1s */
     const char *budget; /* decisionBudget; NULL = the default */
+    int64_t quota;      /* of the federation's etcd, bytes; 0 = the default */
     /* For benchmarks. */
     const char *engine; /* of subclusterd; NULL = process */
     const char *more;   /* lines for each subclusterd.yaml; NULL = none */
