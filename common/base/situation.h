@@ -47,6 +47,10 @@
     X(FED_NAME_REUSED, "federation: a new job took the name of an archived one")                      \
     X(FED_BUDGET, "federation: the decision budget was used up")                                      \
     X(FED_RAISED, "federation: a placement took more than its smallest size")                         \
+    X(FED_STORE_OLDER, "federation: the store is older than what a subcluster has seen")              \
+    X(FED_ADOPTED, "federation: an epoch that the restored store had forgotten was adopted")          \
+    X(FED_LEFT_ALONE,                                                                                 \
+      "federation: what runs for a job that the restored store has forgotten was left alone")         \
     /* subcluster/core */                                                                             \
     X(SUB_STALE_LEADER, "subcluster: a message of a leader that another has followed")                \
     X(SUB_NEXT_LEADER, "subcluster: another leader on a link, or after one")                          \
@@ -74,6 +78,8 @@
     X(SUB_RETRY_RESUMED, "subcluster: a back-off outlived its subclusterd")                           \
     X(SUB_RETRIES_USED, "subcluster: no retry was left")                                              \
     X(SUB_RUNTIME_OVER, "subcluster: maxRuntime ended an epoch")                                      \
+    X(SUB_BELOW_FLOOR, "subcluster: an unknown epoch below the floor was not started")                \
+    X(SUB_UNSURE, "subcluster: an epoch that the restored store may have forgotten was not started")  \
     X(SUB_STRAY, "subcluster: an instance runs that no record wants")                                 \
     X(SUB_GPUS_WAIT, "subcluster: GPUs that were given up stayed taken until that was durable")       \
     X(SUB_BUDGET, "subcluster: the decision budget was used up")
@@ -81,13 +87,13 @@
 /* Paths that no fault of today's simulated worlds leads to often enough, or at all: unit tests take them.
  * They are counted and shown, and move up with the fault that leads there. */
 #define TF_SITUATIONS_OTHER(X)                                                                      \
+    X(COMMIT_FOREIGN_HEAD, "store: head was changed by someone who does not hold the prefix")       \
     X(FED_DELTA_GAP, "federation: a profile's delta did not fit and a full one was asked for")      \
     X(FED_UNKNOWN_WAITS, "federation: an unknown epoch waited for the engine's listing")            \
     X(FED_UNKNOWN_LOST, "federation: an unknown epoch was stored as lost")                          \
     X(FED_ORPHAN, "federation: an epoch that is no placement runs, and was released")               \
     X(FED_NAME_BUSY, "federation: a submit met another that waits for the same name")               \
     X(SUB_LINK_GAP, "subcluster: a change was missed, the link is dialled again")                   \
-    X(SUB_BELOW_FLOOR, "subcluster: an unknown epoch below the floor was not started")              \
     X(SUB_REFUSED_EARLIER, "subcluster: refused, an earlier epoch of the job lives here")           \
     X(SUB_START_TWICE, "subcluster: a repeated start was refused, the instance runs")               \
     X(SUB_STRAY_STOPPED, "subcluster: an instance of an epoch or attempt that is over was stopped") \

@@ -126,6 +126,7 @@ static void commit_refused(struct tf_guard *guard, const struct tf_store_row *he
         tf_reached(guard, COMMIT_DEPOSED);
         tf_guard_depose(guard, "its key is gone or another's");
     } else {
+        tf_reached(guard, COMMIT_FOREIGN_HEAD);
         tf_guard_depose(guard, "head was changed by someone who does not hold the prefix: does anything else "
                                "write there, or was the store restored?");
     }

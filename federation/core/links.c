@@ -59,6 +59,7 @@ static void refuse_to_act(struct fed *fed, const struct tf_hello *hello)
              hello->name, hello->highest_term.era, hello->highest_term.revision, hello->highest_epoch,
              fed->term.era, fed->term.revision, fed->epoch);
     if (!fed->closed) {
+        tf_reached(fed, FED_STORE_OLDER);
         fed_touch_proof(fed);
         fed_outbox_hold(fed, (struct fed_action){.kind = FED_ACT_ALARM, .text = tf_strdup(text)});
     }

@@ -79,6 +79,7 @@ static void leave_alone(struct fed *fed, struct cluster *cluster, struct tf_repo
                       "or stop it there",
                       cluster->record.name, report->tenant, report->name, report->epoch);
         known = tf_vec_add(&cluster->alone);
+        tf_reached(fed, FED_LEFT_ALONE);
     }
     tf_report_release(known);
     *known = *report;
@@ -134,6 +135,7 @@ static void adopt(struct fed *fed, struct cluster *cluster, struct job *job, str
         begin_again(fed, job);
     fed_trace_job(fed, job, "epoch %" PRIu64 " runs in %s: adopted", report->epoch, cluster->record.name);
     uint64_t epoch = report->epoch;
+    tf_reached(fed, FED_ADOPTED);
     fed_job_adopt(fed, job, cluster, report);
     end_earlier(fed, job, epoch);
     fed_report_take(fed, cluster, report);

@@ -332,6 +332,7 @@ int64_t place(struct sub *sub, struct tf_entry *entry)
     }
     if (entry->epoch <= sub->floor || sub->unsure) {
         tf_reached_if(entry->epoch <= sub->floor, sub, SUB_BELOW_FLOOR);
+        tf_reached_if(entry->epoch > sub->floor, sub, SUB_UNSURE);
         trace(sub, "job %s/%s epoch %llu is unknown here and %s: never started", entry->tenant, entry->name,
               (unsigned long long)entry->epoch,
               entry->epoch <= sub->floor ? "not above the floor" : "this store may have forgotten it");

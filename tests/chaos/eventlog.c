@@ -154,6 +154,8 @@ static void test_a_torn_end_is_normal(const struct text_file *file)
 {
     size_t whole = frame_at(&file->bytes, TF_FRAME_STEP, 5).offset;
     cut_file(file, whole, 0); /* between two records */
+    cut_file(file, 0, 0);     /* as when the disk was full at once */
+    cut_file(file, 10, 1);
     for (size_t more = 1; more < 40; more += 3)
         cut_file(file, whole + more, 1);
     TF_AUTO_BUF zeros = TF_BUF_INIT;

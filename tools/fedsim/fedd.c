@@ -146,6 +146,7 @@ static void fedd_step(struct sim_fedd *fedd, struct fed_event event)
     tf_recorder_event(fedd->process.recorder, process_now(&fedd->process), &event);
     fed_step(fedd->core, process_now(&fedd->process), &event, &actions);
     tf_recorder_actions(fedd->process.recorder, fedd->core, &actions);
+    patience_look(fedd);
     size_t crash = process_crash_point(&fedd->process, actions.count);
     for (size_t i = 0; i < actions.count && i < crash && fedd->process.life == life; i++)
         perform(fedd, &actions.items[i]);
@@ -165,6 +166,7 @@ static void held(struct sim_process *process, struct tf_term term)
     tf_settings_copy(&event.boot.settings, &process->world->settings);
     fedd->core = fed_create(tf_rng_next(&process->world->rng));
     tf_recorder_begin(process->recorder, fedd->core);
+    patience_begin(fedd);
     fedd_step(fedd, event);
 }
 
@@ -223,6 +225,7 @@ void fedd_release(struct sim_fedd *fedd)
 {
     process_release(&fedd->process);
     tf_vec_release(&fedd->waiting);
+    patience_release(&fedd->patience);
 }
 
 void fedd_crash(struct sim_fedd *fedd, const char *why)

@@ -4,6 +4,7 @@
 
 #include "federation/core/fed.h"
 #include "tools/fedsim/link.h"
+#include "tools/fedsim/patience.h"
 #include "tools/fedsim/process.h"
 
 /* A fedd: the production core, between its store, its clients and the links of subclusters. */
@@ -23,6 +24,7 @@ struct sim_fedd {
     struct fed *core;
     uint64_t requests; /* made so far */
     TF_VEC(struct sim_request) waiting;
+    struct sim_patience patience;
 };
 
 void fedd_init(struct sim_fedd *fedd, struct sim_world *world, size_t number);

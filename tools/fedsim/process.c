@@ -164,6 +164,9 @@ static void on_guard(void *ctx, const struct tf_guard_event *event)
         break;
     case TF_GUARD_DEPOSED:
         world_say(process->world, process->name, "is deposed: %s", event->error.text);
+        if (tf_guard_reached(process->guard)->counts[TF_SITUATION_COMMIT_FOREIGN_HEAD] &&
+            process->store->restores == 0)
+            world_breach(process->world, "§7: one who does not hold the prefix has written under it");
         drop_core(process);
         tf_guard_acquire(process->guard);
         break;

@@ -22,6 +22,7 @@ struct sim_subd {
     uint64_t dials;              /* number of the last attempt */
     struct tf_term term;         /* highest that its core has heard */
     uint64_t boots;
+    TF_VEC(struct tf_instance_id) exits; /* of which its core was told in this life */
 };
 
 void subd_init(struct sim_subd *subd, struct sim_site *site, size_t number);

@@ -62,6 +62,8 @@ static void say_result(const char *path, const struct before *before, const stru
         fprintf(out, "DIFFERS in %s\n", tf_buf_text(&replay->difference));
     else if (jumps)
         fprintf(out, "DIFFERS: its state is not the one that file %" PRIu64 " ends with\n", before->number);
+    else if (!replay->header.core)
+        fprintf(out, "nothing is recorded in it\n");
     else
         fprintf(out, "%s %s, %" PRIu64 " steps, %" PRIu64 " actions: the same decisions%s\n",
                 replay->header.core, replay->header.name, replay->steps, replay->actions,

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Shows that chaos finds what it is for: each patch of tests/chaos/mutations breaks one promise on purpose; it is
+# applied to a copy of the tree, built, and random runs are made until one breaks. A patch that no run finds is a
+# promise that nobody checks, and fails this script. By hand and nightly: about a minute a patch.
+# usage: mutations.sh [--check] [--seeds N] [NAME...]     --check: only whether each still applies
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+seeds=2000 chunk=50 check= names=()
+while [ $# -gt 0 ]; do
+    case $1 in
+        --check) check=1 ;;
+        --seeds) seeds=$2; shift ;;
+        -*) echo "usage: ${0##*/} [--check] [--seeds N] [NAME...]" >&2; exit 2 ;;
+        *) names+=("$1") ;;
+    esac
+    shift
+done
+[ ${#names[@]} -gt 0 ] || mapfile -t names < <(cd "$root/tests/chaos/mutations" && ls -- *.patch | sed 's/\.patch$//')
+
+# Few lines around a change must still be as they were.
+apply() {
+    (cd "$1" && git apply -C1 "${@:3}" "tests/chaos/mutations/$2.patch")
+}
+
+if [ -n "$check" ]; then
+    failed=0
+    for name in "${names[@]}"; do
+        apply "$root" "$name" --check || { echo "mutation $name does not apply any more: make it anew"; failed=1; }
+    done
+    [ $failed = 0 ] && echo "mutations: all ${#names[@]} still apply"
+    exit $failed
+fi
+
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+(cd "$root" && git ls-files -co --exclude-standard -z | while IFS= read -r -d '' f; do [ -f "$f" ] && printf '%s\0' "$f"; done |
+    tar --null -T - -cf -) | tar -xf - -C "$copy"
+cd "$copy"
+export CCACHE_BASEDIR=$copy CCACHE_NOHASHDIR=1
+cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+    "-DCMAKE_C_COMPILER_LAUNCHER=$(command -v ccache || true)" >configure.log || { cat configure.log; exit 1; }
+
+build() {
+    cmake --build build --target test_chaos_world >build.log 2>&1 || { tail -40 build.log; return 1; }
+}
+# Prints the first seed that breaks and how; fails if there is none.
+hunt() {
+    for ((from = 1; from <= seeds; from += chunk)); do
+        if ! timeout 300 build/tests/test_chaos_world --seeds "$from..$((from + chunk - 1))" >run.log 2>&1; then
+            # A breach is told with its seed; an assertion of a core comes before the word that says whose it was.
+            grep -ahoE -m1 '^seed [0-9]+: .*' run.log | head -1 | cut -c6- | tr '\n' ' '
+            grep -ahoE -m1 'Assertion .* failed' run.log || echo
+            return 0
+        fi
+    done
+    return 1
+}
+
+build
+if found=$(hunt); then
+    echo "without any mutation a run breaks: $found"
+    exit 1
+fi
+failed=0
+for name in "${names[@]}"; do
+    apply . "$name"
+    if ! build; then
+        echo "| $name | does not compile |"
+        failed=1
+    elif found=$(hunt); then
+        echo "| $name | $found |"
+    else
+        echo "| $name | NOT FOUND in $seeds runs |"
+        failed=1
+    fi
+    apply . "$name" -R
+done
+exit $failed
