@@ -5,7 +5,7 @@
 #include "common/base/cleanup.h"
 #include "common/eventlog/file.h"
 #include "tests/support/suite.h"
-#include "tools/fedsim/chaos.h"
+#include "tools/fedsim/chaos/chaos.h"
 #include "tools/fedsim/replay/replay.h"
 
 #include <dirent.h>
@@ -41,11 +41,11 @@ static void remove_folder(char *folder)
     rmdir(folder);
 }
 
-static bool record(uint64_t seed, char *folder, struct sim_chaos_result *result)
+static bool record(uint64_t seed, char *folder, struct chaos_result *result)
 {
-    struct sim_chaos_options options = {.seed = seed, .tail = TAIL, .record = folder};
+    struct chaos_options options = {.seed = seed, .tail = TAIL, .record = folder};
     CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
-    sim_chaos_run(&options, result);
+    chaos_run(&options, result);
     if (result->breached)
         printf("seed %" PRIu64 ": %s\n", seed, result->breach);
     return !result->breached;
@@ -60,10 +60,10 @@ static void test_recorded_runs_replay_identically(void)
     FILE *out = tmpfile();
     for (uint64_t seed = first; seed < first + suite_rounds(SEEDS); seed++) {
         char folder[] = "/tmp/tf-eventlog-XXXXXX";
-        struct sim_chaos_options plain = {.seed = seed};
-        struct sim_chaos_result recorded, alone;
+        struct chaos_options plain = {.seed = seed};
+        struct chaos_result recorded, alone;
         CU_ASSERT(record(seed, folder, &recorded));
-        sim_chaos_run(&plain, &alone);
+        chaos_run(&plain, &alone);
         CU_ASSERT_EQUAL(alone.hash, recorded.hash); /* recording changes nothing */
         CU_ASSERT_EQUAL(replay_path(folder, &totals, out, stdout), 0);
         if (totals.differing)
@@ -231,10 +231,10 @@ static void test_another_release_is_refused(const struct text_file *file)
 static void test_broken_files(void)
 {
     char folder[] = "/tmp/tf-eventlog-XXXXXX";
-    struct sim_chaos_result result;
+    struct chaos_result result;
     struct text_file file = {0};
     TF_AUTO_FREE char *words = NULL;
-    CU_ASSERT(record(3, folder, &result));
+    CU_ASSERT(record(8, folder, &result));
     each_file(folder, take_largest, &file);
     test_a_torn_end_is_normal(&file);
     test_damage_is_named(&file);

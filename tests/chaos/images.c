@@ -4,9 +4,8 @@
  * here; one that is neither in the image nor skipped on purpose is named (common/base/image.h). */
 #include "common/base/cleanup.h"
 #include "tests/support/suite.h"
-#include "tools/fedsim/chaos.h"
-#include "tools/fedsim/faults.h"
-#include "tools/fedsim/random.h"
+#include "tools/fedsim/chaos/chaos.h"
+#include "tools/fedsim/play/play.h"
 
 #include <inttypes.h>
 
@@ -17,11 +16,11 @@ static void test_a_run_is_the_same_on_images(void)
     uint64_t first = suite_seed(1);
     size_t rounds = suite_rounds(SEEDS);
     for (uint64_t seed = first; seed < first + rounds; seed++) {
-        struct sim_chaos_options options = {.seed = seed, .tail = TAIL};
-        struct sim_chaos_result plain, renewed;
-        sim_chaos_run(&options, &plain);
+        struct chaos_options options = {.seed = seed, .tail = TAIL};
+        struct chaos_result plain, renewed;
+        chaos_run(&options, &plain);
         options.renew_every = 1 + seed % 3;
-        sim_chaos_run(&options, &renewed);
+        chaos_run(&options, &renewed);
         if (plain.hash != renewed.hash)
             printf("seed %" PRIu64 ": %s\n", seed, renewed.breached ? renewed.breach : "another run");
         CU_ASSERT_EQUAL(plain.breached, renewed.breached);
@@ -56,24 +55,31 @@ static size_t cut_everywhere(const struct tf_core_ops *ops, void *core)
     return bytes.len;
 }
 
+static void cut_all(void *arg, struct sim_world *world)
+{
+    size_t *bytes = arg;
+    struct sim_fedd *leader = world_leader(world);
+    if (leader)
+        *bytes += cut_everywhere(&fed_core, leader->core);
+    tf_vec_each (site, &world->sites)
+        tf_vec_each (subd, &(*site)->subds)
+            if ((*subd)->core)
+                *bytes += cut_everywhere(&sub_core, (*subd)->core);
+}
+
 static void test_a_cut_image_is_refused(void)
 {
     size_t bytes = 0;
     for (uint64_t seed = 1; seed <= 6; seed++) {
-        struct sim_world world;
-        world_init(&world, seed, false);
-        random_world(&world);
-        world_start(&world);
-        random_jobs(&world);
-        world_run(&world, (struct tf_mono){40 * TF_SECOND}, 0);
-        struct sim_fedd *leader = world_leader(&world);
-        if (leader)
-            bytes += cut_everywhere(&fed_core, leader->core);
-        tf_vec_each (site, &world.sites)
-            tf_vec_each (subd, &(*site)->subds)
-                if ((*subd)->core)
-                    bytes += cut_everywhere(&sub_core, (*subd)->core);
-        world_release(&world);
+        struct scenario scenario;
+        struct play_options options = {.until = 40 * TF_SECOND, .ends = cut_all, .arg = &bytes};
+        struct play_result result;
+        struct tf_error err = TF_ERROR_INIT;
+        chaos_draw(seed, CHAOS_SMALL, &scenario);
+        scenario.world.rests = false;
+        CU_ASSERT_EQUAL(scenario_play(&scenario, &options, &result, &err), 0);
+        play_result_release(&result);
+        scenario_release(&scenario);
     }
     CU_ASSERT(bytes > 10000);
 }

@@ -157,9 +157,13 @@ static void ask(void *arg, uint64_t tag)
     (void)tag;
     if (wish->over)
         return;
+    if (wish->verb != SIM_SUBMIT && !job_of(wish)->answered) {
+        sim_agenda_at(agenda, later(wish, 0, AGAIN_MAX), ask, wish, 0);
+        return;
+    }
     struct letter *letter = tf_calloc(1, sizeof *letter);
     letter->wish = wish;
-    letter->fedd = some_fedd(world, job_of(wish)->scripted);
+    letter->fedd = some_fedd(world, job_of(wish)->scripted && world->agenda.in_order);
     letter->starts = letter->fedd->process.starts;
     wish->uid = job_of(wish)->uid;
     tf_vec_push(&wish->clients->calls, wish);
@@ -177,6 +181,7 @@ static void ask(void *arg, uint64_t tag)
 
 static void fulfilled(struct wish *wish)
 {
+    job_of(wish)->answered |= wish->verb == SIM_SUBMIT;
     wish->call = 0;
     wish->over = true;
     wish->clients->open--;

@@ -36,6 +36,7 @@ struct sim_job {
     bool scales;          /* is scaled to max = min */
     struct tf_uid again;  /* id of an `apply --restart`; none = it is not restarted */
     bool scripted;        /* its user does nothing but what clients_ask says */
+    bool answered;        /* the submit was, so that more can be asked */
     struct sim_labour labour;
 };
 

@@ -123,11 +123,25 @@ static void see_nothing(struct sim_store *store)
     }
 }
 
-void store_back_up(struct sim_store *store)
+void store_back_up(struct sim_store *store, int64_t moment)
 {
-    tf_memory_snapshot_destroy(store->backup);
-    store->backup = tf_memory_store_snapshot(store->server);
-    store->backup_revision = store_revision(store);
+    tf_vec_push(&store->copies,
+                (struct sim_copy){moment, store_revision(store), tf_memory_store_snapshot(store->server)});
+}
+
+const struct sim_copy *store_copy(const struct sim_store *store, int64_t moment)
+{
+    tf_vec_each (copy, &store->copies)
+        if (copy->moment == moment)
+            return copy;
+    return NULL;
+}
+
+static void copies_release(struct sim_store *store)
+{
+    tf_vec_each (copy, &store->copies)
+        tf_memory_snapshot_destroy(copy->snapshot);
+    tf_vec_release(&store->copies);
 }
 
 static void put(struct sim_world *world, struct sim_store *store, const struct tf_memory_snapshot *snapshot)
@@ -141,15 +155,14 @@ static void put(struct sim_world *world, struct sim_store *store, const struct t
     store_look(world, store);
 }
 
-void store_restore(struct sim_world *world, struct sim_store *store)
+void store_restore(struct sim_world *world, struct sim_store *store, const struct sim_copy *copy)
 {
-    put(world, store, store->backup);
+    put(world, store, copy->snapshot);
 }
 
 void store_wipe(struct sim_world *world, struct sim_store *store)
 {
-    tf_memory_snapshot_destroy(store->backup); /* it burns, too */
-    store->backup = NULL;
+    copies_release(store); /* they burn, too */
     put(world, store, store->empty);
 }
 
@@ -170,7 +183,7 @@ int64_t store_revision(const struct sim_store *store)
 
 void store_release(struct sim_store *store)
 {
-    tf_memory_snapshot_destroy(store->backup);
+    copies_release(store);
     tf_memory_snapshot_destroy(store->empty);
     see_nothing(store);
     tf_memory_store_destroy(store->server);

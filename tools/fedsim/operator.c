@@ -141,7 +141,7 @@ static bool is_barred(const struct sim_process *process)
 void operator_starts(struct sim_process *process)
 {
     struct sim_operator *operator= & process->world->operator;
-    if (process->up || process->guard || is_barred(process))
+    if (process->up || process->guard || process->reserve || is_barred(process))
         return;
     if (process->store == &process->world->store)
         process->accept_rollback = operator->accepting;
@@ -161,7 +161,7 @@ static void start_soon(struct sim_process *process)
 
 /* ---- the federation's store ---- */
 
-void operator_backs_up(struct sim_world *world)
+void operator_backs_up(struct sim_world *world, int64_t moment)
 {
     char key[80];
     tf_vec_each (site, &world->sites) {
@@ -172,7 +172,7 @@ void operator_backs_up(struct sim_world *world)
     if (world->operator.restoring || world->operator.accepting || world->operator.unaware)
         return;
     world_say(world, "operator", "makes a copy of the federation's store");
-    store_back_up(&world->store);
+    store_back_up(&world->store, moment);
 }
 
 /* The new leader has written that it accepts the rollback: from now on fedds start as always. */
@@ -201,7 +201,7 @@ static void is_put_back(void *arg, uint64_t tag)
     struct sim_world *world = arg;
     (void)tag;
     world_say(world, "operator", "puts the copy of the federation's store back");
-    store_restore(world, &world->store);
+    store_restore(world, &world->store, store_copy(&world->store, world->operator.copy));
     world->operator.restoring = false;
     world->operator.restored++;
     if (!world->operator.unaware)
@@ -211,11 +211,10 @@ static void is_put_back(void *arg, uint64_t tag)
 }
 
 /* Every subcluster has heard of leaders that the copy does not know, and will for a while. */
-static bool will_be_found_out(const struct sim_world *world)
+static bool will_be_found_out(const struct sim_world *world, const struct sim_copy *copy)
 {
     tf_vec_each (site, &world->sites)
-        if (audit_term(world->audit, (*site)->name).revision <
-            (uint64_t)world->store.backup_revision + TERM_MARGIN)
+        if (audit_term(world->audit, (*site)->name).revision < (uint64_t)copy->revision + TERM_MARGIN)
             return false;
     return true;
 }
@@ -226,13 +225,15 @@ static void stop_fedds(struct sim_world *world)
         fedd_crash(*fedd, "is stopped, for a restore");
 }
 
-void operator_restores(struct sim_world *world, bool unaware)
+void operator_restores(struct sim_world *world, int64_t moment, bool unaware)
 {
     struct sim_operator *operator= & world->operator;
-    if (!world->store.backup || operator->restoring || operator->accepting || operator->unaware)
+    const struct sim_copy *copy = store_copy(&world->store, moment);
+    if (!copy || operator->restoring || operator->accepting || operator->unaware)
         return;
     operator->restoring = true;
-    operator->unaware = unaware && will_be_found_out(world);
+    operator->copy = moment;
+    operator->unaware = unaware && will_be_found_out(world, copy);
     stop_fedds(world);
     sim_agenda_in(&world->agenda, soon(world, 1, 5 * TF_SECOND), is_put_back, world, 0);
 }
@@ -264,12 +265,12 @@ void operator_hears(struct sim_world *world, const char *alarm)
 
 /* ---- a subcluster's store ---- */
 
-void operator_backs_up_site(struct sim_site *site)
+void operator_backs_up_site(struct sim_site *site, int64_t moment)
 {
     if (site->dead)
         return;
     world_say(site->world, "operator", "makes a copy of the store of %s", site->name);
-    store_back_up(&site->store);
+    store_back_up(&site->store, moment);
 }
 
 static void stop_site(struct sim_site *site, const char *why)
@@ -302,13 +303,14 @@ void operator_hears_stale(struct sim_site *site)
     sim_agenda_in(&world->agenda, soon(world, 500, 5 * TF_SECOND), accepts_site, site, 0);
 }
 
-void operator_restores_site(struct sim_site *site)
+void operator_restores_site(struct sim_site *site, int64_t moment)
 {
-    if (site->dead || !site->store.backup)
+    const struct sim_copy *copy = store_copy(&site->store, moment);
+    if (site->dead || !copy)
         return;
     stop_site(site, "is stopped, for a restore");
     world_say(site->world, "operator", "puts the copy of the store of %s back", site->name);
-    store_restore(site->world, &site->store);
+    store_restore(site->world, &site->store, copy);
     tf_vec_each (subd, &site->subds) {
         (*subd)->process.accept_rollback = true;
         start_soon(&(*subd)->process);

@@ -25,20 +25,21 @@ struct sim_operator {
     bool accepting;     /* fedds are started with --accept-rollback, until one has begun to lead */
     bool unaware;       /* the store was restored and nobody has told the fedds: they must find out */
     uint64_t committed; /* transactions of the store by then */
+    int64_t copy;       /* that is put back */
     uint64_t restored, found_out;
 };
 
 void operator_release(struct sim_world *world);
 /* A daemon is started, unless it runs or must not. */
 void operator_starts(struct sim_process *process);
-/* The federation's store: a copy is made; every fedd is stopped, the copy put back, and they are started
- * again. unaware: without --accept-rollback, as far as every subcluster can tell that from its term alone.
- * Nothing happens if it cannot be done now. */
-void operator_backs_up(struct sim_world *world);
-void operator_restores(struct sim_world *world, bool unaware);
+/* The federation's store: a copy is made, named by a moment; every fedd is stopped, that copy put back, and
+ * they are started again. unaware: without --accept-rollback, as far as every subcluster can tell that from
+ * its term alone. Nothing happens if it cannot be done now. */
+void operator_backs_up(struct sim_world *world, int64_t moment);
+void operator_restores(struct sim_world *world, int64_t moment, bool unaware);
 /* The same with a subcluster's own store. */
-void operator_backs_up_site(struct sim_site *site);
-void operator_restores_site(struct sim_site *site);
+void operator_backs_up_site(struct sim_site *site, int64_t moment);
+void operator_restores_site(struct sim_site *site, int64_t moment);
 /* All of it ends: instances, store, the engine's memory. When the federation has forgotten it, it is built
  * anew. */
 void site_burns(struct sim_site *site);

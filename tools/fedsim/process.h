@@ -23,10 +23,15 @@ struct sim_store {
     struct tf_memory_store *server;
     uint64_t transactions; /* when it was looked at last */
     struct sim_seen *seen;
-    const struct sim_process *writer;          /* who sent the last transaction; it may be gone from there */
-    struct tf_memory_snapshot *empty, *backup; /* as it began; the last copy that was made of it, or NULL */
-    int64_t backup_revision;
+    const struct sim_process *writer; /* who sent the last transaction; it may be gone from there */
+    struct tf_memory_snapshot *empty; /* as it began */
+    TF_VEC(struct sim_copy) copies;
     uint64_t restores;
+};
+/* Of all that it held, by the moment for which it was ordered. */
+struct sim_copy {
+    int64_t moment, revision;
+    struct tf_memory_snapshot *snapshot;
 };
 /* A key as of the last look. */
 struct sim_seen {
@@ -106,9 +111,10 @@ const struct tf_record *process_written(const struct sim_process *process, struc
                                         struct tf_bytes value);
 /* Tells the auditor what the store holds now, if that has changed. */
 void store_look(struct sim_world *world, struct sim_store *store);
-/* A copy of what it holds now; and that copy comes back: all connections break. */
-void store_back_up(struct sim_store *store);
-void store_restore(struct sim_world *world, struct sim_store *store);
+/* A copy of what it holds now; and a copy comes back: all connections break. */
+void store_back_up(struct sim_store *store, int64_t moment);
+void store_restore(struct sim_world *world, struct sim_store *store, const struct sim_copy *copy);
+const struct sim_copy *store_copy(const struct sim_store *store, int64_t moment); /* NULL: none was made */
 /* It is made anew, with nothing in it. */
 void store_wipe(struct sim_world *world, struct sim_store *store);
 bool store_has(const struct sim_store *store, const char *key); /* as of the last look */

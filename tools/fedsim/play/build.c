@@ -22,14 +22,16 @@ static void build_settings(struct play *play)
     world->delay_max = s->world.message_delay_max;
     world->engine_delay_max = s->world.engine_delay_max;
     world->clients.lose = (uint32_t)s->world.answers_lost / BASIS_TO_PERMILLE;
-    world->agenda.in_order = true;
+    world->agenda.in_order = !s->world.unordered;
     audit_start_timeout(world->audit, world->settings.policy.start_timeout);
 }
 
-static void set_latency(struct sim_store *store, int64_t ms)
+static void set_latency(const struct play *play, struct sim_store *store)
 {
+    const struct scenario_world *world = &play->scenario->world;
+    int64_t most = world->store_latency_max, least = world->unordered ? 0 : most;
     tf_memory_store_faults(store->server,
-                           &(struct tf_memory_faults){.latency_min_ms = ms, .latency_max_ms = ms});
+                           &(struct tf_memory_faults){.latency_min_ms = least, .latency_max_ms = most});
 }
 
 /* ---- fleet ---- */
@@ -42,6 +44,7 @@ static void build_fedds(struct play *play)
         struct sim_fedd *fedd = world_add_fedd(&play->world);
         fedd->process.reserve = i >= count;
         fedd->process.skew_ms = i == 0 ? play->scenario->world.fedd_skew : 0;
+        fedd->process.drift_ppm = i == 0 ? play->scenario->world.fedd_drift : 0;
     }
 }
 
@@ -96,11 +99,12 @@ static int build_cluster(struct play *play, const struct scenario_cluster *clust
     for (size_t i = 0; i < site->subds.count; i++) {
         site->subds.items[i]->process.reserve = i >= (size_t)count;
         site->subds.items[i]->process.skew_ms = cluster->clock_skew;
+        site->subds.items[i]->process.drift_ppm = cluster->clock_drift;
     }
     tf_vec_each (group, &cluster->nodes)
         if (add_group(site, cluster, group, err))
             return -1;
-    set_latency(&site->store, play->scenario->world.store_latency_max);
+    set_latency(play, &site->store);
     return cluster->nodes_csv ? add_csv_nodes(play, site, cluster->nodes_csv, err) : 0;
 }
 
@@ -307,8 +311,34 @@ static void add_event(struct play *play, const struct scenario_event *event)
                   play->events.count - 1);
 }
 
+/* The copy that will be put back is made at its moment. */
+static void is_copied(void *arg, uint64_t number)
+{
+    struct play *play = arg;
+    const struct scenario_event *event = play->copies.items[number];
+    if (event->store_of)
+        operator_backs_up_site(
+            play->world.sites.items[scenario_cluster_find(play->scenario, event->store_of)],
+            event->store.restored);
+    else
+        operator_backs_up(&play->world, event->store.restored);
+}
+
+static void plan_copy(struct play *play, const struct scenario_event *event)
+{
+    if (event->store.restored < 0)
+        return;
+    tf_vec_push(&play->copies, event);
+    sim_agenda_at(&play->world.agenda, (struct tf_mono){event->store.restored}, is_copied, play,
+                  play->copies.count - 1);
+}
+
 static void build_events(struct play *play)
 {
+    tf_vec_each (e, &play->scenario->events)
+        plan_copy(play, e);
+    tf_vec_each (e, &play->scenario->faults)
+        plan_copy(play, e);
     tf_vec_each (e, &play->scenario->events)
         add_event(play, e);
     tf_vec_each (e, &play->scenario->faults)
@@ -320,7 +350,7 @@ int play_build(struct play *play, struct tf_error *err)
     const struct scenario *s = play->scenario;
     build_settings(play);
     build_fedds(play);
-    set_latency(&play->world.store, s->world.store_latency_max);
+    set_latency(play, &play->world.store);
     tf_vec_each (cluster, &s->clusters)
         if (build_cluster(play, cluster, err))
             return -1;

@@ -61,8 +61,7 @@ static void start(struct play *play, struct sim_process *process, const struct s
     (void)play;
     (void)event;
     process->crash_armed = false;
-    if (!process->up && !process->guard && !process->reserve)
-        process_start(process);
+    operator_starts(process);
 }
 
 static void crash(struct play *play, struct sim_process *process, const struct scenario_event *event)
@@ -175,7 +174,32 @@ static void happen_duplicate(struct play *play, const struct scenario_event *eve
         return;
     }
     process->reserve = false;
-    process_start(process);
+    operator_starts(process);
+}
+
+/* ---- people, and what they cannot help ---- */
+
+static void jump(struct play *play, struct sim_process *process, const struct scenario_event *event)
+{
+    (void)play;
+    process_wall_jumps(process, event->by_ms);
+}
+
+static void happen_clock_jump(struct play *play, const struct scenario_event *event, bool over)
+{
+    (void)over;
+    each_process(play, event->clock_jump, jump, event);
+}
+
+static void happen_cordon(struct play *play, const struct scenario_event *event, bool over)
+{
+    operator_cordons(site_of(play, event->cordon), !over);
+}
+
+static void happen_burn(struct play *play, const struct scenario_event *event, bool over)
+{
+    (void)over;
+    site_burns(site_of(play, event->burn));
 }
 
 /* ---- ways ---- */
@@ -208,13 +232,46 @@ static void happen_link(struct play *play, const struct scenario_event *event, b
 
 /* ---- stores ---- */
 
+static int64_t latency_min(const struct play *play)
+{
+    return play->scenario->world.unordered ? 0 : play->scenario->world.store_latency_max;
+}
+
+static void slow_down(const struct play *play, struct tf_memory_faults *faults, int64_t ms)
+{
+    faults->latency_max_ms = ms;
+    faults->latency_min_ms = play->scenario->world.unordered ? 0 : ms;
+}
+
+static void lose_requests(const struct scenario_event *event, struct tf_memory_faults *faults)
+{
+    const int32_t parts[TF_MEMORY_FAULTS] = {[TF_MEMORY_UNAVAILABLE] = event->store.refused,
+                                             [TF_MEMORY_LOST_REQUEST] = event->store.lost_requests,
+                                             [TF_MEMORY_LOST_REPLY] = event->store.lost_replies,
+                                             [TF_MEMORY_LATE] = event->store.late};
+    for (int f = TF_MEMORY_NO_FAULT + 1; f < TF_MEMORY_FAULTS; f++)
+        if (parts[f])
+            faults->permille[f] = (uint32_t)parts[f] / 10;
+    faults->late_max_ms = event->store.late_max;
+}
+
+static void happen_restore(struct play *play, const struct scenario_event *event, bool over)
+{
+    if (over)
+        return;
+    if (event->store_of)
+        operator_restores_site(site_of(play, event->store_of), event->store.restored);
+    else
+        operator_restores(&play->world, event->store.restored, event->store.unaware);
+}
+
 static void happen_store(struct play *play, const struct scenario_event *event, bool over)
 {
     struct sim_store *store = event->store_of ? &site_of(play, event->store_of)->store : &play->world.store;
     int64_t latency = play->scenario->world.store_latency_max;
-    struct tf_memory_faults faults = {.latency_min_ms = latency, .latency_max_ms = latency};
+    struct tf_memory_faults faults = {.latency_min_ms = latency_min(play), .latency_max_ms = latency};
     if (event->store.restored >= 0) {
-        play_fail(play, -1, "a restored store is not yet possible");
+        happen_restore(play, event, over);
         return;
     }
     if (event->store.fault == SCENARIO_UNAVAILABLE)
@@ -222,7 +279,9 @@ static void happen_store(struct play *play, const struct scenario_event *event, 
     if (!over && event->store.fault == SCENARIO_LOST_REPLY)
         faults.permille[TF_MEMORY_LOST_REPLY] = STORE_SURE;
     if (!over && event->store.slow)
-        faults.latency_min_ms = faults.latency_max_ms = event->store.slow;
+        slow_down(play, &faults, event->store.slow);
+    if (!over)
+        lose_requests(event, &faults);
     tf_memory_store_faults(store->server, &faults);
 }
 
@@ -350,6 +409,8 @@ static void happen_user(struct play *play, const struct scenario_event *event, b
         ask(play, event->hold, over ? SIM_RESUME : SIM_HOLD, none);
     else if (event->resume)
         ask(play, event->resume, SIM_RESUME, none);
+    else if (event->look)
+        ask(play, event->look, SIM_LOOK, none);
     else if (event->restart)
         ask(play, event->restart, SIM_RESTART, none);
 }
@@ -398,11 +459,15 @@ static happen_f *const happens[SCENARIO_KINDS] = {
     [SCENARIO_STORE_AWAY] = happen_store_away,
     [SCENARIO_DUPLICATE] = happen_duplicate,
     [SCENARIO_STORE] = happen_store,
+    [SCENARIO_CLOCK_JUMP] = happen_clock_jump,
+    [SCENARIO_CORDON] = happen_cordon,
+    [SCENARIO_BURN] = happen_burn,
     [SCENARIO_SUBMIT] = happen_user,
     [SCENARIO_DELETE] = happen_user,
     [SCENARIO_HOLD] = happen_user,
     [SCENARIO_RESUME] = happen_user,
     [SCENARIO_RESTART] = happen_user,
+    [SCENARIO_LOOK] = happen_user,
     [SCENARIO_SCALE] = happen_scale,
     [SCENARIO_REPEAT] = happen_repeat,
     [SCENARIO_LATE] = happen_late,

@@ -4,6 +4,7 @@
 
 #include "common/base/cleanup.h"
 #include "common/base/quantity.h"
+#include "tools/fedsim/rest.h"
 
 #include <stdarg.h>
 
@@ -110,7 +111,8 @@ static void note_what_never_came(struct play *play)
 static void conclude(struct play *play)
 {
     struct play_result *result = play->result;
-    fail_refused(play);
+    if (!play->scenario->world.rests) /* where anything may happen a user may be refused */
+        fail_refused(play);
     note_what_never_came(play);
     result->breached = play->world.breached;
     result->hash = play->world.diary.mute ? 0 : play->world.diary.hash;
@@ -135,6 +137,7 @@ static void release(struct play *play)
     tf_vec_release(&play->tides);
     tf_vec_release(&play->events);
     tf_vec_release(&play->numbered);
+    tf_vec_release(&play->copies);
     tf_vec_release(&play->watches);
     tf_vec_release(&play->stops);
     tf_vec_each (r, &play->refusals)
@@ -161,8 +164,12 @@ static void play_it(struct play *play)
     report_begin(play->result->report, &play->world);
     if (options->begins)
         options->begins(options->arg, &play->world);
+    if (play->scenario->world.rests && !play->scenario->faults.count)
+        audit_expect_calm(play->world.audit);
     world_start(&play->world);
     run(play);
+    if (play->scenario->world.rests && !play->world.breached)
+        world_comes_to_rest(&play->world);
     if (options->check != PLAY_CHECK_OFF)
         world_check(&play->world);
     if (options->ends)
@@ -178,6 +185,7 @@ int scenario_play(const struct scenario *scenario, const struct play_options *op
     *result = (struct play_result){0};
     play.until = options->until >= 0 ? options->until : scenario_end(scenario);
     world_init(&play.world, options->has_seed ? options->seed : (uint64_t)scenario->seed, options->aloud);
+    play.world.record = options->record;
     truth_begin(&play.truth, &play.world);
     world_listen(&play.world, hear, &play);
     int failed = play_build(&play, err);
@@ -186,6 +194,7 @@ int scenario_play(const struct scenario *scenario, const struct play_options *op
         play_it(&play);
     }
     release(&play);
+    result->reached = play.world.reached; /* the last daemons end with the world */
     return failed;
 }
 

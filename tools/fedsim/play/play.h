@@ -19,6 +19,7 @@ struct play_options {
                               there is no tail and no hash */
     bool aloud;            /* print all that happens */
     uint64_t tail;         /* print so many last lines after a breach */
+    const char *record;    /* folder in which every daemon records its events; NULL = none do */
     /* May be NULL. Called when the world is made and not yet started, and when the run is over; the world is
      * the player's. */
     void (*begins)(void *arg, struct sim_world *world);
@@ -40,7 +41,8 @@ struct play_result {
     struct report *report;                      /* NULL if the scenario could not be played */
     uint64_t hash; /* of all that happened: two runs that differ in anything differ in it; 0 = none */
     uint64_t events;
-    int64_t ended; /* virtual ms */
+    struct tf_situations reached; /* by all cores */
+    int64_t ended;                /* virtual ms */
     size_t expectations;
 };
 

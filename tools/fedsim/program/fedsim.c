@@ -8,8 +8,8 @@
 
 #include <argp.h>
 
-const struct fedsim_verb *const fedsim_verbs[] = {&fedsim_run, &fedsim_packers, &fedsim_replay, &fedsim_help,
-                                                  NULL};
+const struct fedsim_verb *const fedsim_verbs[] = {&fedsim_run,    &fedsim_chaos, &fedsim_packers,
+                                                  &fedsim_replay, &fedsim_help,  NULL};
 
 static const struct fedsim_verb *find(const char *name)
 {

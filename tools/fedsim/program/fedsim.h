@@ -12,7 +12,7 @@ struct fedsim_verb {
 
 /* In the order of the help; ends with NULL. */
 extern const struct fedsim_verb *const fedsim_verbs[];
-extern const struct fedsim_verb fedsim_run, fedsim_packers, fedsim_replay, fedsim_help;
+extern const struct fedsim_verb fedsim_run, fedsim_chaos, fedsim_packers, fedsim_replay, fedsim_help;
 
 enum fedsim_exit {
     FEDSIM_GOOD = 0, /* all expectations hold, no invariant broke */

@@ -11,6 +11,7 @@ static const char before[] =
     "stores, networks, engines and users, with the promises of the design checked at every step.\n"
     "\n"
     "  fedsim run FILE...          play scenarios; exit 0 all hold, 1 one does not, 2 a file is wrong\n"
+    "  fedsim chaos                random runs with faults; what breaks a promise is made small\n"
     "  fedsim replay FILE...       decide again what a daemon has recorded, and compare\n"
     "  fedsim help scenario        every key of a scenario, with type, default and bounds\n"
     "  fedsim help VERB            or fedsim VERB --help\n"

@@ -17,11 +17,12 @@ enum {
     COUNT = 256,
     INSTANCE = 512,
     TO = 1024,
-    EXTRAS = 11
+    BY = 2048,
+    EXTRAS = 12
 };
 
 static const char *const extra_keys[EXTRAS] = {"for",     "state", "lostAfter", "link",     "fedd", "before",
-                                               "elastic", "model", "nodes",     "instance", "to"};
+                                               "elastic", "model", "nodes",     "instance", "to",   "byMs"};
 
 static const struct {
     const char *key;
@@ -38,11 +39,15 @@ static const struct {
     [SCENARIO_STORE_AWAY] = {"cutOff", FOR, 0},
     [SCENARIO_DUPLICATE] = {"duplicate", FOR, 0},
     [SCENARIO_STORE] = {"store", FOR, 0},
+    [SCENARIO_CLOCK_JUMP] = {"clockJump", 0, BY},
+    [SCENARIO_CORDON] = {"cordon", FOR, 0},
+    [SCENARIO_BURN] = {"burn", 0, 0},
     [SCENARIO_SUBMIT] = {"submit", 0, 0},
     [SCENARIO_DELETE] = {"delete", 0, 0},
     [SCENARIO_HOLD] = {"hold", FOR, 0},
     [SCENARIO_RESUME] = {"resume", 0, 0},
     [SCENARIO_RESTART] = {"restart", 0, 0},
+    [SCENARIO_LOOK] = {"look", 0, 0},
     [SCENARIO_SCALE] = {"scale", 0, ELASTIC},
     [SCENARIO_REPEAT] = {"repeat", 0, 0},
     [SCENARIO_LATE] = {"late", 0, 0},
@@ -53,6 +58,16 @@ static const struct {
 const char *scenario_kind_name(enum scenario_kind kind)
 {
     return kind > SCENARIO_NOTHING && kind < SCENARIO_KINDS ? kinds[kind].key : "nothing";
+}
+
+static bool store_is_troubled(const struct scenario_event *e)
+{
+    return e->store.refused || e->store.lost_requests || e->store.lost_replies || e->store.late;
+}
+
+static bool store_says(const struct scenario_event *e)
+{
+    return e->store.fault || e->store.slow || e->store.restored >= 0 || store_is_troubled(e);
 }
 
 static bool is_subject(const struct scenario_event *e, enum scenario_kind kind)
@@ -80,7 +95,15 @@ static bool is_subject(const struct scenario_event *e, enum scenario_kind kind)
     case SCENARIO_DUPLICATE:
         return e->duplicate;
     case SCENARIO_STORE:
-        return e->store_of || e->store.fault || e->store.slow || e->store.restored >= 0;
+        return e->store_of || store_says(e);
+    case SCENARIO_CLOCK_JUMP:
+        return e->clock_jump;
+    case SCENARIO_CORDON:
+        return e->cordon;
+    case SCENARIO_BURN:
+        return e->burn;
+    case SCENARIO_LOOK:
+        return e->look;
     case SCENARIO_SUBMIT:
         return e->submit;
     case SCENARIO_DELETE:
@@ -128,7 +151,8 @@ static unsigned extras_of(const struct scenario_event *e)
                                e->model,
                                e->defrag && e->nodes.count,
                                e->instance >= 0,
-                               e->to};
+                               e->to,
+                               e->by_ms != 0};
     unsigned bits = 0;
     for (size_t i = 0; i < EXTRAS; i++)
         bits |= said[i] ? 1U << i : 0;
@@ -211,7 +235,11 @@ static void check_choices(const struct scenario_event *e, struct tf_complaints *
         tf_complaints_add(out, "link", "is cut, or slow: say one");
     if (!!e->store.fault + (e->store.slow > 0) + (e->store.restored >= 0) > 1)
         tf_complaints_add(out, "store", "says more than one of unavailable, lostReply, slow and restored");
-    if (e->store_of && !e->store.fault && !e->store.slow && e->store.restored < 0)
+    if (e->store.restored >= 0 && store_is_troubled(e))
+        tf_complaints_add(out, "store", "is restored, or loses requests: say one");
+    if (e->store.unaware && e->store.restored < 0)
+        tf_complaints_add(out, "store.restored.to", "is missing");
+    if (e->store_of && !store_says(e))
         tf_complaints_add(out, "store", "says nothing of what happens to it");
     if (e->store.restored >= 0 && e->at >= 0 && e->store.restored > e->at)
         tf_complaints_add(out, "store.restored.to", "is later than at");
@@ -245,6 +273,7 @@ void scenario_check_event(const void *object, struct tf_complaints *out)
     check_daemon(e->hand_over, "handOver", out);
     check_daemon(e->reload, "reload", out);
     check_daemon(e->store_away, "cutOff", out);
+    check_daemon(e->clock_jump, "clockJump", out);
     check_daemon(e->duplicate, "duplicate", out);
     check_daemon(e->fedd, "fedd", out);
     check_places(e, out);

@@ -55,6 +55,7 @@ struct scenario_cluster {
     char *nodes_csv;      /* of nodesFrom */
     int32_t subclusterds; /* of that name; the first to come is active */
     int64_t clock_skew;   /* of their wall clocks, may be negative */
+    int64_t clock_drift;  /* ppm that their clocks run too fast; may be negative */
 };
 
 /* ---- work ---- */
@@ -137,9 +138,15 @@ struct scenario_event {
     struct {
         enum scenario_store fault;
         int64_t slow;
-        int64_t restored; /* optional: to its state of that moment */
+        int64_t restored;                                   /* optional: to its state of that moment */
+        bool unaware;                                       /* with restored: nobody tells the daemons */
+        int32_t refused, lost_requests, lost_replies, late; /* of its requests, in basis points */
+        int64_t late_max; /* of late ones: after the client's time-out, at most so long */
     } store;
-    char *submit, *delete_job, *hold, *resume, *restart, *scale;
+    char *clock_jump; /* a daemon, with by_ms */
+    int64_t by_ms;
+    char *cordon, *burn; /* a subcluster; burn: all of it is lost, then it is built anew */
+    char *submit, *delete_job, *hold, *resume, *restart, *look, *scale;
     struct tf_elastic elastic; /* with scale */
     char *repeat, *late;       /* CLUSTER: an engine's event, a message of an old leader, once more */
     char *defrag, *model;
@@ -160,11 +167,15 @@ enum scenario_kind {
     SCENARIO_STORE_AWAY,
     SCENARIO_DUPLICATE,
     SCENARIO_STORE,
+    SCENARIO_CLOCK_JUMP,
+    SCENARIO_CORDON,
+    SCENARIO_BURN,
     SCENARIO_SUBMIT,
     SCENARIO_DELETE,
     SCENARIO_HOLD,
     SCENARIO_RESUME,
     SCENARIO_RESTART,
+    SCENARIO_LOOK,
     SCENARIO_SCALE,
     SCENARIO_REPEAT,
     SCENARIO_LATE,
@@ -208,7 +219,10 @@ struct scenario_world {
     int32_t fedds;
     int64_t message_delay_min, message_delay_max, engine_delay_max, store_latency_max;
     int64_t fedd_skew;    /* of the first's wall clock; the others' are right */
+    int64_t fedd_drift;   /* of its clocks, ppm */
     int32_t answers_lost; /* of those to clients */
+    bool unordered;       /* what happens at one moment has no order but the seed's; latencies from 0 */
+    bool rests;           /* at the end all is healed, and the world must come to rest */
 };
 
 struct scenario {

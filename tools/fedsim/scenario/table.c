@@ -9,7 +9,14 @@
 
 #define DAYS(n) (INT64_C(n) * 24 * TF_HOUR)
 
-enum { TEXT_MAX = 200, FEDDS_MAX = 9, DAEMONS_MAX = 9, SKEW_MS_MAX = 3600 * 1000, SCALE_MAX = 1000000 };
+enum {
+    TEXT_MAX = 200,
+    FEDDS_MAX = 9,
+    DAEMONS_MAX = 9,
+    SKEW_MS_MAX = 3600 * 1000,
+    DRIFT_MAX = 4900,
+    SCALE_MAX = 1000000
+};
 
 /* Some tables are made of others' rows, once, when the first scenario is read. */
 static struct tf_table settings_table, tide_spec_table, tide_job_table;
@@ -73,6 +80,12 @@ static const struct tf_row nodes_rows[] = {
 };
 static const struct tf_table nodes_table = TF_TABLE(NODES, nodes_rows);
 
+/* Less than 1 % between any two (DESIGN.md §9, I2). */
+#define DRIFT(word, type, field)                                                                         \
+    {                                                                                                    \
+        .key = (word), TF_INT64(type, field), .min = -DRIFT_MAX, .max = DRIFT_MAX, .flags = TF_ROW_ZERO, \
+        .help = "its clocks run so much too fast"                                                        \
+    }
 #define CLUSTER struct scenario_cluster
 static const struct tf_row nodes_from_rows[] = {
     {.key = "csv",
@@ -104,6 +117,7 @@ static const struct tf_row cluster_rows[] = {
      .max = SKEW_MS_MAX,
      .flags = TF_ROW_ZERO,
      .help = "of its wall clock"},
+    DRIFT("clockDriftPpm", CLUSTER, clock_drift),
 };
 static const struct tf_table cluster_table = TF_TABLE(CLUSTER, cluster_rows, .check = scenario_check_cluster);
 
@@ -274,13 +288,26 @@ static const struct tf_table link_table = TF_TABLE(EVENT, link_rows);
 
 static const struct tf_row restored_rows[] = {
     {.key = "to", TF_DURATION(EVENT, store.restored), .flags = TF_ROW_OPTIONAL},
+    {.key = "unaware",
+     TF_BOOL(EVENT, store.unaware),
+     .flags = TF_ROW_ZERO,
+     .help = "nobody tells fedd: it must find out"},
 };
 static const struct tf_table restored_table = TF_TABLE(EVENT, restored_rows);
 
+#define STORE_FAULT(word, field, text)                                                       \
+    {                                                                                        \
+        .key = (word), TF_FRACTION(EVENT, store.field), .flags = TF_ROW_ZERO, .help = (text) \
+    }
 static const struct tf_row store_rows[] = {
     {.key = "fault", TF_ENUM(EVENT, store.fault, "unavailable", "lostReply")},
     {.key = "slow", TF_DURATION(EVENT, store.slow), .max = TF_HOUR, .flags = TF_ROW_ZERO},
     {.key = "restored", TF_GROUP(&restored_table)},
+    STORE_FAULT("refused", refused, "requests that it refuses"),
+    STORE_FAULT("lostRequests", lost_requests, "requests that are lost on their way"),
+    STORE_FAULT("lostReplies", lost_replies, "requests that are done, and whose answers are lost"),
+    STORE_FAULT("late", late, "requests that are done after their client's time-out"),
+    {.key = "lateMax", TF_DURATION(EVENT, store.late_max), .max = TF_MINUTE, .flags = TF_ROW_ZERO},
 };
 static const struct tf_table store_table = TF_TABLE(EVENT, store_rows);
 
@@ -351,11 +378,16 @@ static const struct tf_row event_rows[] = {
      TF_GROUP(&store_table),
      .flags = TF_ROW_SHORT,
      .help = "unavailable, lostReply, {slow: 2s} or {restored: {to: 2h}}; store/NAME is a subcluster's"},
+    WHO("clockJump", clock_jump, "a daemon, with byMs: its wall clock is set"),
+    {.key = "byMs", TF_INT64(EVENT, by_ms), .min = -SKEW_MS_MAX, .max = SKEW_MS_MAX, .flags = TF_ROW_ZERO},
+    WHO("cordon", cordon, "CLUSTER: nothing new is placed there"),
+    WHO("burn", burn, "CLUSTER: all of it is lost; when it is forgotten it is built anew"),
     WHO("submit", submit, "once more"),
     WHO("delete", delete_job, "TENANT/NAME"),
     WHO("hold", hold, "TENANT/NAME"),
     WHO("resume", resume, "TENANT/NAME"),
     WHO("restart", restart, "TENANT/NAME: its manifest is applied again, with --restart"),
+    WHO("look", look, "TENANT/NAME: its user looks at it"),
     WHO("scale", scale, "TENANT/NAME"),
     {.key = "elastic", TF_GROUP(&scale_table), .help = "with scale"},
     WHO("repeat", repeat, "CLUSTER: its engine says something once more"),
@@ -460,6 +492,16 @@ static const struct tf_row world_rows[] = {
      TF_FRACTION(WORLD, answers_lost),
      .flags = TF_ROW_ZERO,
      .help = "of those to clients"},
+    DRIFT("feddClockDriftPpm", WORLD, fedd_drift),
+    {.key = "unordered",
+     TF_BOOL(WORLD, unordered),
+     .flags = TF_ROW_ZERO,
+     .help = "what happens at one moment comes in an order drawn from the seed, and stores answer within "
+             "storeLatency"},
+    {.key = "rests",
+     TF_BOOL(WORLD, rests),
+     .flags = TF_ROW_ZERO,
+     .help = "at the end all faults are healed, and everything must come to rest"},
 };
 static const struct tf_table world_table = TF_TABLE(WORLD, world_rows);
 

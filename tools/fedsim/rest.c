@@ -1,19 +1,69 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One random run from beginning to rest. The random world is in random.c, the faults are in faults.c. */
-#include "tools/fedsim/chaos.h"
-
-#include "tools/fedsim/faults.h"
-#include "tools/fedsim/random.h"
+/* Owns the way to rest, and what is found there. */
+#include "tools/fedsim/rest.h"
 
 #include <inttypes.h>
 
 /* A little longer than any wait of a run: after so long without a word nothing more will come. */
-enum { QUIET = 100 * TF_SECOND, REST_FACTOR = 10 };
+/* Longest that one job of a random run can take when nothing is in its way: runs, retries, stops. */
+enum { QUIET = 100 * TF_SECOND, REST_FACTOR = 10, JOB_MS_MAX = 300 * TF_SECOND, LATENCY_MS = 2 };
+
+/* ---- healing ---- */
+
+static void store_is_well(struct sim_store *store)
+{
+    tf_memory_store_faults(store->server, &(struct tf_memory_faults){.latency_max_ms = LATENCY_MS});
+    tf_memory_store_down(store->server, false);
+}
+
+static void comes_back(void *arg, uint64_t tag)
+{
+    (void)tag;
+    operator_starts(arg);
+}
+
+static void heal_process(struct sim_process *process)
+{
+    process->crash_armed = false; /* one that is paused goes on by itself */
+    if (process->up && !process_is_paused(process))
+        tf_memory_client_cut(process->client, false);
+    sim_agenda_in(&process->world->agenda, 1, comes_back, process, 0);
+}
+
+static void heal_site(struct sim_site *site)
+{
+    operator_cordons(site, false);
+    store_is_well(&site->store);
+    tf_vec_each (subd, &site->subds)
+        heal_process(&(*subd)->process);
+    for (size_t i = 0; i < site->fleet.nodes.count; i++) {
+        fleet_node_returns(&site->fleet, i);
+        if (site->fleet.nodes.items[i].node.bad_gpus)
+            fleet_node_bad(&site->fleet, i, 0);
+    }
+}
+
+static void heal(struct sim_world *world)
+{
+    world_say(world, "chaos", "all faults are healed");
+    world->busy_at = world->agenda.now;
+    world->clients.lose = 0;
+    store_is_well(&world->store);
+    tf_vec_each (fedd, &world->fedds)
+        heal_process(&(*fedd)->process);
+    tf_vec_each (site, &world->sites)
+        heal_site(*site);
+    for (size_t s = 0; s < world->sites.count; s++)
+        for (size_t f = 0; f < world->fedds.count; f++)
+            link_cut(world, s, f, false, false);
+}
+
+/* ---- rest ---- */
 
 static bool reach_rest(struct sim_world *world)
 {
     /* what may take time by right: every job may have to wait for all others */
-    int64_t work = (int64_t)world->clients.jobs.count * SIM_JOB_MS_MAX;
+    int64_t work = (int64_t)world->clients.jobs.count * JOB_MS_MAX;
     struct tf_mono deadline = {world->agenda.now.ms + (int64_t)QUIET * REST_FACTOR + work};
     if (!world_run(world, deadline, QUIET))
         return false;
@@ -67,45 +117,9 @@ static void judge_rest(struct sim_world *world)
         world_breach(world, "%s", audit_breach(world->audit));
 }
 
-/* ---- the run ---- */
-
-static void report(const struct sim_world *world, const struct sim_faults *faults,
-                   const struct sim_chaos_options *options, struct sim_chaos_result *result)
+void world_comes_to_rest(struct sim_world *world)
 {
-    *result = (struct sim_chaos_result){.breached = world->breached,
-                                        .hash = world->diary.hash,
-                                        .events = world->agenda.done,
-                                        .rested_ms = world->agenda.now.ms,
-                                        .faults = faults->kinds,
-                                        .stale_messages = world->stale_messages,
-                                        .counts = audit_counts(world->audit)};
-    memcpy(result->faults_made, faults->made, sizeof result->faults_made);
-    if (!world->breached)
-        return;
-    snprintf(result->breach, sizeof result->breach, "%s", audit_breach(world->audit));
-    sim_diary_tail(&world->diary, options->tail);
-}
-
-void sim_chaos_run(const struct sim_chaos_options *options, struct sim_chaos_result *result)
-{
-    struct sim_world world;
-    struct sim_faults faults;
-    world_init(&world, options->seed, options->aloud);
-    world.renew_every = options->renew_every;
-    world.record = options->record;
-    random_world(&world);
-    faults_init(&faults, &world);
-    world_start(&world);
-    random_jobs(&world);
-    faults_start(&faults);
-    if (world.clients.last.ms > faults.ends.ms)
-        faults.ends = world.clients.last;
-    if (world_run(&world, faults.ends, 0)) {
-        faults_heal(&faults);
-        if (reach_rest(&world))
-            judge_rest(&world);
-    }
-    report(&world, &faults, options, result);
-    world_release(&world);
-    result->reached = world.reached; /* the last daemons end with the world */
+    heal(world);
+    if (reach_rest(world))
+        judge_rest(world);
 }

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Draws jobs, what becomes of their instances, and what their users ask later. */
+#include "tools/fedsim/chaos/private.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+
+static void draw_sizes(struct draw *draw, struct tf_elastic *e)
+{
+    e->step = (int32_t)draw_between(draw, 1, 2);
+    e->min = e->step * (int32_t)draw_between(draw, 1, 3);
+    e->max = draw_one_in(draw, 2) ? e->min : e->min + e->step * (int32_t)draw_between(draw, 1, 3);
+    if (draw_one_in(draw, 3))
+        e->step = e->max = e->min;
+}
+
+static void draw_shape(struct draw *draw, struct tf_shape *shape)
+{
+    static const int32_t gpus[] = {0, 1, 1, 2, 4, 8};
+    shape->gpus = gpus[draw_below(draw, sizeof gpus / sizeof gpus[0])];
+    shape->cpu = draw_between(draw, 1, 8) * 1000;
+    shape->memory = draw_between(draw, 1, 16) * 1024;
+    if (!shape->gpus || !draw_one_in(draw, 3))
+        return;
+    tf_strs_add(&shape->gpu_models, draw_one_in(draw, 2) ? "H800" : draw_one_in(draw, 4) ? "B300" : "A100");
+    if (draw_one_in(draw, 3) && !tf_strs_has(&shape->gpu_models, "H800"))
+        tf_strs_add(&shape->gpu_models, "H800");
+}
+
+static const char *some_cluster(struct draw *draw)
+{
+    size_t at = draw_below(draw, 2);
+    return draw->s->clusters.items[at < draw->s->clusters.count ? at : 0].name;
+}
+
+static void draw_limits(struct draw *draw, struct tf_job_spec *spec)
+{
+    if (draw_one_in(draw, 6)) {
+        struct tf_topology_rule rule = {.within = tf_strdup("rack"),
+                                        .of = TF_TOPOLOGY_OF_JOB,
+                                        .mode =
+                                            draw_one_in(draw, 2) ? TF_TOPOLOGY_PREFER : TF_TOPOLOGY_REQUIRE};
+        tf_vec_push(&spec->topology, rule);
+    }
+    if (draw_one_in(draw, 6))
+        tf_pairs_set(&spec->node_labels, "disk", "nvme");
+    if (draw_one_in(draw, 8))
+        spec->max_nodes = (int32_t)draw_between(draw, 1, 2);
+    if (draw_one_in(draw, 6))
+        tf_strs_add(&spec->clusters, some_cluster(draw));
+    if (draw_one_in(draw, 8))
+        tf_strs_add(&spec->regions, draw_one_in(draw, 2) ? "north" : "south");
+}
+
+static void draw_spec(struct draw *draw, struct tf_job_spec *spec)
+{
+    static const char *const classes[] = {"low", "mid", "high"};
+    spec->priority = tf_strdup(classes[draw_below(draw, 3)]);
+    spec->workload = (enum tf_workload)draw_between(draw, TF_WORKLOAD_INFERENCE, TF_WORKLOAD_OFFLINE);
+    draw_sizes(draw, &spec->elastic);
+    draw_shape(draw, &spec->group.shape);
+    draw_limits(draw, spec);
+    tf_strs_add(&spec->group.command, "work");
+    spec->group.grace = draw_between(draw, 0, 4) * TF_SECOND;
+    spec->group.stop_delay = draw_one_in(draw, 3) ? draw_between(draw, 1, 3) * TF_SECOND : 0;
+    spec->retry_limit = (int32_t)draw_between(draw, 0, 3);
+    spec->retry_backoff = draw_between(draw, 1, 3) * TF_SECOND;
+    spec->completion = draw_one_in(draw, 4) ? TF_COMPLETION_RANK0 : TF_COMPLETION_ALL;
+    spec->keep_finished = draw_between(draw, 1, 6) * 10 * TF_SECOND;
+    if (draw_one_in(draw, 4))
+        spec->max_runtime = draw_between(draw, 10, 60) * TF_SECOND;
+    if (draw_one_in(draw, 5)) {
+        tf_strs_add(&spec->group.ready.command, "probe");
+        spec->group.ready.period = TF_SECOND;
+        spec->group.ready.timeout = 15 * TF_SECOND;
+    }
+}
+
+/* Basis points. */
+static struct scenario_chance draw_chance(struct draw *draw)
+{
+    struct scenario_chance c = {.seed = draw_between(draw, 1, INT32_MAX)};
+    c.start_max = draw_one_in(draw, 3) ? 4 * TF_SECOND : 500;
+    if (!draw_one_in(draw, 4)) {
+        c.run_max = draw_between(draw, 1, 30) * TF_SECOND;
+        c.run_min = draw_one_in(draw, 2) ? c.run_max : c.run_max / 4;
+    }
+    if (draw_one_in(draw, 3)) {
+        c.fail = (int32_t)draw_between(draw, 1, 400) * 10;
+        c.fail_early = draw_one_in(draw, 2) ? 2000 : 0;
+    }
+    c.never_ready = draw_one_in(draw, 8) ? 3000 : 0;
+    c.deaf = draw_one_in(draw, 4) ? 5000 : 0;
+    c.engine_refuses = draw_one_in(draw, 10) ? 2000 : 0;
+    return c;
+}
+
+/* ---- what its user asks later ---- */
+
+static struct scenario_event *wish(struct draw *draw, int64_t from, int64_t within)
+{
+    return draw_event(draw, false, from + draw_between(draw, 1, within));
+}
+
+static void draw_wishes(struct draw *draw, const struct scenario_job *job)
+{
+    int64_t at = job->at.from;
+    const char *tenant = job->tenant, *name = job->name;
+    wish(draw, at, 10 * TF_SECOND)->look = tf_asprintf("%s/%s", tenant, name);
+    if (draw_one_in(draw, 3))
+        wish(draw, at, draw_between(draw, 1, 60) * TF_SECOND)->delete_job =
+            tf_asprintf("%s/%s", tenant, name);
+    if (draw_one_in(draw, 8)) {
+        struct scenario_event *hold = wish(draw, at, 20 * TF_SECOND);
+        hold->hold = tf_asprintf("%s/%s", tenant, name);
+        hold->lasts = draw_between(draw, 1, 20 * TF_SECOND);
+    }
+    if (draw_one_in(draw, 8)) {
+        struct scenario_event *scale = wish(draw, at, 20 * TF_SECOND);
+        scale->scale = tf_asprintf("%s/%s", tenant, name);
+        scale->elastic.max = job->spec.elastic.min;
+    }
+    if (draw_one_in(draw, 6))
+        wish(draw, at, 40 * TF_SECOND)->restart = tf_asprintf("%s/%s", tenant, name);
+}
+
+static void draw_job(struct draw *draw, size_t number, int64_t at)
+{
+    struct scenario_job job = {.at = {.from = at}, .work = -1, .run = -1};
+    job.tenant = tf_strdup(draw_one_in(draw, 2) ? "search" : "ads");
+    job.name = tf_asprintf("job-%zu", number);
+    tf_job_spec_init(&job.spec);
+    draw_spec(draw, &job.spec);
+    tf_job_spec_fill(&job.spec);
+    job.stop_time = draw_between(draw, 0, 500);
+    job.chance = draw_chance(draw);
+    tf_vec_push(&draw->s->jobs, job);
+    draw_wishes(draw, &job);
+}
+
+void draw_jobs(struct draw *draw)
+{
+    int64_t few = draw_one_in(draw, 20) ? 60 : draw_one_in(draw, 4) ? 25 : 10;
+    int64_t count = draw_between(draw, 1, draw->size == CHAOS_SMALL ? few : 10 * few);
+    int64_t spread = draw_between(draw, 1, draw_one_in(draw, 4) ? 200 : 60) * TF_SECOND;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t at = draw_between(draw, TF_SECOND, spread);
+        draw_job(draw, (size_t)i + 1, at);
+        draw->ends = at > draw->ends ? at : draw->ends;
+    }
+}

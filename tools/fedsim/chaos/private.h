@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_FEDSIM_CHAOS_PRIVATE_H
+#define TF_FEDSIM_CHAOS_PRIVATE_H
+
+#include "common/base/rng.h"
+#include "tools/fedsim/chaos/chaos.h"
+
+/* Shared by the drawing of the parts. */
+struct draw {
+    struct tf_rng rng;
+    enum chaos_size size;
+    struct scenario *s;
+    int64_t ends; /* of the faults */
+};
+
+int64_t draw_between(struct draw *draw, int64_t low, int64_t high);
+size_t draw_below(struct draw *draw, size_t n);
+bool draw_one_in(struct draw *draw, uint64_t n);
+
+/* An event of the list with nothing said but its moment. */
+struct scenario_event *draw_event(struct draw *draw, bool fault, int64_t at);
+
+void draw_fleet(struct draw *draw);
+void draw_jobs(struct draw *draw);
+void draw_faults(struct draw *draw); /* after the fleet */
+
+#endif
