@@ -220,15 +220,12 @@ static void encode(struct tf_keep *keep, const struct tf_record *record)
     }
 }
 
-void tf_keep_commit(struct tf_keep *keep, struct tf_record *records, size_t count)
+void tf_keep_commit(struct tf_keep *keep, const struct tf_record *records, size_t count)
 {
     assert(!keep->committing && !keep->loading);
     keep->committing = true;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         encode(keep, &records[i]);
-        tf_record_release(&records[i]);
-    }
-    free(records);
     send(keep);
 }
 

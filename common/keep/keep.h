@@ -48,9 +48,10 @@ void tf_keep_destroy(struct tf_keep *keep); /* the lease runs out by itself; NUL
 /* Gives the prefix up at once, so that a standby takes over without waiting for the lease. */
 void tf_keep_release(struct tf_keep *keep);
 
-/* records (taken, may be NULL when count is 0) become one transaction; none proves that we still hold the
- * prefix. One at a time, after loaded. A store that is full or away is retried for as long as it takes. */
-void tf_keep_commit(struct tf_keep *keep, struct tf_record *records, size_t count);
+/* records (borrowed until it returns, may be NULL when count is 0) become one transaction; none proves that
+ * we still hold the prefix. One at a time, after loaded. A store that is full or away is retried for as long
+ * as it takes. */
+void tf_keep_commit(struct tf_keep *keep, const struct tf_record *records, size_t count);
 
 /* Until when, by our own clock, nobody else can hold the prefix. */
 struct tf_mono tf_keep_valid_until(const struct tf_keep *keep);

@@ -31,8 +31,8 @@ static void ask_again(struct fedd *fedd)
 
 /* ---- actions ---- */
 
-/* Watchers see what is durable: the jobs of a transaction are kept until it is. */
-static void keep_for_watchers(struct fedd *fedd, const struct tf_record *records, size_t count)
+/* Watchers see what is durable: the jobs of a transaction are kept until it is; they are taken. */
+static void keep_for_watchers(struct fedd *fedd, struct tf_record *records, size_t count)
 {
     if (!fedd->watchers)
         return;
@@ -40,9 +40,10 @@ static void keep_for_watchers(struct fedd *fedd, const struct tf_record *records
         if (records[i].kind != TF_RECORD_JOB)
             continue;
         struct tf_job_record *job = tf_vec_add(&fedd->published);
-        tf_job_record_copy(job, &records[i].job);
+        *job = records[i].job;
         if (records[i].gone)
             job->phase = TF_PHASE_NONE;
+        records[i] = (struct tf_record){0};
     }
 }
 
@@ -61,11 +62,10 @@ static void perform(struct fedd *fedd, struct fed_action *action)
     case FED_ACT_NONE:
         break;
     case FED_ACT_PERSIST:
-        keep_for_watchers(fedd, action->persist.items, action->persist.count);
         tf_tally_sent(&fedd->tally, action->persist.count);
         census_stale(fedd);
-        tf_keep_commit(fedd->keep, TF_STEAL(action->persist.items), action->persist.count);
-        action->persist.count = 0;
+        tf_keep_commit(fedd->keep, action->persist.items, action->persist.count);
+        keep_for_watchers(fedd, action->persist.items, action->persist.count);
         break;
     case FED_ACT_REPLY:
         requests_answer(fedd, &action->reply);

@@ -34,8 +34,7 @@ static void perform(struct subd *subd, struct sub_action *action)
         break;
     case SUB_ACT_PERSIST:
         tf_tally_sent(&subd->tally, action->persist.count);
-        tf_keep_commit(subd->keep, TF_STEAL(action->persist.items), action->persist.count);
-        action->persist.count = 0;
+        tf_keep_commit(subd->keep, action->persist.items, action->persist.count);
         break;
     case SUB_ACT_SEND:
         subd_uplink_send(subd, &action->send);

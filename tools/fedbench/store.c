@@ -11,6 +11,7 @@
 #include "tests/support/etcd.h"
 #include "tests/support/process.h"
 #include "tools/fedbench/bench.h"
+#include "tools/fedbench/figures.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -28,21 +29,22 @@ enum {
 /* A row of the table. per_commit records in a commit, in `values` keys; the prototype's figures: STACK.md,
  * section 9 (records/s and microseconds of etcd per record, on disk), 0 = not measured there. */
 struct shape {
-    const char *name;
-    size_t values, packed; /* keys a commit; records in each value */
+    const char *key, *name; /* of its figures; for people */
+    size_t values, packed;  /* keys a commit; records in each value */
     int prototype_rate, prototype_us;
 };
 
 static const struct shape shapes[] = {
-    {"1 record", 1, 1, 0, 0},
-    {"16 records", 16, 1, 5550, 152},
-    {"120 records", 120, 1, 10500, 91},
-    {"16 records packed in one value", 1, 16, 0, 0},
-    {"120 records packed in one value", 1, 120, 20200, 43},
-    {"120 keys of 8 records each", 120, 8, 0, 0},
+    {"1x1", "1 record", 1, 1, 0, 0},
+    {"16x1", "16 records", 16, 1, 5550, 152},
+    {"120x1", "120 records", 120, 1, 10500, 91},
+    {"1x16", "16 records packed in one value", 1, 16, 0, 0},
+    {"1x120", "120 records packed in one value", 1, 120, 20200, 43},
+    {"120x8", "120 keys of 8 records each", 120, 8, 0, 0},
 };
 
 struct run {
+    struct figures *figures;
     const struct shape *shape;
     struct test_etcd *etcd;
     struct tf_loop *loop;
@@ -131,17 +133,29 @@ static double percentile_ms(const struct run *run, size_t percent)
     return (double)run->took_us.items[(run->took_us.count - 1) * percent / 100] / 1000;
 }
 
-static void print_row(const struct run *run, int64_t wall_us, int64_t etcd_us, int64_t client_us)
+static void add(const struct run *run, const char *what, double value, const char *unit, const char *beside)
+{
+    TF_AUTO_FREE char *name = tf_asprintf("store.%s.%s", run->shape->key, what);
+    figures_add(run->figures, name, value, unit, "", beside);
+}
+
+static void add_row(const struct run *run, int64_t wall_us, int64_t etcd_us, int64_t client_us)
 {
     const struct shape *shape = run->shape;
     double commits = (double)run->took_us.count;
     double records = commits * (double)(shape->values * shape->packed);
-    printf("%-32s %8.0f %10.0f %8.2f %8.2f %10.1f %10.1f", shape->name, commits * 1e6 / (double)wall_us,
-           records * 1e6 / (double)wall_us, percentile_ms(run, 50), percentile_ms(run, 99),
-           (double)etcd_us / records, (double)client_us / records);
-    if (shape->prototype_rate)
-        printf("    %6d, %3d", shape->prototype_rate, shape->prototype_us);
-    printf("\n");
+    char rate[64] = "", cost[64] = "";
+    if (shape->prototype_rate) {
+        snprintf(rate, sizeof rate, "an earlier prototype: %d", shape->prototype_rate);
+        snprintf(cost, sizeof cost, "an earlier prototype: %d", shape->prototype_us);
+    }
+    figures_group(run->figures, "commits of %s (each puts head, too)", shape->name);
+    add(run, "commits_per_second", commits * 1e6 / (double)wall_us, "commits/s", "");
+    add(run, "records_per_second", records * 1e6 / (double)wall_us, "records/s", rate);
+    add(run, "p50", percentile_ms(run, 50), "ms", "");
+    add(run, "p99", percentile_ms(run, 99), "ms", "");
+    add(run, "cpu_us_etcd", (double)etcd_us / records, "us/record", cost);
+    add(run, "cpu_us_client", (double)client_us / records, "us/record", "");
 }
 
 static int run_shape(struct run *run, const struct shape *shape, int64_t seconds)
@@ -156,8 +170,8 @@ static int run_shape(struct run *run, const struct shape *shape, int64_t seconds
     if (!turn_until(run, &run->done, seconds * 1000 + WAIT_MS) || run->failed)
         return 1;
     qsort(run->took_us.items, run->took_us.count, sizeof *run->took_us.items, order_us);
-    print_row(run, clock_us(CLOCK_MONOTONIC) - start_us, test_etcd_cpu_us(run->etcd) - etcd_us,
-              clock_us(CLOCK_PROCESS_CPUTIME_ID) - client_us);
+    add_row(run, clock_us(CLOCK_MONOTONIC) - start_us, test_etcd_cpu_us(run->etcd) - etcd_us,
+            clock_us(CLOCK_PROCESS_CPUTIME_ID) - client_us);
     return 0;
 }
 
@@ -179,7 +193,7 @@ static void load_done(void *cookie, const struct tf_error *error, int64_t revisi
 /* Fills all keys with one record each, then reads them as a daemon does when it starts. */
 static int run_load(struct run *run)
 {
-    static const struct shape fill = {"fill", TF_GUARD_WRITES_MAX, 1, 0, 0};
+    static const struct shape fill = {"fill", "fill", TF_GUARD_WRITES_MAX, 1, 0, 0};
     run->shape = &fill;
     for (size_t i = 0; i < KEYS; i += fill.values) {
         run->done = false;
@@ -195,8 +209,8 @@ static int run_load(struct run *run)
         !turn_until(run, &run->done, WAIT_MS) || run->failed)
         return 1;
     double took = (double)(clock_us(CLOCK_MONOTONIC) - start_us) / 1e6;
-    printf("load at a start: %zu records in %.2f s, %.0f records/s\n", run->rows, took,
-           (double)run->rows / took);
+    figures_group(run->figures, "load at a start: %zu records", run->rows);
+    figures_add(run->figures, "store.load.records_per_second", (double)run->rows / took, "records/s", "", "");
     return 0;
 }
 
@@ -218,8 +232,6 @@ static int run_all(struct run *run, int64_t seconds)
                 guard ? tf_guard_trouble(guard)->text : "");
         return 1;
     }
-    printf("%-32s %8s %10s %8s %8s %10s %10s    %s\n", "commit (each puts head, too)", "commits/s",
-           "records/s", "p50 ms", "p99 ms", "etcd us", "client us", "prototype: records/s, etcd us");
     for (size_t i = 0; i < TF_ARRAY_LEN(shapes); i++)
         if (run_shape(run, &shapes[i], seconds) != 0)
             return 1;
@@ -239,7 +251,7 @@ static void make_value(struct run *run)
 static int usage(FILE *to, int code)
 {
     fprintf(to,
-            "usage: fedbench store [--disk DIR] [--seconds N] [--no-fsync]\n"
+            "usage: fedbench store [--disk DIR] [--seconds N] [--no-fsync] [--json]\n"
             "Starts an etcd of its own with its data in a new folder under DIR (default /tmp), writes "
             "records of\n"
             "%d bytes through the guard of a prefix for N seconds (default 3) in each shape.\n",
@@ -248,19 +260,20 @@ static int usage(FILE *to, int code)
 }
 
 /* -1: go on. */
-static int take_options(int argc, char **argv, struct test_etcd_options *etcd, int64_t *seconds)
+static int take_options(int argc, char **argv, struct test_etcd_options *etcd, int64_t *seconds, bool *json)
 {
-    static const struct option options[] = {{"disk", required_argument, NULL, 'd'},
-                                            {"seconds", required_argument, NULL, 's'},
-                                            {"no-fsync", no_argument, NULL, 'n'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {0}};
+    static const struct option options[] = {
+        {"disk", required_argument, NULL, 'd'}, {"seconds", required_argument, NULL, 's'},
+        {"no-fsync", no_argument, NULL, 'n'},   {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},       {0}};
     struct tf_error err = TF_ERROR_INIT;
     for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (option == 'd') {
             etcd->dir = optarg;
         } else if (option == 'n') {
             etcd->fsync = false;
+        } else if (option == 'j') {
+            *json = true;
         } else if (option == 'h') {
             return usage(stdout, 0);
         } else if (option != 's') {
@@ -277,11 +290,13 @@ int bench_store(int argc, char **argv)
 {
     struct test_etcd_options options = {.fsync = true, .quota_bytes = INT64_C(8) << 30};
     struct tf_error err = TF_ERROR_INIT;
+    struct figures figures;
     int64_t seconds = 3;
-    int code = take_options(argc, argv, &options, &seconds);
+    bool json = false;
+    int code = take_options(argc, argv, &options, &seconds, &json);
     if (code >= 0)
         return code;
-    struct run run = {.etcd = test_etcd_start(&options)};
+    struct run run = {.figures = &figures, .etcd = test_etcd_start(&options)};
     if (!run.etcd)
         return 1;
     const char *endpoint = test_etcd_endpoint(run.etcd);
@@ -292,12 +307,16 @@ int bench_store(int argc, char **argv)
         run.loop ? tf_etcd_store_create(
                        run.loop, &(struct tf_etcd_options){.endpoints = &endpoint, .endpoint_count = 1}, &err)
                  : NULL;
-    printf("real etcd of one member, data under %s, %s fsync; this program and etcd share the machine; "
-           "records of %d bytes\n",
-           options.dir ? options.dir : "/tmp", options.fsync ? "with" : "without", RECORD_BYTES);
+    figures_begin(&figures, "store", json);
+    figures_setting(
+        &figures,
+        "real etcd of one member, data under %s, %s fsync; this program and etcd share the machine; "
+        "records of %d bytes",
+        options.dir ? options.dir : "/tmp", options.fsync ? "with" : "without", RECORD_BYTES);
     if (!run.store)
         fprintf(stderr, "fedbench store: %s\n", err.text);
     code = run.store ? run_all(&run, seconds) : 1;
+    figures_end(&figures);
     tf_store_destroy(run.store);
     tf_loop_destroy(run.loop);
     test_etcd_stop(run.etcd);
