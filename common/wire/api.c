@@ -357,6 +357,7 @@ static const struct tf_wire_row node_info_rows[] = {
     WIRE_OBJECT(used, tf_wire_vector, 0),
     WIRE_LIST(instances, node_instance, TF_NODE_SLOTS_MAX),
     WIRE_OBJECT(cordon, tf_wire_cordon, 0),
+    WIRE_STRING(engine),
 };
 static const struct tf_wire_table node_info = WIRE_TABLE(node_info_rows, tidefed__v1__node_view__descriptor);
 #undef MODEL

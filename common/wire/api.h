@@ -204,6 +204,7 @@ struct tf_node_info {
     struct tf_vector used;         /* by ours */
     TF_VEC(struct tf_node_instance) instances;
     struct tf_cordon cordon; /* what people keep new work from; its node is not set */
+    char *engine;            /* what runs instances there */
 };
 
 struct tf_nodes_reply { /* also the bytes of a tf_answer to TF_ASK_NODES */

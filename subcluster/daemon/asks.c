@@ -34,6 +34,7 @@ static void add_nodes(const struct subd *subd, struct tf_nodes_reply *reply)
         struct sub_node_view view = sub_node_at(subd->sub, i);
         struct tf_node_info *info = tf_vec_add(&reply->nodes);
         info->cluster = tf_strdup(subd->config.name);
+        info->engine = tf_strdup(subd_running_engine(subd));
         tf_node_copy(&info->node, view.node);
         info->free_gpus = view.free_gpus;
         info->held_gpus = view.held_gpus;

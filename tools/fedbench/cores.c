@@ -6,6 +6,29 @@
 
 enum { INTERVAL_MS = 500, BUDGET = 1000000 };
 
+void core_job_spec(struct tf_job_spec *spec, const char *priority)
+{
+    struct tf_job_manifest manifest;
+    tf_job_manifest_init(&manifest);
+    tf_str_set(&manifest.spec.priority, priority);
+    manifest.spec.elastic = (struct tf_elastic){1, 1, 1};
+    manifest.spec.group.shape.gpus = 1;
+    manifest.spec.group.shape.cpu = 1000;
+    manifest.spec.group.shape.memory = 1024;
+    tf_strs_add(&manifest.spec.group.command, "work");
+    tf_job_spec_fill(&manifest.spec);
+    *spec = manifest.spec;
+    manifest.spec = (struct tf_job_spec){0};
+    tf_job_manifest_release(&manifest);
+}
+
+double core_cpu_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
 /* ---- subcluster ---- */
 
 static void later(struct core_sub *s, struct sub_event event)
@@ -243,24 +266,17 @@ void core_fed_submit(struct core_fed *f, uint64_t number, struct tf_job_spec *sp
     step(f, event);
 }
 
-static double cpu_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
-
 double core_fed_take(struct core_fed *f, const struct tf_buf *bytes)
 {
     struct tf_error err = TF_ERROR_INIT;
     struct fed_event event = {.kind = FED_EV_UP, .link = LINK};
     f->now.mono.ms += INTERVAL_MS;
     f->now.wall.ms += INTERVAL_MS;
-    double began = cpu_us();
+    double began = core_cpu_us();
     if (tf_wire_up_unpack(bytes->data, bytes->len, &event.up, &err)) {
         fprintf(stderr, "fedbench: a profile cannot be read: %s\n", err.text);
         return -1;
     }
     step(f, event);
-    return cpu_us() - began;
+    return core_cpu_us() - began;
 }

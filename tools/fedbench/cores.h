@@ -6,6 +6,11 @@
 #include "federation/core/fed.h"
 #include "subcluster/core/sub.h"
 
+/* One instance with one GPU, one core and a GiB, of that class. */
+void core_job_spec(struct tf_job_spec *spec, const char *priority);
+/* CPU time of this process, in microseconds. */
+double core_cpu_us(void);
+
 /* The two cores without daemons, in virtual time: commits are done at once, what is started is ready at once,
  * and messages are bytes. */
 

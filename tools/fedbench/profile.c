@@ -50,25 +50,6 @@ static void close_setting(struct setting *s)
     tf_vec_release(&s->size_of);
 }
 
-/* One instance with one GPU. */
-static void small_job(struct tf_job_spec *spec, const char *priority)
-{
-    struct tf_job_manifest manifest;
-    tf_job_manifest_init(&manifest);
-    tf_str_set(&manifest.tenant, "bench");
-    tf_str_set(&manifest.name, "small");
-    tf_str_set(&manifest.spec.priority, priority);
-    manifest.spec.elastic = (struct tf_elastic){1, 1, 1};
-    manifest.spec.group.shape.gpus = 1;
-    manifest.spec.group.shape.cpu = 1000;
-    manifest.spec.group.shape.memory = 1024;
-    tf_strs_add(&manifest.spec.group.command, "work");
-    tf_job_spec_fill(&manifest.spec);
-    *spec = manifest.spec;
-    manifest.spec = (struct tf_job_spec){0};
-    tf_job_manifest_release(&manifest);
-}
-
 static void place(struct setting *s, struct tf_job_spec *spec, int32_t size)
 {
     int64_t gpus = (int64_t)spec->group.shape.gpus * size;
@@ -110,7 +91,7 @@ static bool measure_deltas(struct figures *f, struct setting *s)
         struct tf_job_spec spec;
         size_t before = s->sub.profiles;
         if (i % 2 == 0) {
-            small_job(&spec, "mid");
+            core_job_spec(&spec, "mid");
             core_sub_place(&s->sub, &spec, 1);
         } else {
             core_sub_release(&s->sub, s->sub.epoch);
@@ -139,7 +120,7 @@ static bool measure_busy(struct figures *f, struct setting *s)
 {
     for (int i = 0; i < BUSY; i++) {
         struct tf_job_spec spec;
-        small_job(&spec, "mid");
+        core_job_spec(&spec, "mid");
         spec.group.shape.gpus = (int32_t)tf_rng_range(&s->rng, 1, 3);
         spec.group.shape.cpu = tf_rng_range(&s->rng, 1, 16) * 250;
         core_sub_place(&s->sub, &spec, 1);
@@ -203,7 +184,7 @@ static int32_t elastic_job(struct setting *s, struct tf_job_spec *spec)
 {
     int32_t size = (int32_t)tf_rng_range(&s->rng, 2, FLEET_JOB);
     static const char *const classes[] = {"low", "mid", "high"};
-    small_job(spec, classes[tf_rng_below(&s->rng, TF_ARRAY_LEN(classes))]);
+    core_job_spec(spec, classes[tf_rng_below(&s->rng, TF_ARRAY_LEN(classes))]);
     spec->elastic = (struct tf_elastic){size / 2, size, 1};
     spec->group.shape.gpus = (int32_t)tf_rng_range(&s->rng, 1, 6);
     return size;

@@ -15,29 +15,6 @@
 
 enum { SIZES_MAX = 12, ADMIT_IN_FLIGHT = 64, ADMIT_SECONDS = 4, REPEATS = 200 };
 
-static double cpu_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
-
-static void bench_spec(struct tf_job_spec *spec)
-{
-    struct tf_job_manifest manifest;
-    tf_job_manifest_init(&manifest);
-    tf_str_set(&manifest.spec.priority, "batch");
-    manifest.spec.elastic = (struct tf_elastic){1, 1, 1};
-    manifest.spec.group.shape.gpus = 1;
-    manifest.spec.group.shape.cpu = 1000;
-    manifest.spec.group.shape.memory = 1024;
-    tf_strs_add(&manifest.spec.group.command, "work");
-    tf_job_spec_fill(&manifest.spec);
-    *spec = manifest.spec;
-    manifest.spec = (struct tf_job_spec){0};
-    tf_job_manifest_release(&manifest);
-}
-
 /* A subcluster of so many nodes of 8 GPUs. */
 static void open_sub(struct core_sub *s, int64_t count)
 {
@@ -63,13 +40,13 @@ static double measure_place(int64_t size)
 {
     struct core_sub s;
     open_sub(&s, size);
-    double began = cpu_us();
+    double began = core_cpu_us();
     for (int i = 0; i < REPEATS; i++) {
         struct tf_job_spec spec;
-        bench_spec(&spec);
+        core_job_spec(&spec, "batch");
         core_sub_place(&s, &spec, 1);
     }
-    double took = (cpu_us() - began) / REPEATS;
+    double took = (core_cpu_us() - began) / REPEATS;
     core_sub_close(&s);
     return took;
 }
@@ -83,11 +60,11 @@ static double measure_submit(int64_t size)
     for (int64_t i = 0; i < size + REPEATS; i++) {
         struct tf_job_spec spec;
         if (i == size)
-            began = cpu_us();
-        bench_spec(&spec);
+            began = core_cpu_us();
+        core_job_spec(&spec, "batch");
         core_fed_submit(&f, (uint64_t)i + 1, &spec);
     }
-    double took = (cpu_us() - began) / REPEATS;
+    double took = (core_cpu_us() - began) / REPEATS;
     if (f.refused) {
         fprintf(stderr, "fedbench scale: %zu submits were refused\n", f.refused);
         took = -1;
@@ -104,11 +81,11 @@ static double measure_profile(int64_t size)
     open_sub(&s, size);
     for (int i = 0; i < REPEATS; i++) {
         struct tf_job_spec spec;
-        bench_spec(&spec);
+        core_job_spec(&spec, "batch");
         core_sub_place(&s, &spec, 1);
-        double began = cpu_us();
+        double began = core_cpu_us();
         core_sub_pass(&s, TF_SECOND);
-        took += cpu_us() - began;
+        took += core_cpu_us() - began;
     }
     core_sub_close(&s);
     return took / REPEATS;

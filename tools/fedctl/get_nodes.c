@@ -22,6 +22,7 @@ static const struct column columns[] = {
     {"FOREIGN", COLUMN_WIDE},
     {"CORDON", COLUMN_WIDE},
     {"ADDRESS", COLUMN_WIDE},
+    {"ENGINE", COLUMN_WIDE},
     {"LABELS", COLUMN_WIDE},
 };
 
@@ -97,6 +98,7 @@ static void cells(const void *object, struct tf_wall now, struct columns *out)
     gpu_set_cell(node->foreign.gpus, out);
     cordon_cell(&info->cordon, out);
     columns_add(out, node->address);
+    columns_add(out, info->engine);
     labels_cell(&node->labels, out);
 }
 

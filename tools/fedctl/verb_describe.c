@@ -278,6 +278,7 @@ static void print_node(struct fedctl *ctl, const struct tf_node_info *info, stru
     if (info->cordon.whole)
         cordon_field(buf, "", info->cordon.reason, info->cordon.at);
     text_field(buf, "Address:", node->address);
+    text_field(buf, "Engine:", info->engine);
     for (size_t i = 0; i < node->domains.count; i++)
         text_field(buf, "Domain:", node->domains.items[i]);
     field(buf, "GPUs:", "%d %s", node->capacity.gpus, node->model ? node->model : "");

@@ -142,7 +142,7 @@ static const struct tf_row gpu_cordon_rows[] = {
 static const struct tf_table gpu_cordon_table = TF_TABLE(struct gpu_cordon_doc, gpu_cordon_rows);
 
 struct node_doc {
-    char *cluster, *name, *address, *state, *model;
+    char *cluster, *name, *address, *state, *model, *engine;
     struct tf_pairs labels;
     struct tf_strs domains, free_gpus, held_gpus, foreign_gpus, bad_gpus;
     int64_t gpu_memory;
@@ -174,6 +174,7 @@ static const struct tf_table node_metadata_table = TF_TABLE(N, node_metadata_row
 static const struct tf_row node_status_rows[] = {
     {.key = "state", TF_STRING(N, state)},
     {.key = "address", TF_STRING(N, address)},
+    {.key = "engine", TF_STRING(N, engine)},
     {.key = "gpuModel", TF_STRING(N, model)},
     {.key = "gpuMemory", TF_CAPACITY(N, gpu_memory), .flags = TF_ROW_ZERO},
     {.key = "domains", TF_STRINGS(N, domains)},
@@ -224,6 +225,7 @@ static void fill_node(const void *object, void *document, struct tf_arena *arena
         .address = info->node.address,
         .state = view_word(tf_node_state_name(info->node.state)),
         .model = info->node.model,
+        .engine = info->engine,
         .labels = info->node.labels,
         .domains = info->node.domains,
         .free_gpus = view_gpus(info->free_gpus, arena),

@@ -362,6 +362,7 @@ static void node(struct tf_nodes_reply *reply, const char *in, const char *name,
     struct tf_node_info *info = tf_vec_add(&reply->nodes);
     *info = (struct tf_node_info){
         .cluster = tf_strdup(in),
+        .engine = tf_strdup("process"),
         .node = {.name = tf_strdup(name),
                  .address = tf_strdup("10.0.0.1"),
                  .model = tf_strdup(model),

@@ -67,7 +67,9 @@ static void test_life(void)
     CU_ASSERT_EQUAL(world_epoch(&w, fails)->report.ended.failures, 1);
     world_ask_nodes(&w);
     WORLD_UNTIL(&w, w.answered == w.next_ask);
-    CU_ASSERT_TRUE(w.nodes.nodes.count > 0);
+    CU_ASSERT_EQUAL(w.nodes.nodes.count, NODES);
+    tf_vec_each (node, &w.nodes.nodes)
+        CU_ASSERT_STRING_EQUAL(node->engine, "virtual");
     uint64_t ask = world_ask_logs(&w, gang, 0, false, -1);
     WORLD_UNTIL(&w, world_output(&w, ask)->ended);
     CU_ASSERT_PTR_NOT_NULL_FATAL(world_output(&w, ask)->error);
@@ -82,6 +84,8 @@ static void test_outlives(void)
 {
     begin();
     uint64_t gang = place_gang(GANG);
+    WORLD_UNTIL(&w,
+                world_epoch(&w, gang)->report.phase == TF_PHASE_STARTING || is_running(gang)); /* durable */
     for (int i = 0; i < 3; i++) {
         world_wait(&w, 20 * i);
         world_kill(&w, 0);

@@ -219,6 +219,7 @@ static bool eq_node_info(const struct tf_node_info *a, const struct tf_node_info
 {
     EQ_BEGIN(struct tf_node_info);
     EQ_STR(cluster);
+    EQ_STR(engine);
     EQ_WITH(node, eq_node);
     EQ_LIST(instances, eq_node_instance);
     EQ_WITH(cordon, tf_cordon_eq);

@@ -20,6 +20,14 @@ static void turn(struct fixture *f, int64_t ms)
         tf_loop_turn(f->s.loop, 2);
 }
 
+/* The next daemon, after what was done to the memory while there was none. */
+static void reopen(struct fixture *f)
+{
+    CU_ASSERT_TRUE_FATAL(station_open(&f->s));
+    f->s.engine->adopt(f->s.engine, 11);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(station_wait(&f->s, TF_ENGINE_LISTED));
+}
+
 static void start_for(struct fixture *f, uint32_t index, const char *node, uint64_t gpus, const char *run)
 {
     struct tf_engine_spec spec;
@@ -42,9 +50,7 @@ static void test_ends_without_a_daemon(void)
     fixture_wait(&f, 1, TF_INSTANCE_READY);
     station_close(&f.s);
     usleep(150 * 1000);
-    CU_ASSERT_TRUE_FATAL(station_open(&f.s));
-    f.s.engine->adopt(f.s.engine, 11);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(station_wait(&f.s, TF_ENGINE_LISTED));
+    reopen(&f);
     const struct tf_instance_id ids[] = {fixture_id(&f, 0), fixture_id(&f, 1)};
     const struct station_event *e = station_has(&f.s, &ids[0], TF_INSTANCE_EXITED);
     CU_ASSERT_PTR_NOT_NULL_FATAL(e);
@@ -218,9 +224,7 @@ static void test_torn(void)
     fixture_wait(&f, 0, TF_INSTANCE_READY);
     station_close(&f.s);
     append(&f, "exit 01"); /* the daemon was killed in the middle of a line */
-    CU_ASSERT_TRUE_FATAL(station_open(&f.s));
-    f.s.engine->adopt(f.s.engine, 11);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(station_wait(&f.s, TF_ENGINE_LISTED));
+    reopen(&f);
     const struct tf_instance_id id = fixture_id(&f, 0);
     CU_ASSERT_PTR_NOT_NULL(station_has(&f.s, &id, TF_INSTANCE_READY));
     fixture_restart(&f, 12);
@@ -263,9 +267,7 @@ static void test_restarted_machine(void)
     fixture_wait(&f, 1, TF_INSTANCE_EXITED);
     station_close(&f.s);
     append(&f, "boot another\n");
-    CU_ASSERT_TRUE_FATAL(station_open(&f.s));
-    f.s.engine->adopt(f.s.engine, 11);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(station_wait(&f.s, TF_ENGINE_LISTED));
+    reopen(&f);
     CU_ASSERT_EQUAL(fixture_wait(&f, 0, TF_INSTANCE_EXITED)->event.cause, TF_CAUSE_REBOOTED);
     CU_ASSERT_EQUAL(fixture_wait(&f, 1, TF_INSTANCE_EXITED)->event.cause, TF_CAUSE_ENDED);
     fixture_close(&f);
