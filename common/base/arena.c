@@ -4,6 +4,7 @@
 #include "common/base/alloc.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Most messages are small, and there are many: the first chunk is part of the arena and small enough for
@@ -20,6 +21,7 @@ struct tf_arena {
     _Alignas(ALIGNMENT) struct chunk *first; /* right behind */
     struct chunk *current;
     size_t next_size; /* of the next chunk */
+    bool within;      /* the caller's memory */
 };
 
 static struct chunk *chunk_create(size_t size)
@@ -38,6 +40,15 @@ struct tf_arena *tf_arena_create(void)
     return arena;
 }
 
+struct tf_arena *tf_arena_within(struct tf_arena_room *room)
+{
+    struct tf_arena *arena = (void *)room->bytes;
+    *arena = (struct tf_arena){.first = (void *)(arena + 1), .next_size = CHUNK_BYTES_MIN, .within = true};
+    *arena->first = (struct chunk){.size = sizeof *room - sizeof *arena - sizeof *arena->first};
+    arena->current = arena->first;
+    return arena;
+}
+
 void tf_arena_destroy(struct tf_arena *arena)
 {
     if (!arena)
@@ -47,7 +58,8 @@ void tf_arena_destroy(struct tf_arena *arena)
         free(chunk);
         chunk = next;
     }
-    free(arena);
+    if (!arena->within)
+        free(arena);
 }
 
 void tf_arena_reset(struct tf_arena *arena)

@@ -8,6 +8,13 @@
 struct tf_arena;
 
 struct tf_arena *tf_arena_create(void);
+/* The same, beginning in memory of the caller, which is borrowed until the arena is destroyed: what fits in
+ * there costs no allocation. `struct tf_arena_room room; TF_AUTO_ARENA arena = tf_arena_within(&room);` */
+enum { TF_ARENA_ROOM = 4096 };
+struct tf_arena_room {
+    _Alignas(16) char bytes[TF_ARENA_ROOM];
+};
+struct tf_arena *tf_arena_within(struct tf_arena_room *room);
 void tf_arena_destroy(struct tf_arena *arena); /* NULL is fine */
 void tf_arena_reset(struct tf_arena *arena);   /* forgets all pieces, keeps the memory for reuse */
 /* Zeroed, aligned for any type, valid until reset or destroy. */

@@ -136,7 +136,8 @@ static bool take(struct tf_journal_key key, void *arg)
         return false;
     }
     t->weight += weight;
-    tf_vec_push(&t->records, record);
+    tf_vec_reserve(&t->records, t->records.count + 1); /* most transactions have one or two */
+    t->records.items[t->records.count++] = record;
     return true;
 }
 

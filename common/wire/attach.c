@@ -198,7 +198,8 @@ static int put_up(Tidefed__V1__Up *message, const struct tf_up *up, struct tf_ar
 
 int tf_wire_up_pack(const struct tf_up *up, struct tf_buf *out, struct tf_error *err)
 {
-    TF_AUTO_ARENA arena = tf_arena_create();
+    struct tf_arena_room room;
+    TF_AUTO_ARENA arena = tf_arena_within(&room);
     Tidefed__V1__Up *message = tf_wire_message(&tidefed__v1__up__descriptor, arena);
     if (put_up(message, up, arena, err))
         return -1;
@@ -250,7 +251,8 @@ static int get_up(struct tf_up *up, const Tidefed__V1__Up *message, struct tf_er
 int tf_wire_up_unpack(const void *bytes, size_t len, struct tf_up *up, struct tf_error *err)
 {
     *up = (struct tf_up){0};
-    TF_AUTO_ARENA arena = tf_arena_create();
+    struct tf_arena_room room;
+    TF_AUTO_ARENA arena = tf_arena_within(&room);
     const struct tf_wire_path path = {.name = "message of a subcluster", .index = -1};
     const ProtobufCMessage *message =
         tf_wire_parse(&tidefed__v1__up__descriptor, bytes, len, &path, TF_WIRE_STREAM_MAX, arena, err);

@@ -555,7 +555,8 @@ int tf_wire_serialise(const ProtobufCMessage *message, const char *what, size_t 
 int tf_wire_pack(const struct tf_wire_table *table, const void *object, const char *what, size_t limit,
                  struct tf_buf *out, struct tf_error *err)
 {
-    TF_AUTO_ARENA arena = tf_arena_create();
+    struct tf_arena_room room;
+    TF_AUTO_ARENA arena = tf_arena_within(&room);
     struct tf_wire_path path = {.name = what, .index = -1};
     const ProtobufCMessage *message = tf_wire_encode(table, object, arena, &path, err);
     return message ? tf_wire_serialise(message, what, limit, out, err) : -1;
@@ -563,7 +564,8 @@ int tf_wire_pack(const struct tf_wire_table *table, const void *object, const ch
 
 size_t tf_wire_size(const struct tf_wire_table *table, const void *object)
 {
-    TF_AUTO_ARENA arena = tf_arena_create();
+    struct tf_arena_room room;
+    TF_AUTO_ARENA arena = tf_arena_within(&room);
     struct tf_wire_path path = {.name = "", .index = -1};
     const ProtobufCMessage *message = tf_wire_encode(table, object, arena, &path, NULL);
     return message ? protobuf_c_message_get_packed_size(message) : 0;
@@ -601,7 +603,8 @@ int tf_wire_unpack(const struct tf_wire_table *table, const void *bytes, size_t 
                    size_t limit, void *object, struct tf_error *err)
 {
     memset(object, 0, table->size);
-    TF_AUTO_ARENA arena = tf_arena_create();
+    struct tf_arena_room room;
+    TF_AUTO_ARENA arena = tf_arena_within(&room);
     struct tf_wire_path path = {.name = what, .index = -1};
     const ProtobufCMessage *message = tf_wire_parse(table->message, bytes, len, &path, limit, arena, err);
     if (!message)

@@ -153,7 +153,9 @@ static void check_rows(const struct ledger *ledger)
         assert(tf_vector_eq(tf_profile_row_at(own, TF_LEVEL_FREE), free) && "free as a naive recount has it");
         assert(tf_gpu_set_count(ledger_free_gpus(node)) == free.gpus);
     }
+    struct ledger_sums sums = ledger_recount(ledger);
     assert(nodes == known && "each node is in exactly one row");
+    assert(memcmp(&sums, ledger_sums(ledger), sizeof sums) == 0 && "sums over nodes are kept right");
 }
 
 void sub_check(const struct sub *sub)

@@ -458,6 +458,60 @@ static void levels_of(const struct ledger_node *node, struct tf_level_vectors *o
     tf_vec_release(&holds);
 }
 
+static void count_state(struct tf_health_counts *sum, enum tf_node_state state)
+{
+    sum->nodes++;
+    sum->ready += state == TF_NODE_READY;
+    sum->unreachable += state == TF_NODE_UNREACHABLE;
+    sum->lost += state == TF_NODE_LOST;
+    sum->cordoned += state == TF_NODE_CORDONED;
+    sum->draining += state == TF_NODE_DRAINING;
+}
+
+static struct ledger_sums sums_of(const struct ledger_node *node)
+{
+    struct ledger_sums sums = {0};
+    if (!node->known)
+        return sums;
+    uint64_t all = tf_gpu_set_all(node->node.capacity.gpus), held = ledger_held_gpus(node) & all;
+    count_state(&sums.health, node->node.state);
+    sums.health.gpus = node->node.capacity.gpus;
+    sums.health.bad_gpus = tf_gpu_set_count(node->node.bad_gpus & all);
+    sums.health.free_gpus = tf_gpu_set_count(ledger_free_gpus(node));
+    sums.health.held_gpus = tf_gpu_set_count(held);
+    sums.health.foreign_gpus = tf_gpu_set_count(node->node.foreign.gpus & all & ~held);
+    sums.unhealthy = tf_gpu_set_count(idle_gpus(node) & ~ledger_usable_gpus(node));
+    sums.claimed =
+        tf_gpu_set_count(ledger_usable_gpus(node) & ~ledger_held_gpus(node) & ledger_claimed_gpus_of(node));
+    return sums;
+}
+
+static void add_sums(struct ledger_sums *sum, const struct ledger_sums *of, int32_t times)
+{
+    struct tf_health_counts *h = &sum->health;
+    const struct tf_health_counts *o = &of->health;
+    h->nodes += times * o->nodes;
+    h->ready += times * o->ready;
+    h->unreachable += times * o->unreachable;
+    h->lost += times * o->lost;
+    h->cordoned += times * o->cordoned;
+    h->draining += times * o->draining;
+    h->bad_gpus += times * o->bad_gpus;
+    h->gpus += times * o->gpus;
+    h->free_gpus += times * o->free_gpus;
+    h->held_gpus += times * o->held_gpus;
+    h->foreign_gpus += times * o->foreign_gpus;
+    sum->unhealthy += times * of->unhealthy;
+    sum->claimed += times * of->claimed;
+}
+
+static void refresh_sums(struct ledger *ledger, struct ledger_node *node)
+{
+    add_sums(&ledger->sums, &node->sums, -1);
+    node->sums = sums_of(node);
+    add_sums(&ledger->sums, &node->sums, 1);
+}
+
 static void refresh(struct ledger *ledger, struct ledger_node *node)
 {
     struct tf_profile_row *row = &ledger->node_rows.items[node->number];
@@ -474,6 +528,7 @@ static void refresh(struct ledger *ledger, struct ledger_node *node)
     else
         node->row = tf_fit_rows_add(ledger->rows, row, 1);
     row->count = 1;
+    refresh_sums(ledger, node);
 }
 
 void ledger_refresh(struct ledger *ledger)
@@ -494,49 +549,18 @@ struct tf_fit_view ledger_view(const struct ledger *ledger)
     return view;
 }
 
-static void count_state(struct tf_health_counts *sum, enum tf_node_state state)
+const struct ledger_sums *ledger_sums(const struct ledger *ledger)
 {
-    sum->nodes++;
-    sum->ready += state == TF_NODE_READY;
-    sum->unreachable += state == TF_NODE_UNREACHABLE;
-    sum->lost += state == TF_NODE_LOST;
-    sum->cordoned += state == TF_NODE_CORDONED;
-    sum->draining += state == TF_NODE_DRAINING;
+    return &ledger->sums;
 }
 
-struct tf_health_counts ledger_health(const struct ledger *ledger)
+struct ledger_sums ledger_recount(const struct ledger *ledger)
 {
-    struct tf_health_counts sum = {0};
-    tf_vec_each (item, &ledger->nodes) {
-        const struct ledger_node *node = *item;
-        if (!node->known)
-            continue;
-        uint64_t all = tf_gpu_set_all(node->node.capacity.gpus), held = ledger_held_gpus(node) & all;
-        count_state(&sum, node->node.state);
-        sum.gpus += node->node.capacity.gpus;
-        sum.bad_gpus += tf_gpu_set_count(node->node.bad_gpus & all);
-        sum.free_gpus += tf_gpu_set_count(ledger_free_gpus(node));
-        sum.held_gpus += tf_gpu_set_count(held);
-        sum.foreign_gpus += tf_gpu_set_count(node->node.foreign.gpus & all & ~held);
+    struct ledger_sums sum = {0};
+    tf_vec_each (node, &ledger->nodes) {
+        struct ledger_sums own = sums_of(*node);
+        add_sums(&sum, &own, 1);
     }
-    return sum;
-}
-
-int32_t ledger_unhealthy_gpus(const struct ledger *ledger)
-{
-    int32_t sum = 0;
-    tf_vec_each (node, &ledger->nodes)
-        if ((*node)->known)
-            sum += tf_gpu_set_count(idle_gpus(*node) & ~ledger_usable_gpus(*node));
-    return sum;
-}
-
-int32_t ledger_claimed_gpus(const struct ledger *ledger)
-{
-    int32_t sum = 0;
-    tf_vec_each (node, &ledger->nodes)
-        sum += tf_gpu_set_count(ledger_usable_gpus(*node) & ~ledger_held_gpus(*node) &
-                                ledger_claimed_gpus_of(*node));
     return sum;
 }
 
@@ -577,6 +601,7 @@ static void image_node(struct tf_image *image, struct ledger_node *node)
     tf_image_list(image, &node->holdings, image_holding);
     tf_image_list(image, &node->claims, image_holding);
     tf_image_list(image, &node->blockings, image_blocking);
+    tf_image_skip(image, &node->sums, "follow from the rest");
     tf_image_close(image);
 }
 
@@ -599,8 +624,11 @@ static void image_nodes(struct tf_image *image, struct ledger *ledger)
     }
     if (!reads || tf_image_failed(image) || !count)
         return;
-    tf_vec_each (node, &ledger->nodes)
+    tf_vec_each (node, &ledger->nodes) {
         tf_vec_push(&ledger->by_name, *node);
+        if (!(*node)->dirty)
+            refresh_sums(ledger, *node);
+    }
     qsort(ledger->by_name.items, ledger->by_name.count, sizeof *ledger->by_name.items, cmp_name);
 }
 
@@ -658,5 +686,6 @@ void ledger_image(struct tf_image *image, struct ledger *ledger)
     tf_image_strings(image, &ledger->schedule_labels);
     tf_image_fit_rows(image, &ledger->rows);
     tf_image_number(image, &ledger->rebuilt);
+    tf_image_skip(image, &ledger->sums, "added up of the nodes");
     tf_image_close(image);
 }

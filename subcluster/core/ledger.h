@@ -29,6 +29,13 @@ struct blocking {
     uint64_t gpus;
 };
 
+/* GPUs of a node, or of all known ones. */
+struct ledger_sums {
+    struct tf_health_counts health;
+    int32_t unhealthy; /* idle ones that are bad, or on a node that is not ready */
+    int32_t claimed;   /* idle, healthy ones that are claimed */
+};
+
 struct ledger_node {
     struct tf_node
         node; /* as the engine reported it, less what is cordoned; only its name while known is false */
@@ -41,6 +48,7 @@ struct ledger_node {
     uint32_t row; /* of the ledger's rows, while known */
     TF_VEC(struct holding) holdings, claims;
     TF_VEC(struct blocking) blockings;
+    struct ledger_sums sums; /* as of when its rows were made */
 };
 
 /* In order of gone_after. */
@@ -60,6 +68,7 @@ struct ledger {
     struct tf_strs schedule_labels;
     struct tf_fit_rows *rows;
     bool rebuilt; /* rows were made anew: deltas would not fit */
+    struct ledger_sums sums;
 };
 
 void ledger_init(struct ledger *ledger, const struct tf_planes *planes,
@@ -120,11 +129,10 @@ struct tf_vector ledger_used(const struct ledger_node *node);
 void ledger_refresh(struct ledger *ledger);
 /* One row a node, id = its number. Valid until the next change. */
 struct tf_fit_view ledger_view(const struct ledger *ledger);
-struct tf_health_counts ledger_health(const struct ledger *ledger);
-/* Idle GPUs that are bad, or on nodes that are not ready. */
-int32_t ledger_unhealthy_gpus(const struct ledger *ledger);
-/* Idle, healthy GPUs that are claimed. */
-int32_t ledger_claimed_gpus(const struct ledger *ledger);
+/* As of the last refresh, without looking at the nodes. */
+const struct ledger_sums *ledger_sums(const struct ledger *ledger);
+/* The same by counting all nodes. */
+struct ledger_sums ledger_recount(const struct ledger *ledger);
 /* What is there for those who may take what is going, less the claims of others; negative where foreign use
  * has taken more than was left. GPUs: how many. */
 struct tf_vector ledger_going(const struct ledger_node *node);

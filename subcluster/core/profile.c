@@ -50,9 +50,10 @@ static void fill(const struct sub *sub, struct tf_profile *profile)
     struct tf_fit_view view = tf_fit_rows_view(sub->ledger.rows);
     profile->reflects_term = sub->profiler.reflects_term;
     profile->reflects_n = sub->profiler.reflects_n;
-    profile->health = ledger_health(&sub->ledger);
-    tf_fit_idle_causes(&view, &none, ledger_unhealthy_gpus(&sub->ledger), sub->scratch, &profile->idle);
-    profile->idle.policy += ledger_claimed_gpus(&sub->ledger); /* kept for those who claim them */
+    const struct ledger_sums *sums = ledger_sums(&sub->ledger);
+    profile->health = sums->health;
+    tf_fit_idle_causes(&view, &none, sums->unhealthy, sub->scratch, &profile->idle);
+    profile->idle.policy += sums->claimed; /* kept for those who claim them */
 }
 
 static struct tf_profile next_profile(struct sub *sub)

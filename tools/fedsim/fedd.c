@@ -5,6 +5,7 @@
 
 #include "common/base/cleanup.h"
 #include "common/wire/attach.h"
+#include "federation/core/action.h"
 #include "tools/fedsim/client.h"
 #include "tools/fedsim/operator.h"
 #include "tools/fedsim/renew.h"
@@ -140,8 +141,9 @@ static void perform(struct sim_fedd *fedd, struct fed_action *action)
 
 static void fedd_step(struct sim_fedd *fedd, struct fed_event event)
 {
-    struct fed_actions actions = {0};
+    struct fed_actions actions = fedd->spare; /* a step may come within a step */
     uint64_t life = fedd->process.life;
+    fedd->spare = (struct fed_actions){0};
     fedd->core = renew_core(fedd->process.world, &fed_core, fedd->core);
     tf_recorder_event(fedd->process.recorder, process_now(&fedd->process), &event);
     fed_step(fedd->core, process_now(&fedd->process), &event, &actions);
@@ -152,7 +154,11 @@ static void fedd_step(struct sim_fedd *fedd, struct fed_event event)
         perform(fedd, &actions.items[i]);
     if (crash != SIZE_MAX)
         fedd_crash(fedd, "between two actions");
-    fed_actions_release(&actions);
+    tf_vec_each (action, &actions)
+        fed_action_release(action);
+    actions.count = 0;
+    tf_vec_release(&fedd->spare);
+    fedd->spare = actions;
 }
 
 /* ---- its core's life ---- */
@@ -226,6 +232,7 @@ void fedd_release(struct sim_fedd *fedd)
     process_release(&fedd->process);
     tf_vec_release(&fedd->waiting);
     patience_release(&fedd->patience);
+    tf_vec_release(&fedd->spare);
 }
 
 void fedd_crash(struct sim_fedd *fedd, const char *why)

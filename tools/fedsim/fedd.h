@@ -25,6 +25,7 @@ struct sim_fedd {
     uint64_t requests; /* made so far */
     TF_VEC(struct sim_request) waiting;
     struct sim_patience patience;
+    struct fed_actions spare; /* empty: memory for the next step's */
 };
 
 void fedd_init(struct sim_fedd *fedd, struct sim_world *world, size_t number);

@@ -6,6 +6,7 @@
 #include "common/base/cleanup.h"
 #include "common/wire/attach.h"
 #include "subcluster/core/check.h"
+#include "subcluster/core/event.h"
 #include "tools/fedsim/renew.h"
 #include "tools/fedsim/words.h"
 #include "tools/fedsim/world.h"
@@ -189,8 +190,9 @@ static void perform(struct sim_subd *subd, struct sub_action *action)
 
 static void subd_step(struct sim_subd *subd, struct sub_event event)
 {
-    struct sub_actions actions = {0};
+    struct sub_actions actions = subd->spare; /* a step may come within a step */
     uint64_t life = subd->process.life;
+    subd->spare = (struct sub_actions){0};
     subd->core = renew_core(world_of(subd), &sub_core, subd->core);
     tf_recorder_event(subd->process.recorder, process_now(&subd->process), &event);
     sub_step(subd->core, process_now(&subd->process), &event, &actions);
@@ -202,7 +204,11 @@ static void subd_step(struct sim_subd *subd, struct sub_event event)
         perform(subd, &actions.items[i]);
     if (crash != SIZE_MAX)
         subd_crash(subd, "between two actions");
-    sub_actions_release(&actions);
+    tf_vec_each (action, &actions)
+        sub_action_release(action);
+    actions.count = 0;
+    tf_vec_release(&subd->spare);
+    subd->spare = actions;
 }
 
 /* ---- its core's life ---- */
@@ -338,6 +344,7 @@ void subd_release(struct sim_subd *subd)
     tf_vec_release(&subd->exits);
     sim_pipe_release(&subd->calls);
     sim_pipe_release(&subd->told);
+    tf_vec_release(&subd->spare);
 }
 
 /* What it had asked of the engine may still arrive there. */

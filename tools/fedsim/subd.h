@@ -23,6 +23,7 @@ struct sim_subd {
     struct tf_term term;         /* highest that its core has heard */
     uint64_t boots;
     TF_VEC(struct tf_instance_id) exits; /* of which its core was told in this life */
+    struct sub_actions spare;            /* empty: memory for the next step's */
 };
 
 void subd_init(struct sim_subd *subd, struct sim_site *site, size_t number);
