@@ -12,6 +12,7 @@
 struct entry {
     UT_hash_handle hh;
     TF_VEC(struct tf_memory_version) versions; /* oldest first, never empty */
+    bool crowded;                              /* in the map's list of that name */
     struct tf_bytes key;
     char bytes[];
 };
@@ -20,7 +21,8 @@ struct tf_memory_map {
     struct entry *entries;
     TF_VEC(struct entry *) index; /* by key, valid unless stale */
     bool index_stale;
-    bool changed; /* by the transaction that is open */
+    TF_VEC(struct entry *) crowded; /* entries that compaction may find something in: removed, or changed */
+    bool changed;                   /* by the transaction that is open */
     int64_t revision, compacted, bytes;
     bool noting;         /* changed keys, for who asks for them */
     struct tf_buf noted; /* each as its length, a size_t, and its bytes */
@@ -74,6 +76,7 @@ void tf_memory_map_destroy(struct tf_memory_map *map)
     HASH_ITER (hh, map->entries, entry, next)
         entry_forget(map, entry, entry->versions.count);
     tf_vec_release(&map->index);
+    tf_vec_release(&map->crowded);
     tf_buf_release(&map->noted);
     free(map);
 }
@@ -84,6 +87,10 @@ static void version_add(struct tf_memory_map *map, struct entry *entry, struct t
     version.value = tf_memdup(value.data, value.len);
     version.len = value.len;
     tf_vec_push(&entry->versions, version);
+    if (!entry->crowded && (version.gone || entry->versions.count > 1)) {
+        entry->crowded = true;
+        tf_vec_push(&map->crowded, entry);
+    }
     map->bytes += version_bytes(entry, &version);
 }
 
@@ -262,19 +269,32 @@ void tf_memory_map_remove_lease(struct tf_memory_map *map, int64_t lease)
     tf_memory_map_end(map);
 }
 
+/* False if the next compaction will find nothing in it, unless it changes; it may be gone. */
+static bool entry_compact(struct tf_memory_map *map, struct entry *entry, int64_t revision)
+{
+    size_t covered = 0; /* versions that the revision is at or after */
+    while (covered < entry->versions.count && entry->versions.items[covered].modified_at <= revision)
+        covered++;
+    bool visible = covered && !entry->versions.items[covered - 1].gone;
+    size_t left = entry->versions.count - covered + visible;
+    bool stays = left > 1 || (left == 1 && !visible && entry->versions.items[covered].gone);
+    entry->crowded = stays;
+    if (covered)
+        entry_forget(map, entry, visible ? covered - 1 : covered);
+    return stays;
+}
+
 void tf_memory_map_compact(struct tf_memory_map *map, int64_t revision)
 {
     assert(revision <= map->revision);
     if (revision <= map->compacted)
         return;
     map->compacted = revision;
-    struct entry *entry, *next;
-    HASH_ITER (hh, map->entries, entry, next) {
-        size_t covered = 0; /* versions that the revision is at or after */
-        while (covered < entry->versions.count && entry->versions.items[covered].modified_at <= revision)
-            covered++;
-        bool visible = covered && !entry->versions.items[covered - 1].gone;
-        if (covered)
-            entry_forget(map, entry, visible ? covered - 1 : covered);
+    size_t kept = 0;
+    for (size_t i = 0; i < map->crowded.count; i++) {
+        struct entry *entry = map->crowded.items[i];
+        if (entry_compact(map, entry, revision))
+            map->crowded.items[kept++] = entry;
     }
+    map->crowded.count = kept;
 }
