@@ -472,7 +472,9 @@ static void test_rollback(void)
 {
     begin("0s");
     world_terminate(&w, 0);
+    w.listed = false;
     world_start(&w, 0); /* a second owner: a later one than the first of another store */
+    WORLD_UNTIL(&w, w.listed);
     uint64_t epoch = place(1, "exec sleep 1000");
     WORLD_UNTIL(&w, is_running(epoch));
     world_kill(&w, 0);

@@ -124,8 +124,6 @@ static void take(struct fake *fake, struct tf_down *down)
     if (down->kind == TF_DOWN_END) {
         fake->complete = true;
         fake->sets++;
-        struct tf_up listed = {.kind = TF_UP_LISTED};
-        fake_say(fake, &listed);
     }
     if (down->kind == TF_DOWN_END || down->kind == TF_DOWN_CHANGE || down->kind == TF_DOWN_WANT_PROFILE)
         say_profile(fake);
@@ -161,6 +159,8 @@ void fake_dial(struct fake *fake, size_t fedd)
     CU_ASSERT_PTR_NOT_NULL_FATAL(fake->channel);
     fake->stream = tf_stream_open(fake->channel, TF_WIRE_METHOD_ATTACH, TF_RPC_NO_TIMEOUT, &events, fake);
     say_hello(fake);
+    struct tf_up listed = {.kind = TF_UP_LISTED}; /* nothing runs that was not told of */
+    fake_say(fake, &listed);
 }
 
 static bool is_complete(void *arg)
