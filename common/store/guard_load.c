@@ -2,7 +2,10 @@
 /* Reading all records of the prefix, page by page at the revision of the first page. */
 #include "common/store/guard_impl.h"
 
-enum { PAGE_ROWS = 500 };
+enum {
+    PAGE_ROWS = 500,      /* of the first page */
+    PAGE_BYTES = 4 << 20, /* larger pages are not asked for */
+};
 
 int tf_guard_load(struct tf_guard *guard, tf_guard_row_f row, tf_guard_loaded_f done, void *cookie,
                   struct tf_error *err)
@@ -64,6 +67,19 @@ static void loaded(struct tf_guard *guard)
         tf_guard_load_end(guard, &none);
 }
 
+/* etcd walks all keys that are left for each page, so that few large ones are read sooner than many small
+ * ones. */
+static void choose_limit(struct tf_guard_load *load, const struct tf_store_reply *reply)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < reply->count; i++)
+        bytes += reply->rows[i].value.len;
+    if (bytes < PAGE_BYTES / 2)
+        load->limit = 2 * load->limit < TF_STORE_PAGE_MAX ? 2 * load->limit : TF_STORE_PAGE_MAX;
+    else if (bytes > 2 * PAGE_BYTES && load->limit > 1)
+        load->limit /= 2;
+}
+
 static void take_page(struct tf_guard *guard, const struct tf_store_reply *reply)
 {
     struct tf_guard_load *load = &guard->load;
@@ -80,6 +96,7 @@ static void take_page(struct tf_guard *guard, const struct tf_store_reply *reply
     struct tf_bytes last = reply->rows[reply->count - 1].key;
     tf_buf_clear(&load->after);
     tf_buf_add(&load->after, last.data, last.len);
+    choose_limit(load, reply);
     tf_guard_load_try(guard);
 }
 
@@ -92,7 +109,8 @@ static void page_done(void *cookie, const struct tf_store_reply *reply)
     case TF_OK:
         take_page(guard, reply);
         break;
-    case TF_ERR_UNAVAILABLE:
+    case TF_ERR_UNAVAILABLE: /* perhaps only so large a page is late */
+        load->limit = load->limit > PAGE_ROWS ? load->limit / 2 : load->limit;
         tf_guard_back_off(guard, &load->task);
         break;
     case TF_ERR_TOO_LARGE:

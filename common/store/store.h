@@ -21,7 +21,7 @@ enum {
     TF_STORE_OPS_MAX = 128,                          /* writes, compares, reads of a transaction, each */
     TF_STORE_TXN_BYTES_MAX = (1 << 20) + (64 << 10), /* keys and values of a transaction together */
     TF_STORE_KEY_BYTES_MAX = 4096,
-    TF_STORE_PAGE_MAX = 1000, /* rows */
+    TF_STORE_PAGE_MAX = 5000, /* rows */
 };
 
 enum tf_store_kind {

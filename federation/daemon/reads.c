@@ -9,7 +9,7 @@ enum {
     PAGE_DEFAULT = 500,
     PAGE_BYTES = 3 << 20,  /* of jobs in one page: below the limit of one message */
     EXPLAINED_MAX = 100,   /* waiting jobs of one page that get their reason */
-    LOOKED_AT_MAX = 50000, /* for one page: a filter that few match gives short pages, not long pauses */
+    LOOKED_AT_MAX = 10000, /* for one page: a filter that few match gives short pages, not long pauses */
 };
 
 /* ---- one job ---- */

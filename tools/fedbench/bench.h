@@ -15,5 +15,6 @@ int bench_admit(int argc, char **argv);
 int bench_launch(int argc, char **argv);
 int bench_profile(int argc, char **argv);
 int bench_scale(int argc, char **argv);
+int bench_crowd(int argc, char **argv);
 
 #endif

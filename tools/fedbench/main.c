@@ -8,6 +8,7 @@ static const struct bench benches[] = {
     {"admit", "jobs/s admitted by a whole federation with invented nodes", bench_admit},
     {"launch", "jobs/s started by a whole federation as real processes", bench_launch},
     {"profile", "bytes and CPU of capacity profiles", bench_profile},
+    {"crowd", "restart, lists, explain and memory with very many jobs in the store", bench_crowd},
     {"scale", "how cost grows with size: slopes on log-log axes", bench_scale},
 };
 

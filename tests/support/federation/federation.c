@@ -85,6 +85,18 @@ int64_t test_daemon_cpu_us(const struct test_federation *f, const char *name)
     return test_process_cpu_us(find(f, name)->pid);
 }
 
+int64_t test_daemon_rss(const struct test_federation *f, const char *name)
+{
+    TF_AUTO_FREE char *path = tf_asprintf("/proc/%d/statm", (int)find(f, name)->pid);
+    long long size, resident = 0;
+    FILE *file = fopen(path, "re");
+    if (!file || fscanf(file, "%lld %lld", &size, &resident) != 2)
+        resident = 0;
+    if (file)
+        fclose(file);
+    return resident * sysconf(_SC_PAGESIZE);
+}
+
 const struct tf_strs *test_federation_daemons(const struct test_federation *f)
 {
     return &f->names;

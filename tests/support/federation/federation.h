@@ -67,6 +67,8 @@ void test_daemon_thaw(struct test_federation *federation, const char *name);
 bool test_daemon_runs(const struct test_federation *federation, const char *name);
 /* User and system time that it has used since it was started, in microseconds; 0 if it does not run. */
 int64_t test_daemon_cpu_us(const struct test_federation *federation, const char *name);
+/* Memory that it has in RAM, in bytes; 0 if it does not run. */
+int64_t test_daemon_rss(const struct test_federation *federation, const char *name);
 /* Names of all, in the order fedds, subclusterds; borrowed. */
 const struct tf_strs *test_federation_daemons(const struct test_federation *federation);
 /* Its proxy; NULL without proxies. */
