@@ -246,7 +246,7 @@ static void test_bad_configuration(void)
     tf_str_set(&s.config.nodes.items[1].name, "a");
     CU_ASSERT_PTR_NULL(tf_process_engine_create(&s.config, NULL, NULL, NULL, &err));
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "two nodes"));
-    tf_process_config_release(&s.config);
+    station_release(&s);
 }
 
 int main(void)
