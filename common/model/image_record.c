@@ -111,6 +111,7 @@ void tf_image_job_record(struct tf_image *image, struct tf_job_record *record)
     tf_image_string(image, &record->last_cluster);
     tf_image_number(image, &record->last_epoch);
     tf_image_uid(image, &record->change);
+    tf_image_number(image, &record->last_size);
     tf_image_close(image);
 }
 

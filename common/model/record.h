@@ -74,6 +74,7 @@ struct tf_job_record {
     char *last_cluster; /* where its last ended epoch was: its output is still there; NULL = none ended */
     uint64_t last_epoch;
     struct tf_uid change; /* the submit that changed it last: a repeat of it changes nothing more */
+    int32_t last_size;    /* of the last epoch that ended, at its end */
 };
 
 /* Registration of a subcluster: it exists from its first attach. */

@@ -97,6 +97,7 @@ struct tf_job_view {
     TF_VEC(struct tf_member) members;   /* last known; not in lists */
     TF_VEC(struct tf_job_event) events; /* not in lists */
     uint64_t events_dropped;            /* before the first of these */
+    int32_t last_size;                  /* of the last epoch that ended, at its end */
 };
 
 struct tf_list_reply {

@@ -93,6 +93,7 @@ static const struct tf_wire_row job_record_rows[] = {
     WIRE_NAME(last_cluster, 0),
     WIRE_COUNTER(last_epoch),
     WIRE_UID(change, 0),
+    WIRE_INT32(last_size, 0, TF_INSTANCES_MAX),
 };
 const struct tf_wire_table tf_wire_job_record =
     WIRE_TABLE(job_record_rows, tidefed__v1__job_record__descriptor);

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <time.h>
 
-enum { MOMENT_TEXT = 40 };
+enum { MOMENT_TEXT = 40, MORE_TEXT = 200 };
 
 static const char *moment(struct tf_wall at, char text[MOMENT_TEXT])
 {
@@ -225,9 +225,25 @@ static char *answer_waiting(const struct fed *fed, const struct job *job, const 
                        best->asked == 1 ? "" : "s", best->text ? best->text : "");
 }
 
+/* A running epoch gets smaller, and not yet larger. */
+static const char *why_no_larger(const struct job *job, const struct tf_placement *p, char text[MORE_TEXT])
+{
+    const struct tf_elastic *e = &job->record.spec.elastic;
+    text[0] = '\0';
+    if (p->size < e->min)
+        snprintf(
+            text, MORE_TEXT,
+            ", short of its min %d: a running epoch does not grow in this version, `fedctl apply --restart` "
+            "starts it anew with all",
+            e->min);
+    else if (p->size < e->max && job->record.spec.grow != TF_GROW_NEVER)
+        snprintf(text, MORE_TEXT, ", of at most %d: a running epoch does not grow in this version", e->max);
+    return text;
+}
+
 static char *answer_placed(const struct job *job, const struct tf_placement *p)
 {
-    char text[MOMENT_TEXT];
+    char text[MOMENT_TEXT], more[MORE_TEXT];
     int32_t ready = job->report ? job->report->ready : 0;
     const char *trouble = job->record.message && ready < p->size ? job->record.message : "";
     const char *because = *trouble ? "; latest failure: " : "";
@@ -241,8 +257,9 @@ static char *answer_placed(const struct job *job, const struct tf_placement *p)
             "%s is starting in %s since %s (epoch %" PRIu64 "): %d of %d instances are ready%s%s", job->key,
             p->cluster, moment(p->accepted, text), p->epoch, ready, p->size, because, trouble);
     case TF_PHASE_RUNNING:
-        return tf_asprintf("%s runs in %s since %s (epoch %" PRIu64 ", size %d)%s%s", job->key, p->cluster,
-                           moment(p->started, text), p->epoch, p->size, because, trouble);
+        return tf_asprintf("%s runs in %s since %s (epoch %" PRIu64 ", size %d%s)%s%s", job->key, p->cluster,
+                           moment(p->started, text), p->epoch, p->size, why_no_larger(job, p, more), because,
+                           trouble);
     default:
         return tf_asprintf("%s is stopping in %s (epoch %" PRIu64 "%s%s)", job->key, p->cluster, p->epoch,
                            p->release ? ", told so because of: " : "",

@@ -239,6 +239,32 @@ void fed_job_release(struct fed *fed, struct job *job, enum tf_release why)
         fed_job_set_phase(fed, job, TF_PHASE_STOPPING);
 }
 
+/* A placement that was not accepted yet is told with what is left of its grant. */
+static void fit_grant(const struct job *job, struct tf_placement *placement)
+{
+    const struct tf_elastic *e = &job->record.spec.elastic;
+    if (placement->phase == TF_PHASE_PENDING && placement->size > e->max)
+        placement->size = e->max;
+}
+
+void fed_job_tell(struct fed *fed, struct job *job)
+{
+    tf_vec_each (placement, &job->record.placements) {
+        if (placement->release != TF_RELEASE_NONE)
+            continue;
+        fit_grant(job, placement);
+        fed_desired_place(fed_cluster_by_name(fed, placement->cluster), job, placement);
+    }
+}
+
+bool fed_job_can_step(const struct job *job, int32_t step)
+{
+    tf_vec_each (placement, &job->record.placements)
+        if (placement->release == TF_RELEASE_NONE && placement->size % step != 0)
+            return false;
+    return true;
+}
+
 /* The first `max` bytes of text, on a UTF-8 border. */
 static void set_cut(char **to, const char *text, size_t max)
 {
@@ -326,6 +352,8 @@ void fed_job_epoch_ended(struct fed *fed, struct job *job, uint64_t epoch, const
     drop_report(job);
     tf_str_set(&r->last_cluster, p->cluster);
     r->last_epoch = epoch;
+    if (ended->end != TF_END_REFUSED)
+        r->last_size = p->size;
     tf_placement_release(p);
     tf_vec_remove(&r->placements, (size_t)(p - r->placements.items));
     if (end_rules[ended->end].phase != TF_PHASE_NONE && !again && r->placements.count == 0)

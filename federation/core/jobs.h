@@ -38,6 +38,11 @@ void fed_job_epoch_ended(struct fed *fed, struct job *job, uint64_t epoch, const
 void fed_job_set_trouble(struct job *job, const struct tf_ended *latest);
 /* Asks for the end of all that may be running of it. */
 void fed_job_release(struct fed *fed, struct job *job, enum tf_release why);
+/* Its words or sizes have changed: whoever runs it is told, and takes what may change under a running epoch.
+ */
+void fed_job_tell(struct fed *fed, struct job *job);
+/* What runs of it, or may, comes and goes by that step. */
+bool fed_job_can_step(const struct job *job, int32_t step);
 /* Puts the job where its record says it belongs: queue, archive. Call after every change of what is asked,
  * and after fed_touch_job: what goes to the archive waits for the changes touched before. */
 void fed_job_settle(struct fed *fed, struct job *job);

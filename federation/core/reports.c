@@ -39,6 +39,9 @@ static bool update_placement(struct fed *fed, struct job *job, struct tf_placeme
         changed = true;
     }
     if (report->size > 0 && p->size != report->size) {
+        if (p->phase == TF_PHASE_RUNNING)
+            tf_job_record_event(&job->record, fed->now.wall, p->epoch, "Resized",
+                                "in %s, from %d to %d instances", p->cluster, p->size, report->size);
         p->size = report->size;
         changed = true;
     }

@@ -170,15 +170,13 @@ static void finish_change(struct fed *fed, uint64_t request, const struct fed_su
     answer(fed, request, change_outcome(submit), job);
 }
 
-/* What runs is told the new words; they change nothing that it was placed by. */
+/* What runs is told the new words and sizes. */
 static void update(struct fed *fed, uint64_t request, struct fed_submit *submit, struct job *job)
 {
     take_spec(job, submit);
     tf_job_record_event(&job->record, fed->now.wall, 0, "Updated", "by %s",
                         submit->user ? submit->user : "a local client");
-    tf_vec_each (placement, &job->record.placements)
-        if (placement->release == TF_RELEASE_NONE)
-            fed_desired_place(fed_cluster_by_name(fed, placement->cluster), job, placement);
+    fed_job_tell(fed, job);
     finish_change(fed, request, submit, job);
 }
 
@@ -210,6 +208,16 @@ static void refuse_immutable(struct fed *fed, uint64_t request, const struct job
         job->key, fed_job_last_placement(job)->cluster, tf_buf_text(&names));
 }
 
+static void refuse_step(struct fed *fed, uint64_t request, const struct job *job, int32_t step)
+{
+    const struct tf_placement *p = fed_job_last_placement(job);
+    fed_reply_error(
+        fed, request, TF_ERR_REFUSED,
+        "job %s runs with %d instances in %s, which is no multiple of spec.elastic.step %d: say a step "
+        "that divides it, or `fedctl apply --restart`",
+        job->key, p->size, p->cluster, step);
+}
+
 enum change { CHANGE_NONE, CHANGE_UPDATE, CHANGE_RESTART, CHANGE_REFUSED };
 
 static enum change change_of(const struct job *job, const struct fed_submit *submit, struct tf_strs *fields)
@@ -231,6 +239,8 @@ static void apply(struct fed *fed, uint64_t request, struct fed_submit *submit, 
     enum change change = change_of(job, submit, &fields);
     if (change == CHANGE_REFUSED)
         refuse_immutable(fed, request, job, &fields);
+    else if (change == CHANGE_UPDATE && !fed_job_can_step(job, submit->manifest.spec.elastic.step))
+        refuse_step(fed, request, job, submit->manifest.spec.elastic.step);
     else if (change == CHANGE_NONE)
         answer(fed, request, FED_OUTCOME_UNCHANGED, job);
     else if (submit->dry_run)

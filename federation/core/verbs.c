@@ -133,20 +133,23 @@ void fed_verb_scale(struct fed *fed, const struct fed_event *event)
     if (!job || !may_change(fed, event, job, "scale"))
         return;
     struct tf_job_record *r = &job->record;
-    if (r->placements.count) {
-        fed_reply_error(fed, event->request, TF_ERR_REFUSED,
-                        "job %s has an epoch in %s; only waiting jobs are scaled so far: `fedctl apply "
-                        "--restart` starts it "
-                        "anew with other sizes",
-                        job->key, fed_job_last_placement(job)->cluster);
-        return;
-    }
     struct tf_elastic before = r->spec.elastic;
     if (!take_sizes(fed, event, job))
         return;
+    if (!fed_job_can_step(job, r->spec.elastic.step)) {
+        fed_reply_error(
+            fed, event->request, TF_ERR_REFUSED,
+            "job %s runs with %d instances in %s, which is no multiple of step %d: say a step that "
+            "divides it, or `fedctl apply --restart`",
+            job->key, fed_job_last_placement(job)->size, fed_job_last_placement(job)->cluster,
+            r->spec.elastic.step);
+        r->spec.elastic = before;
+        return;
+    }
     if (memcmp(&before, &r->spec.elastic, sizeof before) != 0) {
         tf_job_record_event(r, fed->now.wall, 0, "Scaled", "min %d, max %d, step %d", r->spec.elastic.min,
                             r->spec.elastic.max, r->spec.elastic.step);
+        fed_job_tell(fed, job);
         fed_touch_job(fed, job);
         fed_job_settle(fed, job);
     }

@@ -77,6 +77,8 @@ static void view_placement(const struct fedd *fedd, const struct tf_job_record *
         return;
     out->size = report->size;
     out->ready = report->ready;
+    if (report->phase == TF_PHASE_RUNNING && report->size < job->spec.elastic.min)
+        out->conditions |= TF_CONDITION_SHORT;
     out->restarts += report->restarts; /* the record counts those of ended epochs */
     out->retries_used = report->retries_used;
     if (report->ready < report->size && job->message)
@@ -103,6 +105,7 @@ void view_record(const struct tf_job_record *job, bool whole, struct tf_job_view
         .lost_gpu_seconds = job->lost_gpu_seconds,
         .exit_code = job->exit_code,
         .events_dropped = job->events_dropped,
+        .last_size = job->last_size,
     };
     out->manifest.tenant = tf_strdup(job->tenant);
     out->manifest.name = tf_strdup(job->name);

@@ -4,6 +4,7 @@
 #include "subcluster/core/place.h"
 
 #include "common/base/buf.h"
+#include "common/base/text.h"
 #include "common/fit/explain.h"
 #include "subcluster/core/allocation.h"
 #include "subcluster/core/members.h"
@@ -11,6 +12,7 @@
 #include "subcluster/core/peers.h"
 #include "subcluster/core/reclaim.h"
 #include "subcluster/core/reports.h"
+#include "subcluster/core/size.h"
 #include "subcluster/core/strays.h"
 #include "subcluster/core/trace.h"
 
@@ -316,10 +318,85 @@ static bool any_stray_of(const struct sub *sub, struct stray_range range, uint64
     return false;
 }
 
+/* ---- a live epoch is told again: what may change under it is taken ---- */
+
+static bool is_sound(const struct tf_elastic *e)
+{
+    return e->step >= 1 && e->min >= 1 && e->max >= e->min && e->max <= TF_INSTANCES_MAX &&
+           e->min % e->step == 0 && e->max % e->step == 0;
+}
+
+/* Nothing of it has started: what does not fit its claims any more is for the leader to place anew. */
+static void take_sizes_of_claims(struct sub *sub, struct job *job, const struct tf_elastic *e)
+{
+    struct tf_allocation *record = &job->record;
+    if (tf_size_legal(e, record->size, false)) {
+        record->spec.elastic = *e;
+        job_changed(sub, job);
+        return;
+    }
+    char *message = tf_asprintf("its sizes were changed to %d to %d before it had started", e->min, e->max);
+    epoch_end(sub, job,
+              (struct ending){.end = TF_END_REFUSED, .reason = TF_REASON_REFUSED, .message = message});
+}
+
+static bool sizes_differ(const struct tf_elastic *a, const struct tf_elastic *b)
+{
+    return a->min != b->min || a->max != b->max || a->step != b->step;
+}
+
+static void take_sizes(struct sub *sub, struct job *job, const struct tf_elastic *e)
+{
+    struct tf_allocation *record = &job->record;
+    if (!sizes_differ(&record->spec.elastic, e))
+        return;
+    if (is_sound(e) && record->phase == TF_ALLOCATION_CLAIMING)
+        take_sizes_of_claims(sub, job, e);
+    else if (!is_sound(e) || !size_set_elastic(sub, job, e))
+        trace_epoch(sub, job, "keeps its sizes: %d instances cannot go by min %d, max %d, step %d",
+                    record->size, e->min, e->max, e->step);
+}
+
+static void take_words(struct sub *sub, struct job *job, const struct tf_job_spec *spec)
+{
+    struct tf_job_spec *own = &job->record.spec;
+    bool other_class = !tf_str_eq(own->priority, spec->priority);
+    bool changed = other_class || own->max_runtime != spec->max_runtime ||
+                   spec->min_runtime < own->min_runtime || own->below_min != spec->below_min ||
+                   own->grow != spec->grow;
+    if (!changed)
+        return;
+    tf_str_set(&own->priority, spec->priority);
+    if (spec->min_runtime < own->min_runtime) /* a running protection is never lengthened */
+        own->min_runtime = spec->min_runtime;
+    own->below_min = spec->below_min;
+    own->grow = spec->grow;
+    if (own->max_runtime != spec->max_runtime) {
+        own->max_runtime = spec->max_runtime;
+        job->runtime_due = TF_NEVER;
+        epoch_set_runtime(sub, job);
+        job_due_again(sub, job);
+    }
+    if (other_class)
+        members_set_levels(sub, job);
+    job_changed(sub, job);
+}
+
+static void take_changes(struct sub *sub, struct job *job, const struct tf_job_spec *spec)
+{
+    if (job->record.phase == TF_ALLOCATION_ENDING)
+        return;
+    if (job->record.phase != TF_ALLOCATION_CLAIMING)
+        take_words(sub, job, spec);
+    take_sizes(sub, job, &spec->elastic);
+}
+
 int64_t place(struct sub *sub, struct tf_entry *entry)
 {
     struct job *job = job_find(sub, entry->uid);
     assert(sub->listed);
+    if (job && job_lives(job) && job->record.epoch == entry->epoch)
+        take_changes(sub, job, &entry->spec);
     if (job && ((job_lives(job) && job->record.epoch == entry->epoch) || job_ended(job, entry->epoch))) {
         tf_reached(sub, SUB_PLACE_REPEATED);
         job_tell(sub, job);

@@ -64,6 +64,7 @@ void random_job_view(struct tf_rng *r, struct tf_job_view *out)
         LATER,
         LATER,
         COUNTER,
+        INSTANCES,
     };
     RANDOM_LIST(r, &out->members, random_member);
     RANDOM_LIST(r, &out->events, random_job_event);

@@ -403,6 +403,7 @@ void random_job_record(struct tf_rng *r, struct tf_job_record *out)
         NAME,
         COUNTER,
         BOOL ? random_uid(r) : (struct tf_uid){{0}},
+        INSTANCES,
     };
     random_pairs(r, &out->labels);
     RANDOM_LIST(r, &out->placements, random_placement);

@@ -104,8 +104,12 @@ static void job_state(const struct tf_job_view *job, const struct out *out, stru
 static void job_place(const struct tf_job_view *job, struct tf_wall now, struct tf_buf *buf)
 {
     const struct tf_elastic *e = &job->manifest.spec.elastic;
-    field(buf, "Size:", "%d of %d ready (min %d, max %d, step %d)", job->ready, job->size, e->min, e->max,
-          e->step);
+    if (job->size == 0 && job->last_size)
+        field(buf, "Size:", "%d when it was last placed (min %d, max %d, step %d)", job->last_size, e->min,
+              e->max, e->step);
+    else
+        field(buf, "Size:", "%d of %d ready (min %d, max %d, step %d)", job->ready, job->size, e->min, e->max,
+              e->step);
     if (job->epoch)
         field(buf, "Placed in:", "%s, epoch %llu%s%s", job->cluster ? job->cluster : "-",
               (unsigned long long)job->epoch, job->model ? ", " : "", job->model ? job->model : "");

@@ -13,8 +13,10 @@ static int run(struct fedctl *ctl)
 const struct verb verb_hold = {
     .name = "hold",
     .usage = "[job] TENANT/NAME...",
-    .help = "Keep jobs from being placed until they are resumed",
-    .more = "A held job keeps its place in the queue.",
+    .help = "Stop jobs, or keep them waiting, until they are resumed",
+    .more = "What runs of a job is stopped, with its grace, and its GPUs are given back. It keeps its place "
+            "in the queue:\n"
+            "the moment of its submit.",
     .examples = "# Not now\nfedctl hold data/refresh\n# Go on\nfedctl resume data/refresh\n",
     .options = OPTION_LIST(options),
     .run = run,

@@ -19,15 +19,28 @@ static const struct option options[] = {
 };
 #undef O
 
-/* A job of one size is scaled as a whole; an elastic one keeps its step. */
-static struct tf_elastic new_sizes(const struct options *o, const struct tf_elastic *now)
+/* The largest step that divides both. */
+static int32_t common_step(int32_t a, int32_t b)
 {
+    while (b) {
+        int32_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* A job of one size is scaled as a whole, by steps that its running epoch can take; an elastic one keeps its
+ * step. */
+static struct tf_elastic new_sizes(const struct options *o, const struct tf_job_view *job)
+{
+    const struct tf_elastic *now = &job->manifest.spec.elastic;
     const struct tf_elastic *said = &o->job.spec.elastic;
     struct tf_elastic e = *now;
     bool one_size = now->min == now->max && now->step == now->max;
     if (o->instances) {
         e.min = e.max = o->instances;
-        e.step = one_size ? o->instances : now->step;
+        e.step = one_size ? common_step(o->instances, job->size) : now->step;
     }
     if (one_size && !o->instances && !said->step)
         e.step = 1; /* it becomes elastic */
@@ -80,7 +93,7 @@ static int scale_one(struct fedctl *ctl, const char *word)
         code = fedctl_fail_about(ctl, name, &err);
     else {
         request.job.uid = reply.job.uid; /* the one whose sizes these are */
-        code = scale_to(ctl, name, &request.job, new_sizes(&ctl->options, &reply.job.manifest.spec.elastic));
+        code = scale_to(ctl, name, &request.job, new_sizes(&ctl->options, &reply.job));
     }
     tf_reply_release(&reply);
     tf_request_release(&request);
@@ -133,7 +146,11 @@ const struct verb verb_scale = {
         "[job] TENANT/NAME... --instances N\n[job] TENANT/NAME N\n[job] TENANT/NAME... [--min N] [--max N] "
         "[--step N]",
     .help = "Change the sizes of jobs",
-    .more = "A waiting job waits for its new size; a running one is refused so far.",
+    .more =
+        "A waiting job waits for its new size. A running one that is larger than its new max gives whole "
+        "steps\n"
+        "back, with their grace to stop: those that free whole nodes first, then the youngest. It is never\n"
+        "stopped for a larger min, and does not grow yet: `fedctl explain` says so.",
     .examples = "fedctl scale web/hello --instances 4\n"
                 "# As `nomad job scale`\n"
                 "fedctl scale web/hello 4\n"

@@ -80,7 +80,7 @@ struct job_doc {
     struct tf_strs conditions;
     bool held, deleted;
     int64_t epoch;
-    int32_t size, ready;
+    int32_t size, ready, last_size;
     char *submitted, *placed, *started, *changed, *finished, *archived;
     int32_t restarts, evictions, losses, retries_used, exit_code;
     int64_t lost_gpu_seconds, events_dropped;
@@ -109,6 +109,7 @@ static const struct tf_row status_rows[] = {
     {.key = "gpuModel", TF_STRING(J, model)},
     {.key = "size", TF_INT32(J, size)},
     {.key = "ready", TF_INT32(J, ready)},
+    {.key = "lastSize", TF_INT32(J, last_size), .flags = TF_ROW_ZERO},
     {.key = "submitted", TF_STRING(J, submitted)},
     {.key = "placed", TF_STRING(J, placed)},
     {.key = "started", TF_STRING(J, started)},
@@ -191,6 +192,7 @@ static void fill_job(const void *object, void *document, struct tf_arena *arena)
         .epoch = (int64_t)job->epoch,
         .size = job->size,
         .ready = job->ready,
+        .last_size = job->last_size,
         .submitted = view_time(job->submitted, arena),
         .placed = view_time(job->placed, arena),
         .started = view_time(job->started, arena),

@@ -113,6 +113,8 @@ static void note_asked(const struct wish *wish)
         audit_delete_asked(audit, job->uid);
     else if (wish->verb == SIM_HOLD)
         audit_hold_asked(audit, job->uid);
+    else if (wish->verb == SIM_SCALE)
+        audit_scale_asked(audit, job->uid);
     else if (wish->verb == SIM_RESTART)
         audit_restart_asked(audit, job->uid, job->again, &job->manifest);
 }

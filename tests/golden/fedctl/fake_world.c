@@ -269,6 +269,8 @@ void world_job(size_t i, bool full, struct tf_wall now, struct tf_job_view *job)
         job->started = before(now, row->age - 60);
     if (tf_phase_is_final(row->phase))
         job->finished = before(now, row->age - 180);
+    if (tf_phase_is_final(row->phase))
+        job->last_size = row->elastic.max;
     if (full)
         details(row, now, job);
 }

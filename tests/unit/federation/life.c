@@ -259,6 +259,59 @@ static void test_scale_of_a_waiting_job(void)
     drive_release(&d);
 }
 
+/* Its subcluster is told, by the placement; what it makes of it is in its report. */
+static void test_scale_of_a_running_job(void)
+{
+    struct drive d;
+    drive_init(&d);
+    drive_cluster_up(&d, "bj-a", "4x8:H800");
+    drive_submit(&d, "rec/x", "n=4 gpus=8");
+    drive_expect(&d, "reply 1: created #1\nbj-a CHANGE 2: place rec/x e1 4 H800\n");
+    drive_report(&d, "bj-a", 1, 1, TF_PHASE_STARTING, 0);
+    drive_report(&d, "bj-a", 1, 1, TF_PHASE_RUNNING, 4);
+    drive_scale(&d, "rec/x", (struct tf_elastic){2, 2, 2});
+    drive_expect(&d, "reply 2: done #1\nbj-a CHANGE 3: place rec/x e1 4 H800\n");
+    CU_ASSERT_EQUAL(drive_record(&d, "rec/x")->spec.elastic.max, 2);
+    drive_scale(&d, "rec/x", (struct tf_elastic){2, 2, 2}); /* again: the same answer, nothing is told */
+    drive_expect(&d, "reply 3: done #1\n");
+    drive_scale(&d, "rec/x", (struct tf_elastic){3, 3, 3});
+    drive_expect(&d, "reply 4: REFUSED\n");
+    CU_ASSERT_EQUAL(drive_record(&d, "rec/x")->spec.elastic.max, 2);
+    drive_submit(&d, "rec/x", "apply n=3 gpus=8");
+    drive_expect(&d, "reply 5: REFUSED\n");
+    drive_submit(&d, "rec/x", "apply n=4 gpus=8");
+    drive_expect(&d, "reply 6: updated #1\nbj-a CHANGE 4: place rec/x e1 4 H800\n");
+    drive_release(&d);
+}
+
+/* Not accepted yet: it is told with no more than it may have now. */
+static void test_scale_before_it_is_accepted(void)
+{
+    struct drive d;
+    drive_init(&d);
+    drive_cluster_up(&d, "bj-a", "4x8:H800");
+    drive_submit(&d, "rec/x", "n=4 gpus=8");
+    drive_scale(&d, "rec/x", (struct tf_elastic){2, 2, 2});
+    drive_expect(&d, "reply 1: created #1\nbj-a CHANGE 2: place rec/x e1 4 H800\n"
+                     "reply 2: done #1\nbj-a CHANGE 3: place rec/x e1 2 H800\n");
+    PHASE("rec/x", "Pending in bj-a e1 x2");
+    drive_release(&d);
+}
+
+/* What is being stopped is not told; the next epoch has the new size. */
+static void test_scale_of_a_held_job(void)
+{
+    struct drive d;
+    start(&d);
+    drive_job(&d, FED_EV_HOLD, "rec/x");
+    drive_scale(&d, "rec/x", (struct tf_elastic){1, 1, 1});
+    drive_expect(&d, "reply 2: done #1\nbj-a CHANGE 3: release #1 e1 hold\nreply 3: done #1\n");
+    drive_end(&d, "bj-a", 1, 1, TF_END_RELEASED);
+    drive_job(&d, FED_EV_RESUME, "rec/x");
+    drive_expect(&d, "bj-a CHANGE 4: stored #1 e1\nreply 4: done #1\nbj-a CHANGE 5: place rec/x e2 1 H800\n");
+    drive_release(&d);
+}
+
 static void test_scale_to_what_is_no_size(void)
 {
     struct drive d;
@@ -344,6 +397,9 @@ static const struct suite_test tests[] = {
     {"restart with another spec", test_restart_with_another_spec},
     {"update of a running job", test_update_of_a_running_job},
     {"scale of a waiting job", test_scale_of_a_waiting_job},
+    {"scale of a running job", test_scale_of_a_running_job},
+    {"scale before it is accepted", test_scale_before_it_is_accepted},
+    {"scale of a held job", test_scale_of_a_held_job},
     {"scale to what is no size", test_scale_to_what_is_no_size},
     {"verbs on what is not there", test_verbs_on_what_is_not_there},
     {"events are ordered, with one end", test_events_are_ordered_with_one_end},

@@ -67,6 +67,7 @@ void audit_submit_acked(struct audit *audit, struct tf_uid uid);
 void audit_delete_asked(struct audit *audit, struct tf_uid uid);
 void audit_delete_acked(struct audit *audit, struct tf_uid uid);
 void audit_hold_asked(struct audit *audit, struct tf_uid uid);
+void audit_scale_asked(struct audit *audit, struct tf_uid uid);
 /* `apply --restart` of the job, by the id `again`, which is the new job's if the old one had finished. */
 void audit_restart_asked(struct audit *audit, struct tf_uid uid, struct tf_uid again,
                          const struct tf_job_manifest *manifest);

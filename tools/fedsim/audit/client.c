@@ -40,6 +40,11 @@ void audit_hold_asked(struct audit *audit, struct tf_uid uid)
     audit_job(audit, uid)->hold_asked = true;
 }
 
+void audit_scale_asked(struct audit *audit, struct tf_uid uid)
+{
+    audit_job(audit, uid)->scale_asked = true;
+}
+
 void audit_restart_asked(struct audit *audit, struct tf_uid uid, struct tf_uid again,
                          const struct tf_job_manifest *manifest)
 {

@@ -20,7 +20,7 @@ struct audit_why {
 struct audit_job {
     struct tf_uid uid;
     struct tf_job_manifest manifest;
-    bool asked, acked, delete_asked, delete_acked, hold_asked;
+    bool asked, acked, delete_asked, delete_acked, hold_asked, scale_asked;
     bool stored; /* the federation's store has it now: record is that */
     struct tf_job_record record;
     uint64_t version;  /* highest that was ever stored */

@@ -204,6 +204,19 @@ static bool lost_a_node(struct audit *audit, const char *cluster, const struct a
     return false;
 }
 
+/* The job was scaled, and its subcluster has stored that this member goes, or the others are to learn of it.
+ */
+static bool is_scaled(struct audit *audit, const char *cluster, const struct audit_job *job,
+                      const struct tf_instance_id *id)
+{
+    const struct audit_allocation *known = audit_allocation(audit_site(audit, cluster), id->uid);
+    const struct tf_allocation *a = known ? &known->a : NULL;
+    if (!job->scale_asked || !a || a->epoch != id->epoch || id->index >= a->members.count)
+        return false;
+    return a->members.items[id->index].state == TF_MEMBER_LEAVING ||
+           a->spec.on_resize == TF_ON_RESIZE_RESTART;
+}
+
 /* I12. A stop needs a cause that is not silence: a user's word, a release that the federation has stored, the
  * end of a fellow, or a clock of the job itself. */
 void audit_stop(struct audit *audit, const char *cluster, const struct tf_instance_id *id)
@@ -214,6 +227,8 @@ void audit_stop(struct audit *audit, const char *cluster, const struct tf_instan
     bool forgotten = !e->placed && !(e->rolled && !e->dropped); /* what was told before, a restored store
                                                                  * may not know: that is no cause */
     if (job->delete_asked || job->hold_asked || e->troubled || e->released || forgotten || e->ended)
+        return;
+    if (is_scaled(audit, cluster, job, id))
         return;
     if (clock_may_stop(audit, job, e) || lost_a_node(audit, cluster, e))
         e->troubled = true; /* its fellows follow */
