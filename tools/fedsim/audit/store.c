@@ -288,11 +288,17 @@ static bool is_evicted(const struct tf_allocation *a)
     return false;
 }
 
+/* People asked for less: what leaves may give way for nobody. */
+static bool may_be_scaled(struct audit *audit, const struct tf_allocation *a)
+{
+    return audit_job(audit, a->uid)->scale_asked && a->phase != TF_ALLOCATION_ENDING;
+}
+
 static void note_eviction(struct audit *audit, struct audit_site *site, const struct tf_allocation *old,
                           const struct tf_allocation *new)
 {
     bool before = old && old->epoch == new->epoch &&is_evicted(old);
-    if (before || new->phase == TF_ALLOCATION_IDLE || !is_evicted(new))
+    if (before || new->phase == TF_ALLOCATION_IDLE || !is_evicted(new) || may_be_scaled(audit, new))
         return;
     struct audit_epoch *e = audit_epoch(audit, new->uid, new->epoch);
     audit->counts.evictions++;
