@@ -55,14 +55,18 @@ void tf_image_fail(struct tf_image *image, const char *what)
 
 /* ---- numbers ---- */
 
+enum { NUMBER_BYTES = 10 }; /* at most */
+
+/* Most of an image is numbers of one byte: they go straight into the buffer. */
 static void put(struct tf_image *image, uint64_t n)
 {
-    uint8_t bytes[10];
-    size_t len = 0;
+    struct tf_buf *out = image->out;
+    if (out->cap - out->len <= NUMBER_BYTES)
+        tf_buf_reserve(out, NUMBER_BYTES);
     for (; n >= 0x80; n >>= 7)
-        bytes[len++] = (uint8_t)(n | 0x80);
-    bytes[len++] = (uint8_t)n;
-    tf_buf_add(image->out, bytes, len);
+        out->data[out->len++] = (char)(n | 0x80);
+    out->data[out->len++] = (char)n;
+    out->data[out->len] = '\0';
 }
 
 static uint64_t get(struct tf_image *image)

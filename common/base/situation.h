@@ -47,6 +47,7 @@
     X(FED_NAME_REUSED, "federation: a new job took the name of an archived one")                      \
     X(FED_BUDGET, "federation: the decision budget was used up")                                      \
     X(FED_RAISED, "federation: a placement took more than its smallest size")                         \
+    X(FED_RECLAIMS, "federation: placed where others must go for it")                                 \
     X(FED_STORE_OLDER, "federation: the store is older than what a subcluster has seen")              \
     X(FED_ADOPTED, "federation: an epoch that the restored store had forgotten was adopted")          \
     X(FED_LEFT_ALONE,                                                                                 \
@@ -81,27 +82,26 @@
     X(SUB_BELOW_FLOOR, "subcluster: an unknown epoch below the floor was not started")                \
     X(SUB_UNSURE, "subcluster: an epoch that the restored store may have forgotten was not started")  \
     X(SUB_STRAY, "subcluster: an instance runs that no record wants")                                 \
+    X(SUB_STRAY_STOPPED, "subcluster: an instance of an epoch or attempt that is over was stopped")   \
+    X(SUB_SHRUNK, "subcluster: a live epoch shrank")                                                  \
+    X(SUB_CLAIMED, "subcluster: claims were made, and holders evicted for them")                      \
+    X(SUB_CLAIM_MOVED, "subcluster: claims moved to what had become free")                            \
+    X(SUB_CLAIM_BROKEN, "subcluster: claims could not be had any more: refused")                      \
     X(SUB_GPUS_WAIT, "subcluster: GPUs that were given up stayed taken until that was durable")       \
     X(SUB_BUDGET, "subcluster: the decision budget was used up")
 
 /* Paths that no fault of today's simulated worlds leads to often enough, or at all: unit tests take them.
  * They are counted and shown, and move up with the fault that leads there. */
-#define TF_SITUATIONS_OTHER(X)                                                                      \
-    X(COMMIT_FOREIGN_HEAD, "store: head was changed by someone who does not hold the prefix")       \
-    X(FED_DELTA_GAP, "federation: a profile's delta did not fit and a full one was asked for")      \
-    X(FED_UNKNOWN_WAITS, "federation: an unknown epoch waited for the engine's listing")            \
-    X(FED_UNKNOWN_LOST, "federation: an unknown epoch was stored as lost")                          \
-    X(FED_ORPHAN, "federation: an epoch that is no placement runs, and was released")               \
-    X(FED_NAME_BUSY, "federation: a submit met another that waits for the same name")               \
-    X(SUB_LINK_GAP, "subcluster: a change was missed, the link is dialled again")                   \
-    X(SUB_REFUSED_EARLIER, "subcluster: refused, an earlier epoch of the job lives here")           \
-    X(SUB_START_TWICE, "subcluster: a repeated start was refused, the instance runs")               \
-    X(SUB_STRAY_STOPPED, "subcluster: an instance of an epoch or attempt that is over was stopped") \
-    X(FED_RECLAIMS, "federation: placed where others must go for it")                               \
-    X(SUB_SHRUNK, "subcluster: a live epoch shrank")                                                \
-    X(SUB_CLAIMED, "subcluster: claims were made, and holders evicted for them")                    \
-    X(SUB_CLAIM_MOVED, "subcluster: claims moved to what had become free")                          \
-    X(SUB_CLAIM_BROKEN, "subcluster: claims could not be had any more: refused")                    \
+#define TF_SITUATIONS_OTHER(X)                                                                 \
+    X(COMMIT_FOREIGN_HEAD, "store: head was changed by someone who does not hold the prefix")  \
+    X(FED_DELTA_GAP, "federation: a profile's delta did not fit and a full one was asked for") \
+    X(FED_UNKNOWN_WAITS, "federation: an unknown epoch waited for the engine's listing")       \
+    X(FED_UNKNOWN_LOST, "federation: an unknown epoch was stored as lost")                     \
+    X(FED_ORPHAN, "federation: an epoch that is no placement runs, and was released")          \
+    X(FED_NAME_BUSY, "federation: a submit met another that waits for the same name")          \
+    X(SUB_LINK_GAP, "subcluster: a change was missed, the link is dialled again")              \
+    X(SUB_REFUSED_EARLIER, "subcluster: refused, an earlier epoch of the job lives here")      \
+    X(SUB_START_TWICE, "subcluster: a repeated start was refused, the instance runs")          \
     X(SUB_BRAKED, "subcluster: refused, too many were evicted within a minute")
 
 #define TF_SITUATION_ENUM(name, words) TF_SITUATION_##name,
