@@ -255,14 +255,34 @@ static void lose_requests(const struct scenario_event *event, struct tf_memory_f
     faults->late_max_ms = event->store.late_max;
 }
 
+static bool restore_site(struct sim_site *site, int64_t moment)
+{
+    uint64_t before = site->store.restores;
+    operator_restores_site(site, moment);
+    return site->store.restores > before;
+}
+
+static bool restore_federation(struct play *play, const struct scenario_event *event)
+{
+    if (play->world.operator.restoring)
+        return false;
+    operator_restores(&play->world, event->store.restored, event->store.unaware);
+    return play->world.operator.restoring;
+}
+
+/* In a run that was drawn people may not always be able to; who writes it down means it. */
 static void happen_restore(struct play *play, const struct scenario_event *event, bool over)
 {
     if (over)
         return;
-    if (event->store_of)
-        operator_restores_site(site_of(play, event->store_of), event->store.restored);
-    else
-        operator_restores(&play->world, event->store.restored, event->store.unaware);
+    bool done = event->store_of ? restore_site(site_of(play, event->store_of), event->store.restored)
+                                : restore_federation(play, event);
+    if (!done && !play->scenario->world.rests)
+        play_fail(
+            play, -1,
+            "the store of %s cannot be restored: there is no copy of that moment, or an earlier restore is "
+            "not over",
+            event->store_of ? event->store_of : "the federation");
 }
 
 static void happen_store(struct play *play, const struct scenario_event *event, bool over)

@@ -217,6 +217,50 @@ static void test_duplicates(void)
                 "until: 10m\n");
 }
 
+/* What was done after the copy is not forgotten by those who did it. */
+static void test_restored(void)
+{
+    holds(JOB_X "  - {at: 3m, tenant: t, name: y, spec: {priority: train, instance: {gpus: 8}}}\n"
+                "events: [{at: 5m, store: {restored: {to: 2m}}}, {at: 20m, store/a: {restored: {to: 18m}}}]\n"
+                "expect:\n"
+                "  - {between: [30s, 40m], job: t/x, phase: Running, readyInstancesMin: 1}\n"
+                "  - {at: 4m, job: t/y, phase: Running}\n"
+                "  - {at: end, metric: invariantViolations, max: 0}\n"
+                "until: 40m\n");
+}
+
+static void test_restored_twice(void)
+{
+    fails("events: [{at: 5m, store: {restored: {to: 2m}}}, {at: 5m, store: {restored: {to: 3m}}}]\nuntil: "
+          "10m\n",
+          "the store of the federation cannot be restored: there is no copy of that moment, or an earlier "
+          "restore is "
+          "not over");
+}
+
+static void test_operators(void)
+{
+    holds(
+        JOB_X
+        "  - {at: 3m, tenant: t, name: y, spec: {priority: train, instance: {gpus: 8}, placement: {clusters: "
+        "[a]}}}\n"
+        "  - {at: 10m, tenant: t, name: z, spec: {priority: train, instance: {gpus: 8}, placement: "
+        "{clusters: "
+        "[b]}}}\n"
+        "events:\n"
+        "  - {at: 1m, clockJump: fedd, byMs: -20000}\n"
+        "  - {at: 1m, clockJump: subclusterd/a, byMs: 30000}\n"
+        "  - {at: 2m, cordon: a, for: 3m}\n"
+        "  - {at: 11m, burn: b}\n"
+        "expect:\n"
+        "  - {between: [30s, 20m], job: t/x, phase: Running}\n"
+        "  - {at: 4m, job: t/y, reason: {cluster: a, code: CLUSTER_CORDONED}}\n"
+        "  - {within: 1m, after: 5m, job: t/y, phase: Running}\n"
+        "  - {at: 660500ms, cluster: b, freeGpus: 16}\n"
+        "  - {at: end, job: t/z, phase: Running}\n"
+        "until: 20m\n");
+}
+
 static void test_users(void)
 {
     holds(JOB_X "  - {at: 0s, tenant: t, name: big, spec: {priority: train, elastic: {min: 9, max: 9, step: "
@@ -457,6 +501,9 @@ static const struct suite_test tests[] = {
     {"links", test_links},
     {"stores", test_stores},
     {"duplicates", test_duplicates},
+    {"restored", test_restored},
+    {"restored twice", test_restored_twice},
+    {"operators", test_operators},
     {"users", test_users},
     {"not possible", test_not_possible},
     {"runs", test_runs},
