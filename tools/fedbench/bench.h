@@ -16,5 +16,6 @@ int bench_launch(int argc, char **argv);
 int bench_profile(int argc, char **argv);
 int bench_scale(int argc, char **argv);
 int bench_crowd(int argc, char **argv);
+int bench_sub(int argc, char **argv);
 
 #endif

@@ -95,7 +95,11 @@ static void feed(struct core_sub *s, struct sub_event event)
     for (size_t i = 0; i < s->waiting.count; i++) {
         struct sub_event next = s->waiting.items[i];
         struct sub_actions actions = {0};
+        double began = core_cpu_us();
         sub_step(s->sub, s->now, &next, &actions);
+        double took = core_cpu_us() - began;
+        s->cpu_us += took;
+        s->longest_us = took > s->longest_us ? took : s->longest_us;
         for (size_t a = 0; a < actions.count; a++)
             perform(s, &actions.items[a]);
         sub_actions_release(&actions);
@@ -127,6 +131,14 @@ static void down(struct core_sub *s, struct tf_down message)
     feed(s, (struct sub_event){.kind = SUB_EV_DOWN, .down = message});
 }
 
+void core_sub_node(struct core_sub *s, const struct tf_node *node, enum tf_node_state state)
+{
+    struct sub_event event = {.kind = SUB_EV_NODE};
+    tf_node_copy(&event.node, node);
+    event.node.state = state;
+    feed(s, event);
+}
+
 void core_sub_open(struct core_sub *s, const struct tf_node *nodes, size_t count,
                    const struct tf_classes *classes)
 {
@@ -134,12 +146,8 @@ void core_sub_open(struct core_sub *s, const struct tf_node *nodes, size_t count
     s->sub = sub_create(1);
     boot(s, classes);
     feed(s, (struct sub_event){.kind = SUB_EV_LOADED});
-    for (size_t i = 0; i < count; i++) {
-        struct sub_event event = {.kind = SUB_EV_NODE};
-        tf_node_copy(&event.node, &nodes[i]);
-        event.node.state = TF_NODE_READY;
-        feed(s, event);
-    }
+    for (size_t i = 0; i < count; i++)
+        core_sub_node(s, &nodes[i], TF_NODE_READY);
     feed(s, (struct sub_event){.kind = SUB_EV_LISTED});
     feed(s, (struct sub_event){.kind = SUB_EV_LINK_UP});
     struct tf_down begin = {.kind = TF_DOWN_BEGIN, .n = s->n = 1};
@@ -182,6 +190,7 @@ uint64_t core_sub_place(struct core_sub *s, struct tf_job_spec *spec, int32_t si
                              .name = tf_asprintf("job-%llu", (unsigned long long)s->epoch),
                              .spec = *spec,
                              .size = size,
+                             .level = s->level,
                              .submitted = s->now.wall};
     *spec = (struct tf_job_spec){0};
     change(s, entry);

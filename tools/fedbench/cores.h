@@ -25,7 +25,9 @@ struct core_sub {
     struct tf_buf profile;
     size_t rows, profiles;
     bool full;
-    size_t refused; /* placements that did not fit */
+    size_t refused;            /* placements that did not fit */
+    tf_level level;            /* what the next placements may take from others */
+    double cpu_us, longest_us; /* of all steps since these were set to 0; of one of them */
 };
 
 /* A subcluster with these nodes (copied) and an empty set of orders from a leader. */
@@ -35,6 +37,8 @@ void core_sub_close(struct core_sub *s);
 /* Places the job (spec is taken) with that size. Its number is its epoch. */
 uint64_t core_sub_place(struct core_sub *s, struct tf_job_spec *spec, int32_t size);
 void core_sub_release(struct core_sub *s, uint64_t epoch);
+/* The engine says that the node (copied) is in that state. */
+void core_sub_node(struct core_sub *s, const struct tf_node *node, enum tf_node_state state);
 /* The next profile is a full one. */
 void core_sub_want_full(struct core_sub *s);
 /* Time goes by: a profile that is due is sent. */

@@ -9,6 +9,7 @@ static const struct bench benches[] = {
     {"launch", "jobs/s started by a whole federation as real processes", bench_launch},
     {"profile", "bytes and CPU of capacity profiles", bench_profile},
     {"crowd", "restart, lists, explain and memory with very many jobs in the store", bench_crowd},
+    {"sub", "decisions of one subcluster with up to 12,500 nodes", bench_sub},
     {"scale", "how cost grows with size: slopes on log-log axes", bench_scale},
 };
 
