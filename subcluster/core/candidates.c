@@ -33,26 +33,21 @@ struct listing {
     uint32_t next_job;
 };
 
-static void add_part(struct listing *listing, uint32_t unit, const char *node_name, uint64_t gpus,
-                     struct tf_vector frees)
-{
-    const struct ledger_node *node = ledger_find(&listing->sub->ledger, node_name);
-    if (!node || !node->known)
-        return;
-    struct candidate_part part = {node->number, unit, gpus & ledger_usable_gpus(node), frees};
-    part.frees.gpus = tf_gpu_set_count(part.gpus);
-    tf_vec_push(&listing->out->parts, part);
-}
-
 static void add_members(struct listing *listing, const struct job *job, int32_t mark,
                         struct victim_unit *unit, uint32_t number)
 {
+    const struct ledger *ledger = &listing->sub->ledger;
     struct tf_vector need = tf_shape_vector(&job->record.spec.group.shape);
-    tf_vec_each (m, &job->record.members) {
+    for (size_t i = 0; i < job->record.members.count; i++) {
+        const struct tf_member *m = &job->record.members.items[i];
         if (m->mark != mark || !member_stays(m->state) || !member_holds(m->state))
             continue;
         unit->gpu_seconds += lost_by(listing->sub, job, m);
-        add_part(listing, number, m->node, m->gpus, need);
+        const struct ledger_node *node = ledger->nodes.items[job->runs.items[i].node];
+        struct candidate_part part = {node->number, number, m->gpus & ledger_usable_gpus(node), need};
+        part.frees.gpus = tf_gpu_set_count(part.gpus);
+        if (node->known)
+            tf_vec_push(&listing->out->parts, part);
     }
 }
 
@@ -94,20 +89,30 @@ static void add_job(struct listing *listing, struct job *job)
 
 /* ---- nodes ---- */
 
-static int by_place(const void *a, const void *b)
+/* By node, in the order in which they were listed: by unit. A counting sort. */
+static void sort_parts(struct candidates *out, size_t nodes)
 {
-    const struct candidate_part *x = a, *y = b;
-    if (x->node != y->node)
-        return x->node < y->node ? -1 : 1;
-    return x->unit < y->unit ? -1 : x->unit > y->unit;
+    TF_VEC(struct candidate_part) sorted = {0};
+    TF_VEC(size_t) next = {0};
+    tf_vec_reserve(&sorted, out->parts.count + 1);
+    tf_vec_reserve(&next, nodes + 1);
+    memset(next.items, 0, (nodes + 1) * sizeof *next.items);
+    tf_vec_each (part, &out->parts)
+        next.items[part->node + 1]++;
+    for (size_t n = 0; n < nodes; n++)
+        next.items[n + 1] += next.items[n];
+    tf_vec_each (part, &out->parts)
+        sorted.items[next.items[part->node]++] = *part;
+    sorted.count = out->parts.count;
+    tf_vec_release(&out->parts);
+    memcpy(&out->parts, &sorted, sizeof out->parts);
+    tf_vec_release(&next);
 }
 
 /* Parts of one unit on one node become one. */
 static void merge_parts(struct candidates *out)
 {
     size_t kept = 0;
-    if (out->parts.count > 1)
-        qsort(out->parts.items, out->parts.count, sizeof *out->parts.items, by_place);
     tf_vec_each (part, &out->parts) {
         struct candidate_part *last = kept ? &out->parts.items[kept - 1] : NULL;
         if (last && last->node == part->node && last->unit == part->unit) {
@@ -145,6 +150,7 @@ void candidates_list(struct candidates *candidates, struct sub *sub, tf_level le
     for (size_t i = jobs.count; i-- > 0;) /* larger uids first: they go first among equals */
         add_job(&listing, jobs.items[i]);
     tf_vec_release(&jobs);
+    sort_parts(candidates, sub->ledger.nodes.count);
     merge_parts(candidates);
     list_nodes(candidates, &sub->ledger);
 }

@@ -136,7 +136,7 @@ static void load_allocation(struct sub *sub, struct tf_allocation *record)
     hold_members(sub, job);
     if (job->record.phase == TF_ALLOCATION_CLAIMING)
         reclaim_load(sub, job);
-    members_attach(job);
+    members_attach(sub, job);
 }
 
 static void load_cordon(struct sub *sub, struct tf_cordon *cordon)

@@ -22,11 +22,17 @@ bool members_any_live(const struct job *job)
     return false;
 }
 
-void members_attach(struct job *job)
+static struct member_run new_run(struct sub *sub, const struct tf_member *m)
+{
+    uint32_t node = ledger_need(&sub->ledger, m->node)->number;
+    return (struct member_run){.node = node, .due = TF_NEVER, .retry = TF_NEVER};
+}
+
+void members_attach(struct sub *sub, struct job *job)
 {
     tf_vec_release(&job->runs);
-    for (size_t i = 0; i < job->record.members.count; i++)
-        tf_vec_push(&job->runs, (struct member_run){.due = TF_NEVER, .retry = TF_NEVER});
+    tf_vec_each (m, &job->record.members)
+        tf_vec_push(&job->runs, new_run(sub, m));
 }
 
 static struct tf_instance_id id_of(const struct job *job, const struct tf_member *m)
@@ -238,7 +244,7 @@ static void attempt_again(struct sub *sub, struct job *job, size_t place)
     m->started = m->ready = m->ended = m->retry_at = (struct tf_wall){0};
     m->exit_code = 0;
     tf_strs_release(&m->ports);
-    job->runs.items[place] = (struct member_run){.due = TF_NEVER, .retry = TF_NEVER};
+    job->runs.items[place] = new_run(sub, m);
 }
 
 static bool is_ripe(const struct sub *sub, const struct job *job, size_t place)

@@ -40,7 +40,7 @@ void members_are_gone(struct sub *sub, struct job *job);
 /* They were found running. */
 void members_adopted(struct sub *sub, struct job *job);
 /* Gives each member its run; all are unseen. */
-void members_attach(struct job *job);
+void members_attach(struct sub *sub, struct job *job);
 /* Of the job's class among those in force. */
 int class_rank(const struct sub *sub, const struct tf_job_spec *spec);
 /* At which level the member's capacity is held, by the policy in force. */

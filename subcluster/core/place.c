@@ -156,7 +156,7 @@ static void start(struct sub *sub, struct tf_entry *entry, const struct tf_fit_p
     struct job *job = open_epoch(sub, entry, packing->instances);
     set_model(sub, job, packing->model);
     add_members(sub, job, packing);
-    members_attach(job);
+    members_attach(sub, job);
     trace_placed(sub, job);
     job_changed(sub, job);
     raise_floor(sub, job->record.epoch);
@@ -283,7 +283,7 @@ static void adopt(struct sub *sub, struct tf_entry *entry, struct stray_range ra
         adopt_member(sub, job, &sub->strays.items[range.first]);
         stray_remove(sub, range.first);
     }
-    members_attach(job);
+    members_attach(sub, job);
     members_adopted(sub, job);
     trace_epoch(sub, job, "runs here without a record: adopted, %zu instances", job->record.members.count);
     job_changed(sub, job);

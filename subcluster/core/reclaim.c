@@ -50,8 +50,7 @@ static void list_victims(const struct candidates *candidates, const struct victi
     }
 }
 
-/* What each node will have when the chosen have gone (where what is free is enough: what is free): rows of
- * one node each, to pack on. */
+/* What each node will have when the chosen have gone: rows of one node each, to pack on. */
 struct after {
     TF_VEC(struct tf_profile_row) rows;
     TF_VEC(struct tf_level_vector) vectors;
@@ -79,13 +78,10 @@ static void after_init(struct after *after, const struct sub *sub, const struct 
     tf_vec_reserve(&after->rows, view.count + 1);
     tf_vec_reserve(&after->vectors, view.count + 1);
     for (size_t i = 0; i < view.count; i++) {
-        const struct ledger_node *node = sub->ledger.nodes.items[i];
-        bool free = chosen->level == TF_LEVEL_FREE;
-        struct tf_level_vector at = {TF_LEVEL_FREE, free ? tf_profile_row_at(&view.rows[i], TF_LEVEL_FREE)
-                                                         : candidates->nodes.items[i].going};
+        struct tf_level_vector at = {TF_LEVEL_FREE, candidates->nodes.items[i].going};
         tf_vec_push(&after->rows, view.rows[i]);
         tf_vec_push(&after->vectors, at);
-        tf_vec_push(&after->gpus, free ? ledger_free_gpus(node) : ledger_going_gpus(node));
+        tf_vec_push(&after->gpus, ledger_going_gpus(sub->ledger.nodes.items[i]));
     }
     tf_vec_each (part, &candidates->parts) {
         if (!is_chosen(chosen, part->unit))
@@ -127,17 +123,17 @@ static void add_claim(struct reclaim_plan *plan, const struct ledger_node *node,
                                                  .slots = need.slots});
 }
 
-static bool pack_after(struct sub *sub, struct after *after, const struct tf_demand *demand,
-                       struct reclaim_plan *plan)
+/* The core, packed on these rows; gpus: what each node may give. */
+static bool pack_claims(struct sub *sub, const struct tf_profile_row *rows, uint64_t *gpus,
+                        const struct tf_demand *demand, struct reclaim_plan *plan)
 {
     struct tf_fit_view view = ledger_view(&sub->ledger);
     struct tf_fit_placement packing = {0};
-    view.rows = after->rows.items;
+    view.rows = rows;
     bool packed = tf_fit_pack(&view, demand, TF_LEVEL_FREE, demand->core, NULL, sub->scratch, &packing);
-    assert(packed && "the victims suffice");
     tf_vec_each (row, &packing.rows)
         for (int32_t i = 0; i < row->each; i++)
-            add_claim(plan, sub->ledger.nodes.items[row->row], &after->gpus.items[row->row], demand->need);
+            add_claim(plan, sub->ledger.nodes.items[row->row], &gpus[row->row], demand->need);
     plan->model = packing.model;
     tf_fit_placement_release(&packing);
     return packed;
@@ -164,7 +160,8 @@ bool reclaim_plan(struct sub *sub, struct tf_demand *demand, tf_level level, str
         plan->level = chosen.level;
         list_victims(&candidates, &chosen, plan);
         after_init(&after, sub, &candidates, &chosen);
-        found = pack_after(sub, &after, demand, plan);
+        found = pack_claims(sub, after.rows.items, after.gpus.items, demand, plan);
+        assert(found && "the victims suffice");
         after_release(&after);
     }
     plan->work = chosen.work + (int64_t)candidates.units.count;
@@ -289,7 +286,7 @@ static void start_claimed(struct sub *sub, struct job *job)
     tf_vec_each (claim, &record->claims)
         member_add(sub, job, claim->node, claim->gpus);
     clear_claims(record);
-    members_attach(job);
+    members_attach(sub, job);
     trace_epoch(sub, job, "has its GPUs after %lld ms: starts",
                 (long long)(sub->now.wall.ms - record->accepted.ms));
     job_changed(sub, job);
@@ -307,21 +304,41 @@ static enum claim_state worst_state(const struct sub *sub, const struct tf_alloc
     return worst;
 }
 
+static int32_t claims_free(const struct sub *sub, const struct tf_allocation *record)
+{
+    int32_t count = 0;
+    tf_vec_each (claim, &record->claims)
+        count += ledger_claim_state(&sub->ledger, record->uid, claim->node) == CLAIM_FREE;
+    return count;
+}
+
+/* A cheap look: what is free besides, and those of its claims that are, could be enough together. */
+static bool may_fit_free(struct sub *sub, const struct tf_allocation *record, const struct tf_demand *demand)
+{
+    struct tf_fit_view kinds = tf_fit_rows_view(sub->ledger.rows);
+    struct tf_fit fit;
+    tf_fit_count(&kinds, demand, TF_LEVEL_FREE, sub->scratch, &fit);
+    return fit.count + demand->step - 1 + claims_free(sub, record) >= demand->core;
+}
+
+static bool pack_free(struct sub *sub, const struct tf_demand *demand, struct reclaim_plan *plan)
+{
+    TF_VEC(uint64_t) gpus = {0};
+    tf_vec_each (node, &sub->ledger.nodes)
+        tf_vec_push(&gpus, ledger_free_gpus(*node));
+    bool packed = pack_claims(sub, ledger_view(&sub->ledger).rows, gpus.items, demand, plan);
+    tf_vec_release(&gpus);
+    return packed;
+}
+
 /* Moves all claims onto free GPUs, if the whole of it fits there. */
-static bool claim_free(struct sub *sub, struct job *job)
+static bool move_claims(struct sub *sub, struct job *job, const struct tf_demand *demand)
 {
     struct tf_allocation *record = &job->record;
-    struct tf_demand demand = {0};
     struct reclaim_plan plan = {0};
     drop_claims(sub, job, 0);
     ledger_refresh(&sub->ledger);
-    struct tf_fit_view view = ledger_view(&sub->ledger);
-    bool fits =
-        tf_demand_resolve(&demand, &record->spec, class_rank(sub, &record->spec), view.catalog, NULL) == 0;
-    if (fits) {
-        tf_demand_fix_model(&demand, view.catalog, record->model);
-        fits = reclaim_plan(sub, &demand, TF_LEVEL_FREE, &plan) && plan.level == TF_LEVEL_FREE;
-    }
+    bool fits = pack_free(sub, demand, &plan);
     if (fits) {
         clear_claims(record);
         tf_vec_each (claim, &plan.claims)
@@ -330,6 +347,20 @@ static bool claim_free(struct sub *sub, struct job *job)
     }
     hold_claims(sub, job);
     reclaim_plan_release(&plan);
+    return fits;
+}
+
+static bool claim_free(struct sub *sub, struct job *job)
+{
+    const struct tf_allocation *record = &job->record;
+    struct tf_demand demand = {0};
+    ledger_refresh(&sub->ledger);
+    struct tf_fit_view view = ledger_view(&sub->ledger);
+    bool fits =
+        tf_demand_resolve(&demand, &record->spec, class_rank(sub, &record->spec), view.catalog, NULL) == 0;
+    if (fits)
+        tf_demand_fix_model(&demand, view.catalog, record->model);
+    fits = fits && may_fit_free(sub, record, &demand) && move_claims(sub, job, &demand);
     tf_demand_release(&demand);
     return fits;
 }

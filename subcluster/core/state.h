@@ -13,10 +13,11 @@
 
 /* What is known of a member's present attempt besides its record. */
 struct member_run {
-    bool asked; /* its start was: never twice, since the engine may refuse the first and do the second */
-    bool seen;  /* the engine has told of it since boot */
-    bool begun; /* and that it is starting: its time to become ready counts from then */
-    bool stuck; /* its stop took longer than it may: alarmed once */
+    uint32_t node; /* its number in the ledger */
+    bool asked;    /* its start was: never twice, since the engine may refuse the first and do the second */
+    bool seen;     /* the engine has told of it since boot */
+    bool begun;    /* and that it is starting: its time to become ready counts from then */
+    bool stuck;    /* its stop took longer than it may: alarmed once */
     struct tf_mono due;   /* start time-out, end of back-off or bound of a stop, by its state */
     struct tf_mono retry; /* earliest next attempt, of one that will be tried again */
 };

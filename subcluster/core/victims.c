@@ -12,6 +12,9 @@
  * there is so much to choose from that the first answer is hardly ever beaten. */
 enum { RETRY_WORK = 2000 };
 
+/* With more nodes, what is spread over several counts whole on each, and is not also tried by its shares. */
+enum { SHARE_NODES = 4000 };
+
 /* ---- cells ---- */
 
 static bool same_cell(const struct choice *choice, uint32_t class, uint32_t other, bool of_step)
@@ -440,7 +443,8 @@ static void search_cell(struct choice *choice, uint32_t cell)
 {
     if (!is_roomy(choice, cell))
         return;
-    for (int by_share = 0; by_share <= 1; by_share++) {
+    int ways = choice->search.ask->nodes.count > SHARE_NODES ? 1 : 2;
+    for (int by_share = 0; by_share < ways; by_share++) {
         if (!fill_cell(choice, cell, by_share))
             continue;
         trim_taken(choice);
