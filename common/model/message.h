@@ -135,6 +135,7 @@ struct tf_ask {
     uint64_t gpus;      /* CORDON; a set, 0 = the whole node */
     bool on;            /* CORDON; false = no longer */
     char *reason;       /* CORDON */
+    uint32_t attempt;   /* LOGS; 0 = the latest one */
 };
 struct tf_down {
     enum tf_down_kind kind;

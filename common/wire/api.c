@@ -404,7 +404,7 @@ static const struct tf_wire_table instances =
 static const struct tf_wire_row logs_request_rows[] = {
     WIRE_OBJECT(job, job_ref, TF_WIRE_REQUIRED), WIRE_COUNTER(epoch),
     WIRE_UINT32(index, TF_INSTANCES_MAX - 1),    WIRE_BOOL(follow),
-    WIRE_INT64(tail_bytes, -1, INT64_MAX),
+    WIRE_INT64(tail_bytes, -1, INT64_MAX),       WIRE_UINT32(attempt, UINT32_MAX),
 };
 static const struct tf_wire_table logs_request =
     WIRE_TABLE(logs_request_rows, tidefed__v1__logs_request__descriptor);

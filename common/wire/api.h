@@ -235,6 +235,7 @@ struct tf_logs_request {
     uint32_t index;
     bool follow;
     int64_t tail_bytes; /* -1 = everything kept */
+    uint32_t attempt;   /* 0 = the latest one */
 };
 
 struct tf_logs_reply {

@@ -105,6 +105,7 @@ static const struct tf_wire_row ask_rows[] = {
     WIRE_BITS(gpus),
     WIRE_BOOL(on),
     WIRE_TEXT(reason, TF_WIRE_MESSAGE_MAX),
+    WIRE_UINT32(attempt, UINT32_MAX),
 };
 const struct tf_wire_table tf_wire_ask = WIRE_TABLE(ask_rows, tidefed__v1__ask__descriptor);
 #undef MODEL

@@ -130,7 +130,8 @@ static int ask(struct relay *relay, struct tf_error *err)
                                          .epoch = relay->request.epoch,
                                          .index = relay->request.index,
                                          .follow = relay->request.follow,
-                                         .tail_bytes = relay->request.tail_bytes}};
+                                         .tail_bytes = relay->request.tail_bytes,
+                                         .attempt = relay->request.attempt}};
     links_send(fedd, link, &down);
     return 0;
 }

@@ -225,6 +225,17 @@ static const struct tf_stream_events events = {
 
 /* ---- beginning ---- */
 
+static int no_output(const struct subd *subd, const struct tf_ask *ask, struct tf_error *err)
+{
+    char attempt[32] = "";
+    if (ask->attempt)
+        snprintf(attempt, sizeof attempt, ", attempt %u", ask->attempt);
+    return tf_error_set(err, TF_ERR_NOT_FOUND,
+                        "subcluster %s has no output of instance %u%s: it never started here, or it ended a "
+                        "while ago",
+                        subd->config.name, ask->index, attempt);
+}
+
 static int start_thread(struct push *push, const struct tf_ask *ask, struct tf_error *err)
 {
     struct tf_instance_id id;
@@ -232,12 +243,8 @@ static int start_thread(struct push *push, const struct tf_ask *ask, struct tf_e
         return tf_error_set(err, TF_ERR_NOT_FOUND,
                             "subcluster %s only invents its instances: there is no output",
                             push->subd->config.name);
-    if (!subd_running_find(push->subd, ask->uid, ask->epoch, ask->index, &id))
-        return tf_error_set(
-            err, TF_ERR_NOT_FOUND,
-            "subcluster %s has no output of instance %u: it never started here, or it ended a "
-            "while ago",
-            push->subd->config.name, ask->index);
+    if (!subd_running_find(push->subd, ask->uid, ask->epoch, ask->index, ask->attempt, &id))
+        return no_output(push->subd, ask, err);
     for (int i = 0; i < STREAMS; i++) {
         push->streams[i] = tf_instance_log_open(push->subd->config.state_dir, &id,
                                                 i == 0 ? TF_STREAM_OUT : TF_STREAM_ERR, ask->tail_bytes, err);

@@ -85,10 +85,10 @@ void subd_running_adopt(struct subd *subd);
 bool subd_running_listed(const struct subd *subd); /* the engine has told of all it knows */
 /* START, STOP, FORGET, PEERS, FENCE; what the action owns may be taken. */
 void subd_running_perform(struct subd *subd, struct sub_action *action);
-/* The instance whose output is meant: epoch 0 = the latest, and of it the last attempt. False if the engine
+/* The instance whose output is meant: epoch 0 = the latest, attempt 0 = the last of it. False if the engine
  * knows none. */
 bool subd_running_find(const struct subd *subd, struct tf_uid uid, uint64_t epoch, uint32_t index,
-                       struct tf_instance_id *id);
+                       uint32_t attempt, struct tf_instance_id *id);
 
 /* uplink.c */
 void subd_uplink_start(struct subd *subd); /* again is fine */

@@ -108,7 +108,7 @@ static void forgotten(struct running *r, const struct tf_instance_id *id)
 }
 
 bool subd_running_find(const struct subd *subd, struct tf_uid uid, uint64_t epoch, uint32_t index,
-                       struct tf_instance_id *id)
+                       uint32_t attempt, struct tf_instance_id *id)
 {
     const struct running *r = subd->running;
     bool found = false;
@@ -121,7 +121,8 @@ bool subd_running_find(const struct subd *subd, struct tf_uid uid, uint64_t epoc
         if (!wanted || known->key.epoch < id->epoch)
             continue;
         tf_vec_each (i, &known->instances) {
-            if (i->index != index || (known->key.epoch == id->epoch && i->attempt < id->attempt))
+            if (i->index != index || (attempt && i->attempt != attempt) ||
+                (known->key.epoch == id->epoch && i->attempt < id->attempt))
                 continue;
             id->epoch = known->key.epoch;
             id->attempt = i->attempt;

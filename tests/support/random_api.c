@@ -209,8 +209,8 @@ void random_request(struct tf_rng *r, enum tf_method method, struct tf_request *
         out->nodes = (struct tf_nodes_request){optional_name(r)};
         break;
     case TF_METHOD_LOGS:
-        out->logs =
-            (struct tf_logs_request){ref(r), COUNTER, UP_TO(TF_INSTANCES_MAX - 1), BOOL, R(-1, INT64_MAX)};
+        out->logs = (struct tf_logs_request){ref(r), COUNTER,          UP_TO(TF_INSTANCES_MAX - 1),
+                                             BOOL,   R(-1, INT64_MAX), (uint32_t)R(0, UINT32_MAX)};
         break;
     case TF_METHOD_CORDON_CLUSTER:
     case TF_METHOD_UNCORDON_CLUSTER:

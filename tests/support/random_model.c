@@ -584,17 +584,17 @@ void random_entry(struct tf_rng *r, struct tf_entry *out)
 
 void random_down(struct tf_rng *r, struct tf_down *out)
 {
-    *out =
-        (struct tf_down){FROM_1(TF_DOWN_POLICY),
-                         random_term(r),
-                         COUNTER,
-                         COUNTER,
-                         COUNTER,
-                         policy(r),
-                         LATER,
-                         TIME,
-                         {COUNTER, UP_TO(TF_ASK_CORDON), random_uid(r), COUNTER, UP_TO(TF_INSTANCES_MAX - 1),
-                          BOOL, R(-1, INT64_MAX), optional_name(r), tf_rng_next(r), BOOL, OPTIONAL},
-                         random_generation(r)};
+    *out = (struct tf_down){FROM_1(TF_DOWN_POLICY),
+                            random_term(r),
+                            COUNTER,
+                            COUNTER,
+                            COUNTER,
+                            policy(r),
+                            LATER,
+                            TIME,
+                            {COUNTER, UP_TO(TF_ASK_CORDON), random_uid(r), COUNTER,
+                             UP_TO(TF_INSTANCES_MAX - 1), BOOL, R(-1, INT64_MAX), optional_name(r),
+                             tf_rng_next(r), BOOL, OPTIONAL, (uint32_t)R(0, UINT32_MAX)},
+                            random_generation(r)};
     RANDOM_LIST(r, &out->entries, random_entry);
 }

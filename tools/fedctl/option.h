@@ -29,7 +29,7 @@ struct options {
     bool ignore_not_found, wait;
     bool follow;
     int32_t index;
-    int64_t tail, epoch;
+    int64_t tail, epoch, attempt;
     enum wait_for until;
     bool client_only;
     char *reason;            /* of a cordon */

@@ -24,6 +24,14 @@ static const struct option options[] = {
      {.key = "epoch",
       TF_INT64(struct options, epoch),
       .help = "of an earlier placement; absent = the present or last one"}},
+    {0,
+     "ATTEMPT",
+     {.key = "attempt",
+      TF_INT64(struct options, attempt),
+      .min = 1,
+      .max = UINT32_MAX,
+      .flags = TF_ROW_ZERO,
+      .help = "of an instance that was tried again, from 1; absent = the last one"}},
     OPTION_TENANT,
 };
 
@@ -142,6 +150,7 @@ static int run(struct fedctl *ctl)
     request.logs.job = ref;
     request.logs.index = (uint32_t)(index > 0 ? index : 0);
     request.logs.epoch = (uint64_t)ctl->options.epoch;
+    request.logs.attempt = (uint32_t)ctl->options.attempt;
     request.logs.tail_bytes = -1;
     if (code == FEDCTL_DONE)
         code = r.lines >= 0 ? read_tail(&r, &request, ctl->options.follow)
@@ -157,7 +166,9 @@ const struct verb verb_logs = {
     .help = "Show the output of an instance",
     .examples = "fedctl logs data/refresh\n"
                 "# Instance 3, from its last 20 lines on\n"
-                "fedctl logs -f llm/pretrain/3 --tail 20\n",
+                "fedctl logs -f llm/pretrain/3 --tail 20\n"
+                "# Why the first attempt failed\n"
+                "fedctl logs rec/flaky --attempt 1\n",
     .options = OPTION_LIST(options),
     .run = run,
 };

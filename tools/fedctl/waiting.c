@@ -95,13 +95,21 @@ static int timed_out(const struct wait *w, int64_t timeout_ms)
     return FEDCTL_TIMED_OUT;
 }
 
+static const char *const words[] = {[WAIT_RUNNING] = "run",
+                                    [WAIT_SUCCEEDED] = "succeed",
+                                    [WAIT_FAILED] = "fail",
+                                    [WAIT_FINISHED] = "finish",
+                                    [WAIT_DELETED] = "be deleted"};
+
+/* Else one that waits for ever looks like one that hangs. */
+static void tell_wait(const struct wait *w)
+{
+    message("job %s is %s: waiting for it to %s, as long as it takes; Ctrl-C ends the wait, not the job",
+            w->name, tf_buf_text(&w->last), words[w->until]);
+}
+
 static int over(struct wait *w)
 {
-    static const char *const words[] = {[WAIT_RUNNING] = "run",
-                                        [WAIT_SUCCEEDED] = "succeed",
-                                        [WAIT_FAILED] = "fail",
-                                        [WAIT_FINISHED] = "finish",
-                                        [WAIT_DELETED] = "be deleted"};
     if (w->state == WAITING_NEVER) {
         message("job %s is %s: it will not %s any more; fedctl describe %s says more", w->name,
                 tf_buf_text(&w->last), words[w->until], w->name);
@@ -162,6 +170,8 @@ int waiting_for_job(struct fedctl *ctl, const struct tf_job_ref *ref, enum wait_
     snprintf(w.name, sizeof w.name, "%s/%s", ref->tenant, ref->name);
     int code = look_first(&w, timeout_ms);
     client_set_patience(ctl->client, true);
+    if (code == FEDCTL_DONE && w.state == WAITING_MORE && !timeout_ms)
+        tell_wait(&w);
     if (code == FEDCTL_DONE)
         code = watch(&w, deadline, timeout_ms);
     client_set_patience(ctl->client, false);

@@ -450,7 +450,8 @@ static void logs(struct tf_stream *stream, const struct tf_logs_request *request
     enum { LINES = 30 };
     TF_AUTO_BUF text = TF_BUF_INIT;
     for (int i = 1; i <= LINES; i++)
-        tf_buf_fmt(&text, "instance %u line %d\n", request->index, i);
+        tf_buf_fmt(&text, "instance %u line %d%s\n", request->index, i,
+                   request->attempt ? " of an earlier attempt" : "");
     size_t skip = 0;
     if (request->tail_bytes >= 0 && (size_t)request->tail_bytes < text.len)
         skip = text.len - (size_t)request->tail_bytes;

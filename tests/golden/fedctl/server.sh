@@ -203,6 +203,7 @@ run wait llm/pretrain rec/flaky --for=finished
 run wait rec/flaky --for=running
 run wait llm/pretrain --for=failed
 run wait rec/soon --for=running --timeout 20s
+run wait rec/soon --for=running
 run wait rec/wants-b300 --for=running --timeout 1500ms
 run wait ops/parked --for=running --timeout 1500ms
 run wait web/none --for=running
@@ -213,6 +214,7 @@ run logs llm/pretrain --tail 2
 run logs web/hello/1 --tail 1
 run logs web/hello --index 1 --tail 3 -f
 run logs web/hello --tail 0 -f
+run logs web/hello --attempt 1 --tail 1
 run logs web/hello
 run logs rec/wants-b300
 run logs web/none

@@ -253,6 +253,7 @@ uint64_t world_ask_logs(struct world *w, uint64_t epoch, uint32_t index, bool fo
                                .index = index,
                                .follow = follow,
                                .tail_bytes = tail};
+    down.ask.attempt = w->attempt;
     struct world_output *output = tf_vec_add(&w->outputs);
     output->ask = w->next_ask;
     send(w, &down);

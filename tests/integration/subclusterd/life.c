@@ -267,6 +267,17 @@ static void test_output(void)
     WORLD_UNTIL(&w, world_output(&w, other)->ended);
     CU_ASSERT_PTR_NOT_NULL_FATAL(world_output(&w, other)->error);
     CU_ASSERT_PTR_NOT_NULL(strstr(world_output(&w, other)->error, "no output of instance 7"));
+    struct tf_entry *entry = world_job(&w, 1, "echo attempt $TIDEFED_ATTEMPT; exit 3");
+    entry->spec.retry_limit = 1;
+    epoch = world_place(&w);
+    WORLD_UNTIL(&w, end_of(epoch) == TF_END_FAILED);
+    CU_ASSERT_STRING_EQUAL(tf_buf_text(&ask_output(epoch, -1)->bytes), "attempt 2\n");
+    w.attempt = 1;
+    CU_ASSERT_STRING_EQUAL(tf_buf_text(&ask_output(epoch, -1)->bytes), "attempt 1\n");
+    w.attempt = 3;
+    const struct world_output *none = ask_output(epoch, -1);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(none->error);
+    CU_ASSERT_PTR_NOT_NULL(strstr(none->error, "no output of instance 0, attempt 3"));
     world_end(&w);
 }
 

@@ -52,9 +52,10 @@ struct world {
         uid; /* jobs' uids begin like it: other tests run at the same time, and the engine goes by uids */
     struct tf_term term;
     uint64_t n, next_epoch, next_ask;
-    bool keeps_ends; /* does not store ends */
-    bool refuses;    /* does not lead */
-    char *leader;    /* whom it names then; NULL = nobody */
+    uint32_t attempt; /* whose output is asked for; 0 = the last one's */
+    bool keeps_ends;  /* does not store ends */
+    bool refuses;     /* does not lead */
+    char *leader;     /* whom it names then; NULL = nobody */
     TF_VEC(struct world_epoch) epochs;
     struct tf_stream *stream; /* the live attach; NULL = away */
     int attaches;
