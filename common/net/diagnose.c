@@ -235,7 +235,7 @@ static int explain_silence(const struct dialogue *d, struct tf_error *err)
             "the CA of this federation",
             d->address, d->files->certificate, d->files->ca, X509_verify_cert_error_string(verdict));
     return tf_error_set(
-        err, TF_ERR_UNAVAILABLE,
+        err, TF_ERR_UNKNOWN,
         "%s closed the connection when it had seen the certificate in %s: its own `tls.ca` may not have the "
         "CA of that one; its log says more",
         d->address, d->files->certificate);
@@ -251,7 +251,9 @@ static int explain_failure(const struct dialogue *d, struct tf_error *err)
         return explain_theirs(d, verdict, err);
     if (reason >= TLS_ALERT_BASE && reason < TLS_ALERT_BASE + 256)
         return explain_alert(d, reason - TLS_ALERT_BASE, err);
-    if (reason == SSL_R_WRONG_VERSION_NUMBER || reason == SSL_R_PACKET_LENGTH_TOO_LONG)
+    /* A server of something else says so, or just closes. */
+    bool silent = SSL_get_state(d->ssl) == TLS_ST_CW_CLNT_HELLO && now_ms() < d->deadline_ms;
+    if (silent || reason == SSL_R_WRONG_VERSION_NUMBER || reason == SSL_R_PACKET_LENGTH_TOO_LONG)
         return tf_error_set(
             err, TF_ERR_UNAVAILABLE,
             "%s does not speak TLS: is it the right address? A fedd without TLS is asked without --tls-ca",

@@ -41,7 +41,8 @@ uint64_t tf_tls_stamp(const struct tf_tls_files *files);
 
 /* Why no connection with these files (not set: without TLS) comes about, as far as a handshake of its own
  * shows: whom either side does not believe, and why, which gRPC does not tell. -1 and *err if something was
- * found. Blocks for at most timeout_ms. */
+ * found: TF_ERR_UNAVAILABLE, or TF_ERR_UNKNOWN if it is only likely, and may be over in a moment. Blocks for
+ * at most timeout_ms. */
 int tf_tls_diagnose(const char *address, const struct tf_tls_files *files, int64_t timeout_ms,
                     struct tf_error *err);
 

@@ -122,9 +122,12 @@ static void finish_later(struct tf_rpc *rpc, struct tf_tag *tag, bool ok)
 
 /* gRPC reports as errors what our own errors say better, as a refused bind. But of a handshake that a server
  * broke off nobody else tells. */
+static atomic_bool serving;
+
 static void on_log(gpr_log_func_args *args)
 {
-    if (args->severity == GPR_LOG_SEVERITY_ERROR && tf_starts_with(args->message, "Handshake failed"))
+    if (args->severity == GPR_LOG_SEVERITY_ERROR && atomic_load(&serving) &&
+        tf_starts_with(args->message, "Handshake failed"))
         tf_log_warn("a peer was refused: its certificate, or ours to it, is not believed error=%s",
                     args->message);
     else if (args->severity == GPR_LOG_SEVERITY_ERROR)
@@ -627,6 +630,7 @@ void *tf_port_create(struct tf_rpc *rpc, const struct tf_port_options *options, 
         grpc_server_destroy(server);
         return NULL;
     }
+    atomic_store(&serving, true);
     *port = tf_address_is_unix(options->address) ? 0 : bound;
     return server;
 }

@@ -290,6 +290,7 @@ static void on_cordon_node(void *arg, struct tf_call *call, struct tf_bytes byte
     struct tf_request request = {0};
     if (!lead_or_refuse(fedd, call) || !call_request(call, TF_METHOD_CORDON_NODE, bytes, &request))
         return;
+    changes_log(call, TF_METHOD_CORDON_NODE, request.cordon.cluster, request.cordon.node);
     ask_cordon(fedd, call, &request.cordon);
     tf_request_release(&request);
 }

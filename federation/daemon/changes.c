@@ -22,6 +22,14 @@ static bool in_quarantine(struct fedd *fedd, struct tf_call *call, const char *t
     return true;
 }
 
+void changes_log(const struct tf_call *call, enum tf_method method, const char *tenant, const char *name)
+{
+    const char *path = tf_method_path(method), *verb = strrchr(path, '/') + 1;
+    const char *identity = tf_call_identity(call);
+    tf_log_info("change asked for verb=%s of=%s%s%s by=%s peer=%s", verb, tenant ? tenant : "",
+                tenant ? "/" : "", name ? name : "?", identity ? identity : "local", tf_call_peer(call));
+}
+
 static void on_submit(void *arg, struct tf_call *call, struct tf_bytes bytes)
 {
     struct fedd *fedd = arg;
@@ -61,6 +69,7 @@ static void change_job(struct fedd *fedd, struct tf_call *call, enum tf_method m
         tf_str_set(&ref->tenant, job->tenant);
         tf_str_set(&ref->name, job->name);
     }
+    changes_log(call, method, ref->tenant, ref->name);
     struct fed_event event = {.kind = kind,
                               .request = requests_add_change(fedd, call, method),
                               .job = {.tenant = TF_STEAL(ref->tenant),
@@ -116,6 +125,7 @@ static void on_cluster(struct fedd *fedd, struct tf_call *call, struct tf_bytes 
                        "known to be dead",
                        cluster->cluster);
     } else {
+        changes_log(call, method, NULL, cluster->cluster);
         struct fed_event event = {.kind = method == TF_METHOD_FORGET_CLUSTER ? FED_EV_FORGET : FED_EV_CORDON,
                                   .request = requests_add_change(fedd, call, method),
                                   .cluster = {.name = TF_STEAL(cluster->cluster),

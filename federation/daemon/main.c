@@ -131,6 +131,14 @@ static int run(const char *config, struct fedd_options *options, struct tf_error
     return failed;
 }
 
+/* Without good ones nobody could be let in, nor the store be asked. */
+static int check_certificates(const struct fedd_config *config, struct tf_error *err)
+{
+    if (tf_tls_check(&config->tls, err))
+        return -1;
+    return tf_tls_check(&config->store.tls, err) ? tf_error_wrap(err, "store") : 0;
+}
+
 static int start(const struct arguments *arguments, struct tf_error *err)
 {
     struct fedd_options options = {.accept_rollback = arguments->accept_rollback};
@@ -138,7 +146,7 @@ static int start(const struct arguments *arguments, struct tf_error *err)
         return -1;
     const struct tf_log_options log = tf_log_config_options(&options.config.log);
     int failed = arguments->listen ? fedd_config_set_listen(&options.config, arguments->listen, err) : 0;
-    failed = failed || tf_tls_check(&options.config.tls, err) ? -1 : 0;
+    failed = failed || check_certificates(&options.config, err) ? -1 : 0;
     if (!failed && arguments->check)
         printf("%s: the configuration is right\n", arguments->config);
     else if (!failed)

@@ -128,6 +128,9 @@ struct tf_mono links_profile_at(const struct fedd *fedd,
 
 /* changes.c, reads.c, watch.c, asks.c */
 void changes_register(struct fedd *fedd);
+/* Who asked for which change, for whoever wants to know later. (Submits are put down to their user in the
+ * job.) */
+void changes_log(const struct tf_call *call, enum tf_method method, const char *tenant, const char *name);
 void reads_register(struct fedd *fedd);
 void watch_register(struct fedd *fedd);
 void watch_publish(struct fedd *fedd, const struct tf_job_record *job, bool gone);

@@ -171,7 +171,7 @@ static int print_reference(const struct arguments *arguments)
 static int check(const struct arguments *arguments, struct subd_config *config)
 {
     struct tf_error err = TF_ERROR_INIT;
-    int failed = tf_tls_check(&config->tls, &err);
+    int failed = tf_tls_check(&config->tls, &err) || tf_tls_check(&config->store.tls, &err);
     subd_config_release(config);
     if (failed)
         return complain(&err);

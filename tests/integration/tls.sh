@@ -264,6 +264,7 @@ sed "s#$home/etcd/ca.pem#$pki/ca.pem#; s#/data/fedd-2#/data/fedd-3#" "$home/conf
 launch third "$bin/fedd" --config "$home/conf/third.yaml"
 wait_for "the wrong CA of etcd to be told" told third 'check the `tls` of the store'
 
+told fedd 'change asked for verb=Hold of=t/j by=admin ' || fail "the log of fedd does not say who held the job"
 kill -TERM "$fedd"
 wait "$fedd" || fail "fedd ended with $?"
 ! grep -rqsF -e 'very "secret"' -e '"another"' "$home/log" || fail "a password is in a log"

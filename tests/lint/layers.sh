@@ -16,7 +16,7 @@ common/conf            common/base common/conf
 common/log             common/base common/log
 common/loop            common/base common/log common/loop
 common/net             common/base common/net
-common/monitor         common/base common/log common/net common/loop common/monitor
+common/monitor         common/base common/conf common/log common/net common/loop common/monitor
 common/rpc             common/base common/log common/net common/loop common/rpc
 common/store           common/base common/log common/net common/loop common/store
 common/keep            common/base common/model common/wire common/log common/loop common/store common/keep

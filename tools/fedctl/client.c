@@ -223,7 +223,8 @@ static void diagnose(const struct client *client, struct attempt *a, const char 
     if (tf_tls_diagnose(address, &client->tls, left < HANDSHAKE_MS ? left : HANDSHAKE_MS, &why) == 0)
         return;
     a->error = why;
-    a->error.code = TF_ERR_UNAVAILABLE;
+    if (why.code != TF_ERR_UNKNOWN)
+        a->error.code = TF_ERR_UNAVAILABLE;
 }
 
 /* ---- what a failure means ---- */
