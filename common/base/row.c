@@ -134,21 +134,32 @@ static void release_list(const struct tf_row *row, void *field)
     tf_row_list_set(field, (struct tf_row_list){0});
 }
 
+/* Most fields of most objects are empty: that is found out first. */
+static void release_text(char **text)
+{
+    if (!*text)
+        return;
+    free(*text);
+    *text = NULL;
+}
+
 static void release_row(const struct tf_row *row, void *object)
 {
     void *field = field_of(row, object);
     switch (storage_of(row)) {
     case TEXT:
-        tf_str_set(field, NULL);
+        release_text(field);
         break;
     case CHOICE:
-        tf_str_set(detail_of(row, object), NULL);
+        release_text(detail_of(row, object));
         break;
     case STRINGS:
-        tf_strs_release(field);
+        if (((struct tf_strs *)field)->items)
+            tf_strs_release(field);
         break;
     case PAIRS:
-        tf_pairs_release(field);
+        if (((struct tf_pairs *)field)->items)
+            tf_pairs_release(field);
         break;
     case OBJECT:
         release_rows(row->table, field);
