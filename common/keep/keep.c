@@ -203,6 +203,19 @@ static void send(struct tf_keep *keep)
     free(writes);
 }
 
+/* Cores do not know of a summary that could not be read, and make a new one; the old one is not theirs to
+ * throw away. Whatever else is in quarantine they leave alone by themselves. */
+static bool is_left_alone(const struct tf_keep *keep, const struct tf_record *record,
+                          const struct tf_buf *key)
+{
+    if (record->kind != TF_RECORD_SUMMARY)
+        return false;
+    for (size_t i = 0; i < keep->quarantine.count; i++)
+        if (strcmp(keep->quarantine.items[i].key, tf_buf_text(key) + strlen(keep->prefix)) == 0)
+            return true;
+    return false;
+}
+
 /* What a core made and cannot be written is a bug that no retry mends: stopping here keeps the store as it
  * was, and the restart begins from what is durable. */
 static void encode(struct tf_keep *keep, const struct tf_record *record)
@@ -214,6 +227,11 @@ static void encode(struct tf_keep *keep, const struct tf_record *record)
     int failed = tf_wire_record_key(record, &e->key, &err);
     if (!failed && !record->gone)
         failed = tf_wire_record_pack(record, &e->value, &err);
+    if (!failed && is_left_alone(keep, record, &e->key)) {
+        tf_buf_release(&e->key);
+        tf_buf_release(&e->value);
+        keep->out.count--;
+    }
     if (failed) {
         tf_log_error("a record cannot be written kind=%d error=%s", (int)record->kind, err.text);
         abort();

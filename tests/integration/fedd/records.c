@@ -118,10 +118,12 @@ static void test_registration(void)
     CU_ASSERT_EQUAL(fake.ended.code, TF_ERR_CONFLICT);
     CU_ASSERT_PTR_NOT_NULL(strstr(fake.ended.text, "subclusters/bj-a"));
     fake_attach(&other, 0);
+    run_job(&other, "two", 2); /* its profile has come, and would be summed up */
     CU_ASSERT_TRUE_FATAL(bench_get(&b, 0, "one", &job));
     CU_ASSERT_EQUAL(job.phase, TF_PHASE_RUNNING);
     tf_job_view_release(&job);
     check_untouched("subclusters/bj-a");
+    check_untouched("summaries/gz-b");
     fake_release(&fake);
     fake_release(&other);
     bench_close(&b);
