@@ -498,6 +498,7 @@ void members_restart(struct sub *sub, struct job *job)
 {
     mark_others(sub, job);
     stop_marked(sub, job, SIZE_MAX);
+    retry(sub, job); /* they may have waited for one that went */
 }
 
 /* ---- the engine's word ---- */

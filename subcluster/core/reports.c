@@ -77,7 +77,9 @@ static bool may_tell(const struct sub *sub, const struct tf_allocation *record, 
         return false;
     if (ended->end == TF_END_RELEASED && lower_lives)
         return false;
-    return ended->end == TF_END_REFUSED || !strays_up_to(sub, record->uid, ended->epoch);
+    if (ended->end == TF_END_REFUSED) /* it never ran; unless a restored store says so of one that does */
+        return !strays_of_epoch(sub, record->uid, ended->epoch);
+    return !strays_up_to(sub, record->uid, ended->epoch);
 }
 
 static void send_job(struct sub *sub, const struct tf_allocation *record)

@@ -3,6 +3,7 @@
  * them is members.c's. */
 #include "subcluster/core/size.h"
 
+#include "subcluster/core/allocation.h"
 #include "subcluster/core/members.h"
 #include "subcluster/core/trace.h"
 
@@ -84,6 +85,7 @@ void size_drop_steps(struct sub *sub, struct job *job, const int32_t *marks, siz
     mark_again(sub, job);
     if (job->record.spec.on_resize == TF_ON_RESIZE_RESTART)
         members_restart(sub, job);
+    epoch_look(sub, job); /* those that stay may all be done, or ready */
 }
 
 /* ---- scale ---- */

@@ -62,7 +62,7 @@ bool strays_up_to(const struct sub *sub, struct tf_uid uid, uint64_t epoch)
            sub->strays.items[at].id.epoch <= epoch;
 }
 
-static bool any_of_epoch(const struct sub *sub, struct tf_uid uid, uint64_t epoch)
+bool strays_of_epoch(const struct sub *sub, struct tf_uid uid, uint64_t epoch)
 {
     struct tf_instance_id id = {.uid = uid, .epoch = epoch};
     size_t at = lower_bound(sub, &id);
@@ -166,7 +166,7 @@ void strays_judge(struct sub *sub, struct tf_uid uid)
 
 static void forget(struct sub *sub, struct tf_uid uid, uint64_t epoch)
 {
-    if (is_known(job_find(sub, uid), epoch) || any_of_epoch(sub, uid, epoch))
+    if (is_known(job_find(sub, uid), epoch) || strays_of_epoch(sub, uid, epoch))
         return;
     struct sub_action action = {.kind = SUB_ACT_FORGET};
     action.forget.uid = uid;

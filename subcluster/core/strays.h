@@ -26,6 +26,7 @@ struct stray_range {
 };
 struct stray_range strays_of(const struct sub *sub, struct tf_uid uid);
 /* True if one of them has this epoch or a lower one. */
+bool strays_of_epoch(const struct sub *sub, struct tf_uid uid, uint64_t epoch);
 bool strays_up_to(const struct sub *sub, struct tf_uid uid, uint64_t epoch);
 
 /* Moments: those of stops under way. */

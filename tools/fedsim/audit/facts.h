@@ -116,6 +116,8 @@ struct audit {
     struct tf_mono now;
     char *breach;
     bool calm;
+    bool burnt; /* some subcluster, with its knowledge of epochs: their numbers may come again after a restore
+                 */
     bool copied; /* the records of a restored store are coming in */
     int64_t start_timeout, clock_error;
     struct audit_job *jobs, *names; /* by uid; by stored name */

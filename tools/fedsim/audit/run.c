@@ -35,7 +35,8 @@ static void check_epoch(struct audit *audit, const struct audit_instance *new)
 {
     const struct audit_epoch *e = audit_epoch(audit, new->id.uid, new->id.epoch);
     const char *id = audit_id(&new->id);
-    if (e->ended && !(e->burnt && e->rolled))
+    bool undone = e->local_rolled && e->placed; /* its end went with the store before the leader had it */
+    if (e->ended && !undone && !(e->burnt && e->rolled))
         audit_fail(audit, "I14: instance %s starts in %s, where its epoch has ended (%s)", id,
                    new->site->name, tf_end_name(e->end));
     else if (e->dropped)
@@ -224,8 +225,9 @@ void audit_stop(struct audit *audit, const char *cluster, const struct tf_instan
     struct audit_epoch *e = audit_epoch(audit, id->uid, id->epoch);
     const struct audit_job *job = audit_job(audit, id->uid);
     audit->counts.stops++;
-    bool forgotten = !e->placed && !(e->rolled && !e->dropped); /* what was told before, a restored store
-                                                                 * may not know: that is no cause */
+    bool forgotten =
+        !e->placed && !(e->rolled && !e->dropped && !audit->burnt); /* what was told before, a restored store
+                                                                     * may not know: that is no cause */
     if (job->delete_asked || job->hold_asked || e->troubled || e->released || forgotten || e->ended)
         return;
     if (is_scaled(audit, cluster, job, id))

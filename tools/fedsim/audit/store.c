@@ -59,8 +59,8 @@ static void drop_epochs(struct audit *audit, const struct audit_job *job, const 
  * its number is free. */
 static bool never_told(const struct audit_epoch *e)
 {
-    return e->rolled && !e->recorded && (!e->ran || e->burnt || e->local_rolled) && !e->placed &&
-           !any_live(e->job, e->epoch);
+    bool forgotten = !e->recorded && (!e->ran || e->burnt || e->local_rolled);
+    return e->rolled && !e->placed && forgotten && !any_live(e->job, e->epoch);
 }
 
 /* It is as if it had never been. */
@@ -92,7 +92,7 @@ static void take_placement(struct audit *audit, const struct tf_job_record *reco
 {
     struct audit_epoch *e = audit_epoch(audit, record->uid, p->epoch);
     struct audit_site *site = audit_site(audit, p->cluster);
-    if (never_told(e) && !audit->copied)
+    if (never_told(e) && (!audit->copied || e->site != site)) /* a copy may be of another past */
         begins_anew(e);
     if (e->dropped)
         audit_fail(audit, "I14: epoch %" PRIu64 " of job %s is placed again after its end was stored",
@@ -298,7 +298,8 @@ static void note_eviction(struct audit *audit, struct audit_site *site, const st
                           const struct tf_allocation *new)
 {
     bool before = old && old->epoch == new->epoch &&is_evicted(old);
-    if (before || new->phase == TF_ALLOCATION_IDLE || !is_evicted(new) || may_be_scaled(audit, new))
+    if (before || audit->copied || new->phase == TF_ALLOCATION_IDLE || !is_evicted(new) ||
+        may_be_scaled(audit, new))
         return;
     struct audit_epoch *e = audit_epoch(audit, new->uid, new->epoch);
     audit->counts.evictions++;
@@ -414,6 +415,7 @@ static void federation_restored(struct audit *audit)
 
 static void site_restored(struct audit *audit, struct audit_site *site)
 {
+    audit->copied = true;
     struct audit_allocation *known, *next;
     HASH_ITER (hh, site->allocations, known, next) {
         audit_count_allocation(audit, site, &known->a, -1);
@@ -444,6 +446,7 @@ void audit_restored(struct audit *audit, const char *store)
 void audit_burnt(struct audit *audit, const char *cluster)
 {
     const struct audit_site *site = audit_site(audit, cluster);
+    audit->burnt = true;
     for (struct audit_job *job = audit->jobs; job; job = job->hh.next) {
         tf_vec_each (i, &job->instances)
             (*i)->burnt |= (*i)->site == site;
@@ -479,8 +482,8 @@ void audit_record(struct audit *audit, const char *store, const struct tf_record
 
 void audit_transaction(struct audit *audit, const char *store)
 {
+    audit->copied = false;
     if (strcmp(store, AUDIT_FEDERATION) == 0) {
-        audit->copied = false;
         tf_vec_each (site, &audit->sites)
             audit_check_room(audit, *site);
         return;

@@ -141,12 +141,19 @@ static void hear(struct many *many, struct worker *worker)
     is_done(many, message->seed, message->result.breached ? message->result.breach : NULL);
 }
 
-static void join(struct worker *worker)
+static double seconds(struct timeval time)
 {
+    return (double)time.tv_sec + (double)time.tv_usec / 1e6;
+}
+
+static void join(struct many *many, struct worker *worker)
+{
+    struct rusage usage = {0};
     int status;
     close(worker->from);
-    while (waitpid(worker->pid, &status, 0) < 0 && errno == EINTR)
+    while (wait4(worker->pid, &status, 0, &usage) < 0 && errno == EINTR)
         ;
+    many->totals->cpu_seconds += seconds(usage.ru_utime) + seconds(usage.ru_stime);
     worker->pid = 0;
 }
 
@@ -154,7 +161,7 @@ static void join(struct worker *worker)
 static int is_gone(struct many *many, struct worker *worker, struct tf_error *err)
 {
     bool busy = worker->busy;
-    join(worker);
+    join(many, worker);
     if (busy)
         is_done(many, worker->seed, "it ends the program: see what it says before that");
     worker->over = !busy || many->stop || worker->next > many->options->last;
@@ -214,16 +221,8 @@ static void end_all(struct many *many)
         if (worker->pid <= 0)
             continue;
         kill(worker->pid, SIGTERM);
-        join(worker);
+        join(many, worker);
     }
-}
-
-static double cpu_of_children(void)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_CHILDREN, &usage);
-    return (double)usage.ru_utime.tv_sec + (double)usage.ru_stime.tv_sec +
-           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
 int chaos_many(const struct many_options *options, many_breach_f *breach, many_progress_f *progress,
@@ -244,7 +243,6 @@ int chaos_many(const struct many_options *options, many_breach_f *breach, many_p
     if (!failed)
         failed = listen_to_all(&many, err);
     end_all(&many);
-    totals->cpu_seconds = cpu_of_children();
     free(many.workers);
     return failed;
 }
