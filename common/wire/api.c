@@ -288,6 +288,7 @@ static const struct tf_wire_row cluster_rows[] = {
     WIRE_OBJECT(health, tf_wire_health_counts, 0),
     WIRE_OBJECT(idle, tf_wire_idle_causes, 0),
     WIRE_INT32(brakes, 0, INT32_MAX),
+    WIRE_BOOL(stopped),
 };
 static const struct tf_wire_table cluster = WIRE_TABLE(cluster_rows, tidefed__v1__cluster__descriptor);
 #undef MODEL

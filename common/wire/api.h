@@ -167,6 +167,7 @@ struct tf_cluster_info {
     struct tf_health_counts health;
     struct tf_idle_causes idle;
     int32_t brakes; /* as in tf_profile */
+    bool stopped;   /* not attached, because its subclusterd was stopped politely */
 };
 
 struct tf_clusters_reply {

@@ -126,6 +126,7 @@ void fedd_destroy(struct fedd *fedd)
     fedd_config_release(&fedd->config);
     free(fedd->address);
     free(fedd->leader);
+    tf_strs_release(&fedd->left);
     free(fedd);
 }
 

@@ -97,6 +97,24 @@ static bool is_impostor(struct link *link, const struct tf_hello *hello)
     return true;
 }
 
+bool links_left(const struct fedd *fedd, const char *name)
+{
+    tf_vec_each (left, &fedd->left)
+        if (strcmp(*left, name) == 0)
+            return true;
+    return false;
+}
+
+static void forget_leave(struct fedd *fedd, const char *name)
+{
+    for (size_t i = 0; i < fedd->left.count; i++)
+        if (strcmp(fedd->left.items[i], name) == 0) {
+            free(fedd->left.items[i]);
+            tf_vec_remove(&fedd->left, i);
+            return;
+        }
+}
+
 static void say_hello(struct link *link, struct tf_up *up)
 {
     if (is_impostor(link, &up->hello) || in_quarantine(link, &up->hello)) {
@@ -104,6 +122,7 @@ static void say_hello(struct link *link, struct tf_up *up)
         return;
     }
     tf_timer_cancel(link->fedd->loop, &link->hello);
+    forget_leave(link->fedd, up->hello.name);
     link->name = tf_strdup(up->hello.name);
     tf_log_info("subcluster attached name=%s engine=%s version=%s peer=%s", up->hello.name, up->hello.engine,
                 up->hello.version, tf_stream_peer(link->stream));
@@ -157,9 +176,12 @@ static void on_message(void *arg, struct tf_stream *stream, struct tf_bytes body
     }
 }
 
+/* Only a subclusterd that is being stopped closes its half. */
 static void on_half_closed(void *arg, struct tf_stream *stream)
 {
     struct link *link = arg;
+    if (link->name && !links_left(link->fedd, link->name))
+        tf_strs_add(&link->fedd->left, link->name);
     tf_stream_finish(stream, NULL, (struct tf_bytes){0});
     tf_log_info("subcluster left name=%s", link->name ? link->name : "?");
     drop(link);

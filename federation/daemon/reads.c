@@ -252,7 +252,8 @@ static void on_instances(void *arg, struct tf_call *call, struct tf_bytes bytes)
 
 /* ---- subclusters, status ---- */
 
-static void view_cluster(const struct fed_cluster_view *cluster, struct tf_cluster_info *out)
+static void view_cluster(const struct fedd *fedd, const struct fed_cluster_view *cluster,
+                         struct tf_cluster_info *out)
 {
     const struct tf_cluster_record *record = cluster->record;
     out->name = tf_strdup(record->name);
@@ -260,6 +261,7 @@ static void view_cluster(const struct fed_cluster_view *cluster, struct tf_clust
     tf_pairs_copy(&out->labels, &record->labels);
     out->attached = cluster->attached;
     out->lost = cluster->lost;
+    out->stopped = !cluster->attached && links_left(fedd, record->name);
     out->cordoned = record->cordoned;
     out->cordon_reason = tf_strdup(record->cordon_reason);
     out->forgotten = record->forgotten;
@@ -289,7 +291,7 @@ static void on_clusters(void *arg, struct tf_call *call, struct tf_bytes bytes)
     struct tf_reply reply = {.method = TF_METHOD_LIST_CLUSTERS};
     for (size_t i = 0; i < fed_cluster_count(fedd->fed); i++) {
         const struct fed_cluster_view cluster = fed_cluster_at(fedd->fed, i);
-        view_cluster(&cluster, tf_vec_add(&reply.clusters.clusters));
+        view_cluster(fedd, &cluster, tf_vec_add(&reply.clusters.clusters));
     }
     requests_answer_read(fedd, call, &reply);
 }

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+enum { LEAVE_MS = 500 }; /* for the leader to hear of a planned stop */
+
 /* Makes the folder and those above it. */
 static int make_folders(const char *path, struct tf_error *err)
 {
@@ -73,18 +75,34 @@ struct subd *subd_create(struct tf_loop *loop, struct tf_rpc *rpc, struct subd_o
     return subd;
 }
 
+static void on_left(struct subd *subd)
+{
+    tf_timer_cancel(subd->loop, &subd->leaving);
+    subd_owner_release(subd);
+}
+
+static void on_leaving_late(struct tf_timer *timer)
+{
+    subd_owner_release(TF_CONTAINER_OF(timer, struct subd, leaving));
+}
+
 void subd_stop(struct subd *subd, void (*done)(void *arg), void *arg)
 {
     subd->stopping = true;
     subd->stopped = done;
     subd->stopped_arg = arg;
-    subd_owner_release(subd);
+    struct tf_mono due = {tf_loop_now(subd->loop).mono.ms + LEAVE_MS};
+    if (subd_uplink_leave(subd, on_left))
+        tf_timer_start(subd->loop, &subd->leaving, due, on_leaving_late);
+    else
+        subd_owner_release(subd);
 }
 
 void subd_destroy(struct subd *subd)
 {
     if (!subd)
         return;
+    tf_timer_cancel(subd->loop, &subd->leaving);
     subd_upkeep_stop(subd);
     subd_metrics_stop(subd);
     subd_owner_drop(subd);

@@ -58,6 +58,7 @@ struct subd {
 
     void (*failed)(void *arg);
     void *failed_arg;
+    struct tf_timer leaving; /* the leader is being told that this one stops */
     void (*stopped)(void *arg);
     void *stopped_arg;
 };
@@ -92,7 +93,10 @@ bool subd_running_find(const struct subd *subd, struct tf_uid uid, uint64_t epoc
 
 /* uplink.c */
 void subd_uplink_start(struct subd *subd); /* again is fine */
-void subd_uplink_stop(struct subd *subd);  /* none is fine; tells the core nothing */
+/* Tells the leader that this is a planned stop, so that people are not alarmed, and then left when it has
+ * heard it. False: there is nobody to tell. subd_uplink_stop ends it at any time. */
+bool subd_uplink_leave(struct subd *subd, void (*left)(struct subd *subd));
+void subd_uplink_stop(struct subd *subd); /* none is fine; tells the core nothing */
 void subd_uplink_send(struct subd *subd, const struct tf_up *up);
 void subd_uplink_close(struct subd *subd, const char *why);
 struct tf_channel *subd_uplink_channel(struct subd *subd); /* NULL: away */

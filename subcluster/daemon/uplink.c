@@ -35,7 +35,8 @@ struct uplink {
     struct tf_channel *channel;
     struct tf_unary *asking;
     struct tf_stream *stream;
-    bool heard; /* the leader has said something on this stream */
+    bool heard;                      /* the leader has said something on this stream */
+    void (*left)(struct subd *subd); /* NULL: stays */
 };
 
 static void dial(struct uplink *uplink);
@@ -90,6 +91,10 @@ static void follow(struct uplink *uplink, const char *leader)
 static void detached(struct uplink *uplink)
 {
     hang_up(uplink);
+    if (uplink->left) {
+        uplink->left(uplink->subd);
+        return;
+    }
     dial_later(uplink);
     subd_feed(uplink->subd, &(struct sub_event){.kind = SUB_EV_LINK_DOWN});
 }
@@ -140,8 +145,9 @@ static void on_ended(void *arg, struct tf_stream *stream, const struct tf_error 
     (void)stream;
     uplink->stream = NULL;
     read_details(uplink, details);
-    tf_log_warn("the stream to the leader ended: the work runs on leader=%s error=%s", uplink->address,
-                error->code == TF_OK ? "closed by the leader" : error->text);
+    if (!uplink->left)
+        tf_log_warn("the stream to the leader ended: the work runs on leader=%s error=%s", uplink->address,
+                    error->code == TF_OK ? "closed by the leader" : error->text);
     detached(uplink);
 }
 
@@ -217,7 +223,7 @@ static void dial(struct uplink *uplink)
 void subd_uplink_send(struct subd *subd, const struct tf_up *up)
 {
     struct uplink *uplink = subd->uplink;
-    if (!uplink || !uplink->stream)
+    if (!uplink || !uplink->stream || uplink->left)
         return; /* it broke after the core spoke; the core hears of it next */
     TF_AUTO_BUF bytes = TF_BUF_INIT;
     struct tf_error err = TF_ERROR_INIT;
@@ -248,6 +254,16 @@ struct tf_channel *subd_uplink_channel(struct subd *subd)
 bool subd_uplink_attached(const struct subd *subd)
 {
     return subd->uplink && subd->uplink->stream && subd->uplink->heard;
+}
+
+bool subd_uplink_leave(struct subd *subd, void (*left)(struct subd *subd))
+{
+    struct uplink *uplink = subd->uplink;
+    if (!uplink || !uplink->stream || !uplink->heard)
+        return false;
+    uplink->left = left;
+    tf_stream_half_close(uplink->stream);
+    return true;
 }
 
 void subd_uplink_start(struct subd *subd)

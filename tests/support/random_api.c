@@ -105,7 +105,8 @@ static void random_cluster(struct tf_rng *r, struct tf_cluster_info *out)
                                     random_generation(r),
                                     random_health(r),
                                     random_idle(r),
-                                    COUNT};
+                                    COUNT,
+                                    BOOL};
     random_pairs(r, &out->labels);
 }
 

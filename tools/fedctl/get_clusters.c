@@ -9,6 +9,8 @@ static const char *basic_state(const struct tf_cluster_info *info)
 {
     if (info->forgotten)
         return "Forgotten";
+    if (info->stopped)
+        return "Stopped";
     if (info->lost)
         return "Lost";
     if (!info->attached)
@@ -30,7 +32,7 @@ const char *cluster_state(const struct tf_cluster_info *info, char text[CLUSTER_
 
 enum cell_style cluster_style(const struct tf_cluster_info *info)
 {
-    if (info->forgotten)
+    if (info->forgotten || info->stopped)
         return CELL_FAINT;
     if (info->lost)
         return CELL_BAD;

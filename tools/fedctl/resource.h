@@ -41,7 +41,8 @@ int fetch_filter(const struct fedctl *ctl, struct tf_job_filter *filter, struct 
 int fetch_pages(struct fedctl *ctl, struct tf_request *request, struct listing *listing,
                 char *(*add)(struct tf_reply *reply, struct listing *listing));
 
-/* "Ready"; "Away" (not attached), "Lost", "Waiting" (attached, nothing known yet), "Forgotten"; with
+/* "Ready"; "Away" (not attached), "Stopped" (politely), "Lost", "Waiting" (attached, nothing known yet),
+ * "Forgotten"; with
  * ",Cordoned". */
 enum { CLUSTER_STATE_TEXT = 32 };
 const char *cluster_state(const struct tf_cluster_info *info, char text[CLUSTER_STATE_TEXT]);

@@ -10,7 +10,7 @@
 struct cluster_doc {
     char *name, *region, *state, *cordon_reason, *registered, *contact, *version, *engine;
     struct tf_pairs labels;
-    bool attached, lost, cordoned, forgotten;
+    bool attached, stopped, lost, cordoned, forgotten;
     int64_t highest_epoch;
     int32_t placements;
     struct tf_health_counts health;
@@ -53,6 +53,7 @@ static const struct tf_table idle_table = TF_TABLE(U, idle_rows);
 static const struct tf_row status_rows[] = {
     {.key = "state", TF_STRING(C, state)},
     {.key = "attached", TF_BOOL(C, attached)},
+    {.key = "stopped", TF_BOOL(C, stopped)},
     {.key = "lost", TF_BOOL(C, lost)},
     {.key = "cordoned", TF_BOOL(C, cordoned)},
     {.key = "cordonReason", TF_STRING(C, cordon_reason)},
@@ -96,6 +97,7 @@ static void fill_cluster(const void *object, void *document, struct tf_arena *ar
         .engine = info->engine,
         .labels = info->labels,
         .attached = info->attached,
+        .stopped = info->stopped,
         .lost = info->lost,
         .cordoned = info->cordoned,
         .forgotten = info->forgotten,

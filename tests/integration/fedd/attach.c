@@ -299,6 +299,45 @@ static void test_nodes(void)
     bench_close(&b);
 }
 
+/* ---- a planned stop ---- */
+
+static bool is_shown(bool attached, bool stopped)
+{
+    struct tf_request request = {.method = TF_METHOD_LIST_CLUSTERS};
+    struct tf_reply reply = {0};
+    CU_ASSERT_EQUAL_FATAL(bench_ask(&b, 0, &request, ASK_MS, &reply, NULL, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(reply.clusters.clusters.count, 1);
+    const struct tf_cluster_info *info = &reply.clusters.clusters.items[0];
+    bool shown = info->attached == attached && info->stopped == stopped;
+    tf_reply_release(&reply);
+    return shown;
+}
+
+static bool is_away(void *arg)
+{
+    (void)arg;
+    return is_shown(false, false);
+}
+
+static void test_planned_stop(void)
+{
+    if (!bench_open(&b, NULL, 0))
+        return;
+    bench_one_leader(&b);
+    fake_init(&fake, &b, "bj-a", 4);
+    fake_attach(&fake, 0);
+    CU_ASSERT_TRUE(is_shown(true, false));
+    fake_take_leave(&fake);
+    CU_ASSERT_EQUAL(fake.ended.code, TF_OK);
+    CU_ASSERT_TRUE(is_shown(false, true));
+    fake_attach(&fake, 0);
+    CU_ASSERT_TRUE(is_shown(true, false));
+    fake_leave(&fake); /* an accident */
+    CU_ASSERT_TRUE(bench_until(&b, is_away, NULL));
+    fake_release(&fake);
+    bench_close(&b);
+}
+
 /* ---- the archive ---- */
 
 /* A crash in the middle of a line does not spoil the next one. */
@@ -330,6 +369,7 @@ static const struct suite_test tests[] = {
     {"delete of what runs", test_delete_of_running},
     {"attach again, and an orphan", test_again},
     {"nodes", test_nodes},
+    {"a planned stop", test_planned_stop},
     {"a torn line in the archive", test_torn_archive},
 };
 

@@ -155,7 +155,9 @@ static void on_over(struct world *w, struct tf_stream *stream)
 
 static void on_up_closed(void *arg, struct tf_stream *stream)
 {
-    on_over(arg, stream);
+    struct world *w = arg;
+    w->leaves++;
+    on_over(w, stream);
     tf_stream_finish(stream, NULL, (struct tf_bytes){0});
 }
 

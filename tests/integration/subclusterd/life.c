@@ -368,8 +368,10 @@ static void test_terminate(void)
     WORLD_UNTIL(&w, is_running(epoch));
     kill(w.daemons[0], SIGHUP);
     WORLD_UNTIL(&w, world_logged(&w, "nothing changed"));
+    w.leaves = 0;
     int status = world_terminate(&w, 0);
     CU_ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    WORLD_UNTIL(&w, w.leaves == 1); /* the leader is told that it is no accident */
     CU_ASSERT_TRUE(world_count_processes(&w) >= 4);
     int64_t began = test_now_ms();
     w.listed = false;

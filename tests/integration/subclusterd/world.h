@@ -52,6 +52,7 @@ struct world {
         uid; /* jobs' uids begin like it: other tests run at the same time, and the engine goes by uids */
     struct tf_term term;
     uint64_t n, next_epoch, next_ask;
+    int leaves;       /* that were announced */
     uint32_t attempt; /* whose output is asked for; 0 = the last one's */
     bool keeps_ends;  /* does not store ends */
     bool refuses;     /* does not lead */

@@ -188,6 +188,12 @@ bool fake_wait_ended(struct fake *fake)
     return bench_until(fake->bench, has_ended, fake);
 }
 
+void fake_take_leave(struct fake *fake)
+{
+    tf_stream_half_close(fake->stream);
+    CU_ASSERT_TRUE_FATAL(fake_wait_ended(fake));
+}
+
 /* ---- what was noted ---- */
 
 struct wanted {

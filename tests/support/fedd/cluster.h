@@ -32,7 +32,8 @@ void fake_release(struct fake *fake);
 void fake_dial(struct fake *fake, size_t fedd);
 /* The same, and waits until the full set has come. */
 void fake_attach(struct fake *fake, size_t fedd);
-void fake_leave(struct fake *fake); /* as if it had died */
+void fake_leave(struct fake *fake);      /* as if it had died */
+void fake_take_leave(struct fake *fake); /* as one that is stopped politely; waits until that was heard */
 /* Waits until the leader has ended the stream; the error is in fake->ended. */
 bool fake_wait_ended(struct fake *fake);
 
