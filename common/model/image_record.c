@@ -172,6 +172,7 @@ static void image_ended(struct tf_image *image, struct tf_ended *ended)
     tf_image_number(image, &ended->failures);
     tf_image_string(image, &ended->message);
     tf_image_string(image, &ended->output);
+    tf_image_number(image, &ended->evictions);
     tf_image_number(image, &ended->lost_gpu_seconds);
     tf_image_close(image);
 }

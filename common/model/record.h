@@ -127,7 +127,8 @@ struct tf_ended {
     int32_t exit_code;
     int32_t failures; /* retries that this epoch used */
     char *message, *output;
-    int64_t lost_gpu_seconds; /* of an eviction */
+    int32_t evictions;        /* of the epoch, those of single steps included, */
+    int64_t lost_gpu_seconds; /* and what was lost by them */
 };
 
 enum tf_allocation_phase {

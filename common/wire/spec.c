@@ -174,6 +174,7 @@ static const struct tf_wire_row ended_rows[] = {
     WIRE_TEXT(message, TF_WIRE_MESSAGE_MAX),
     WIRE_TEXT(output, TF_WIRE_OUTPUT_MAX),
     WIRE_INT64(lost_gpu_seconds, 0, INT64_MAX),
+    WIRE_INT32(evictions, 0, INT32_MAX),
 };
 const struct tf_wire_table tf_wire_ended = WIRE_TABLE(ended_rows, tidefed__v1__ended__descriptor);
 #undef MODEL

@@ -315,8 +315,9 @@ static void count_end(struct job *job, const struct tf_ended *ended)
 {
     struct tf_job_record *r = &job->record;
     count_up(&r->retries_used, ended->failures);
-    count_up(&r->evictions, ended->end == TF_END_EVICTED);
-    int64_t lost = ended->end == TF_END_EVICTED ? ended->lost_gpu_seconds : 0;
+    bool evicted = ended->end == TF_END_EVICTED;
+    count_up(&r->evictions, ended->evictions ? ended->evictions : evicted);
+    int64_t lost = ended->lost_gpu_seconds;
     r->lost_gpu_seconds = lost > INT64_MAX - r->lost_gpu_seconds ? INT64_MAX : r->lost_gpu_seconds + lost;
     count_up(&r->losses, ended->end == TF_END_LOST || ended->end == TF_END_UNKNOWN);
     count_up(&r->restarts, job->epoch_restarts);

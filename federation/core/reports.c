@@ -22,6 +22,17 @@ static const char *const phase_events[] = {
     [TF_PHASE_STOPPING] = "Stopping",
 };
 
+/* With the reason, if it gave way since the last report. */
+static void note_resize(struct fed *fed, struct job *job, const struct tf_placement *p,
+                        const struct tf_report *report)
+{
+    int32_t known = job->report ? job->report->ended.evictions : 0;
+    bool gave_way = report->ended.evictions > known && report->ended.message;
+    tf_job_record_event(&job->record, fed->now.wall, p->epoch, "Resized",
+                        "in %s, from %d to %d instances%s%s", p->cluster, p->size, report->size,
+                        gave_way ? ": " : "", gave_way ? report->ended.message : "");
+}
+
 /* True if something changed that must outlive this leader: not every ready count. */
 static bool update_placement(struct fed *fed, struct job *job, struct tf_placement *p,
                              const struct tf_report *report)
@@ -40,8 +51,7 @@ static bool update_placement(struct fed *fed, struct job *job, struct tf_placeme
     }
     if (report->size > 0 && p->size != report->size) {
         if (p->phase == TF_PHASE_RUNNING)
-            tf_job_record_event(&job->record, fed->now.wall, p->epoch, "Resized",
-                                "in %s, from %d to %d instances", p->cluster, p->size, report->size);
+            note_resize(fed, job, p, report);
         p->size = report->size;
         changed = true;
     }

@@ -44,7 +44,8 @@ void epoch_end(struct sub *sub, struct job *job, struct ending ending)
     decided->exit_code = ending.exit_code;
     free(decided->message); /* of the latest failure that was retried */
     decided->message = ending.message;
-    decided->lost_gpu_seconds = ending.lost_gpu_seconds;
+    decided->evictions += ending.end == TF_END_EVICTED;
+    decided->lost_gpu_seconds += ending.lost_gpu_seconds;
     tf_str_set(&decided->output, ending.output);
     if (record->phase == TF_ALLOCATION_CLAIMING)
         reclaim_drop(sub, job);
@@ -58,6 +59,18 @@ void epoch_end(struct sub *sub, struct job *job, struct ending ending)
         peers_write(sub, job);
     members_stop_all(sub, job);
     epoch_look(sub, job);
+}
+
+void epoch_gave_way(struct sub *sub, struct job *job, char *message, int64_t lost_gpu_seconds)
+{
+    struct tf_ended *latest = &job->record.ending;
+    assert(job_lives(job) && latest->end == TF_END_NONE);
+    free(latest->message);
+    latest->message = message;
+    latest->at = sub->now.wall;
+    latest->evictions++;
+    latest->lost_gpu_seconds += lost_gpu_seconds;
+    job_changed(sub, job);
 }
 
 static bool core_ready(const struct tf_allocation *record)

@@ -18,6 +18,9 @@ struct ending {
 /* Decides it: out of the peers file, members stopped; when all are gone it is recorded and reported. */
 void epoch_end(struct sub *sub, struct job *job, struct ending ending);
 
+/* Some of it had to leave for others: why, in words (taken), and what was lost. It goes on. */
+void epoch_gave_way(struct sub *sub, struct job *job, char *message, int64_t lost_gpu_seconds);
+
 /* A member became ready, ended or went: is the core ready, the work done, the end reached? */
 void epoch_look(struct sub *sub, struct job *job);
 

@@ -58,11 +58,11 @@ static void add_unit(struct listing *listing, struct job *job, int32_t mark, tf_
     struct victim_unit unit = {.job = listing->next_job,
                                .core = mark == 0,
                                .level = level,
-                               .evictions = job->record.evictions,
+                               .evictions = job->record.evictions + job->record.ending.evictions,
                                .age = age_of(listing->sub, job)};
     uint32_t number = (uint32_t)out->units.count;
     if (mark == 0)
-        unit.gpu_seconds = job->record.lost_gpu_seconds;
+        unit.before = job->record.lost_gpu_seconds + job->record.ending.lost_gpu_seconds;
     add_members(listing, job, mark, &unit, number);
     tf_vec_push(&out->units, unit);
     tf_vec_push(&out->jobs, job);

@@ -333,17 +333,33 @@ void ledger_claim(struct ledger *ledger, struct tf_uid uid, uint32_t index, cons
     set_dirty(ledger, node);
 }
 
-void ledger_unclaim(struct ledger *ledger, struct tf_uid uid, uint32_t index, const struct tf_claim *claim,
-                    uint64_t change)
+/* The node's number of that claim in its list. */
+static size_t claim_at(const struct ledger_node *node, struct tf_uid uid, uint32_t index)
 {
-    struct ledger_node *node = ledger_find(ledger, claim->node);
-    assert(node);
     size_t at = 0;
     while (at < node->claims.count &&
            (node->claims.items[at].index != index || node->claims.items[at].gone_after ||
             !tf_uid_eq(node->claims.items[at].uid, uid)))
         at++;
     assert(at < node->claims.count);
+    return at;
+}
+
+void ledger_set_claim_level(struct ledger *ledger, struct tf_uid uid, uint32_t index,
+                            const struct tf_claim *claim, tf_level level)
+{
+    struct ledger_node *node = ledger_find(ledger, claim->node);
+    assert(node);
+    node->claims.items[claim_at(node, uid, index)].hold.level = level;
+    set_dirty(ledger, node);
+}
+
+void ledger_unclaim(struct ledger *ledger, struct tf_uid uid, uint32_t index, const struct tf_claim *claim,
+                    uint64_t change)
+{
+    struct ledger_node *node = ledger_find(ledger, claim->node);
+    assert(node);
+    size_t at = claim_at(node, uid, index);
     set_dirty(ledger, node);
     if (change == 0) {
         tf_vec_remove(&node->claims, at);

@@ -20,9 +20,6 @@ struct holding {
     uint64_t gone_after; /* 0 = held; else it is free once the change of that number is durable */
 };
 
-/* The same of a claim: what an instance will hold when those who hold it now have gone. index: its place
- * among the claims of its owner. */
-
 /* What an instance without a record has. */
 struct blocking {
     struct tf_instance_id id;
@@ -46,7 +43,8 @@ struct ledger_node {
     bool dirty; /* its rows are to be made again */
     uint32_t number;
     uint32_t row; /* of the ledger's rows, while known */
-    TF_VEC(struct holding) holdings, claims;
+    TF_VEC(struct holding) holdings;
+    TF_VEC(struct holding) claims; /* of what holders have, or nobody; index: its place among the owner's */
     TF_VEC(struct blocking) blockings;
     struct ledger_sums sums; /* as of when its rows were made */
 };
@@ -98,6 +96,8 @@ void ledger_release(struct ledger *ledger, struct tf_uid uid, const struct tf_me
 /* What an instance of the owner will hold; asserts that nobody else claims its GPUs. */
 void ledger_claim(struct ledger *ledger, struct tf_uid uid, uint32_t index, const struct tf_claim *claim,
                   tf_level level);
+void ledger_set_claim_level(struct ledger *ledger, struct tf_uid uid, uint32_t index,
+                            const struct tf_claim *claim, tf_level level);
 /* Given up by the change of that number; 0: its owner becomes the holder in the same change. */
 void ledger_unclaim(struct ledger *ledger, struct tf_uid uid, uint32_t index, const struct tf_claim *claim,
                     uint64_t change);

@@ -7,6 +7,7 @@
 #include "subcluster/core/event.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/peers.h"
+#include "subcluster/core/reclaim.h"
 #include "subcluster/core/strays.h"
 #include "subcluster/core/trace.h"
 
@@ -80,6 +81,8 @@ void members_set_levels(struct sub *sub, struct job *job)
     tf_vec_each (m, &job->record.members)
         if (member_holds(m->state))
             ledger_set_level(&sub->ledger, job->record.uid, m, member_level(sub, job, m));
+    if (job->record.phase == TF_ALLOCATION_CLAIMING)
+        reclaim_set_levels(sub, job);
 }
 
 /* The oldest members are core, what follows is surplus, step by step. */

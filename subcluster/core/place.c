@@ -181,23 +181,23 @@ static void claim(struct sub *sub, struct tf_entry *entry, struct reclaim_plan *
     job_changed(sub, job);
     raise_floor(sub, job->record.epoch);
     trace_epoch(sub, job, "needs %dx%d GPUs: claims them, %zu job%s evicted for it", job->record.size,
-                job->record.spec.group.shape.gpus, plan->victims.count, plan->victims.count == 1 ? "" : "s");
+                job->record.spec.group.shape.gpus, plan->evicted.count, plan->evicted.count == 1 ? "" : "s");
     reclaim_commit(sub, job, plan);
 }
 
 /* What is not free is taken from others, where the leader counted on that: a difference between its view and
  * ours costs a refusal, never an eviction that it did not mean. */
-static int64_t claim_and_evict(struct sub *sub, struct tf_entry *entry, struct tf_demand *demand)
+static int64_t claim_and_evict(struct sub *sub, struct tf_entry *entry, const struct tf_demand *demand)
 {
     struct reclaim_plan plan = {0};
-    if (entry->level == TF_LEVEL_FREE || !reclaim_plan(sub, demand, entry->level, &plan)) {
+    if (entry->level == TF_LEVEL_FREE || !reclaim_plan_make(sub, demand, entry->level, &plan)) {
         refuse_for_room(sub, entry, demand);
     } else if (reclaim_is_braked(sub, &plan)) {
         tf_reached(sub, SUB_BRAKED);
         refuse(sub, entry, TF_REASON_BRAKE,
                tf_asprintf("%zu jobs would be evicted for it, which is more than maxEvictionsPerMinute (%d) "
                            "leaves for this minute",
-                           plan.victims.count, sub->policy.max_evictions_per_minute));
+                           plan.evicted.count, sub->policy.max_evictions_per_minute));
     } else
         claim(sub, entry, &plan);
     int64_t work = plan.work;
@@ -386,8 +386,7 @@ static void take_changes(struct sub *sub, struct job *job, const struct tf_job_s
 {
     if (job->record.phase == TF_ALLOCATION_ENDING)
         return;
-    if (job->record.phase != TF_ALLOCATION_CLAIMING)
-        take_words(sub, job, spec);
+    take_words(sub, job, spec);
     take_sizes(sub, job, &spec->elastic);
 }
 

@@ -15,33 +15,33 @@
 
 /* ---- the plan ---- */
 
-static void victim_release(struct reclaim_victim *victim)
+static void evicted_release(struct evicted_job *victim)
 {
     tf_vec_release(&victim->marks);
 }
 
 void reclaim_plan_release(struct reclaim_plan *plan)
 {
-    tf_vec_each (victim, &plan->victims)
-        victim_release(victim);
+    tf_vec_each (victim, &plan->evicted)
+        evicted_release(victim);
     tf_vec_each (claim, &plan->claims)
         tf_claim_release(claim);
-    tf_vec_release(&plan->victims);
+    tf_vec_release(&plan->evicted);
     tf_vec_release(&plan->claims);
     *plan = (struct reclaim_plan){0};
 }
 
 /* Units of one job are neighbours, its core the last of them. */
-static void list_victims(const struct candidates *candidates, const struct victims *chosen,
+static void list_evicted(const struct candidates *candidates, const struct victims *chosen,
                          struct reclaim_plan *plan)
 {
     const struct job *last = NULL;
     tf_vec_each (unit, &chosen->units) {
         const struct victim_unit *u = &candidates->units.items[*unit];
         if (candidates->jobs.items[*unit] != last)
-            tf_vec_add(&plan->victims)->uid = candidates->jobs.items[*unit]->record.uid;
+            tf_vec_add(&plan->evicted)->uid = candidates->jobs.items[*unit]->record.uid;
         last = candidates->jobs.items[*unit];
-        struct reclaim_victim *victim = &plan->victims.items[plan->victims.count - 1];
+        struct evicted_job *victim = &plan->evicted.items[plan->evicted.count - 1];
         victim->level = u->level > victim->level ? u->level : victim->level;
         victim->lost_gpu_seconds += u->gpu_seconds;
         victim->whole = victim->whole || u->core;
@@ -139,18 +139,19 @@ static bool pack_claims(struct sub *sub, const struct tf_profile_row *rows, uint
     return packed;
 }
 
-bool reclaim_plan(struct sub *sub, struct tf_demand *demand, tf_level level, struct reclaim_plan *plan)
+bool reclaim_plan_make(struct sub *sub, const struct tf_demand *demand, tf_level level,
+                       struct reclaim_plan *plan)
 {
     struct candidates candidates = {0};
     struct victims chosen = {0};
+    struct tf_demand bounded = *demand;
+    bounded.level = level < demand->level ? level : demand->level;
     reclaim_plan_release(plan);
-    tf_level most = demand->level;
-    demand->level = level < most ? level : most;
-    candidates_list(&candidates, sub, demand->level);
+    candidates_list(&candidates, sub, bounded.level);
     struct victims_ask ask = {.nodes = ledger_view(&sub->ledger),
                               .kinds = tf_fit_rows_view(sub->ledger.rows),
                               .detail = candidates.nodes.items,
-                              .demand = demand,
+                              .demand = &bounded,
                               .units = candidates.units.items,
                               .unit_count = candidates.units.count,
                               .scratch = sub->scratch};
@@ -158,14 +159,13 @@ bool reclaim_plan(struct sub *sub, struct tf_demand *demand, tf_level level, str
     if (found) {
         struct after after;
         plan->level = chosen.level;
-        list_victims(&candidates, &chosen, plan);
+        list_evicted(&candidates, &chosen, plan);
         after_init(&after, sub, &candidates, &chosen);
-        found = pack_claims(sub, after.rows.items, after.gpus.items, demand, plan);
+        found = pack_claims(sub, after.rows.items, after.gpus.items, &bounded, plan);
         assert(found && "the victims suffice");
         after_release(&after);
     }
     plan->work = chosen.work + (int64_t)candidates.units.count;
-    demand->level = most;
     victims_release(&chosen);
     candidates_release(&candidates);
     return found;
@@ -185,7 +185,7 @@ static size_t evicted_lately(const struct sub *sub)
 bool reclaim_is_braked(const struct sub *sub, const struct reclaim_plan *plan)
 {
     size_t lately = evicted_lately(sub), most = (size_t)sub->policy.max_evictions_per_minute;
-    return lately > 0 && lately + plan->victims.count > most;
+    return lately > 0 && lately + plan->evicted.count > most;
 }
 
 static void count_eviction(struct sub *sub)
@@ -200,26 +200,29 @@ static void count_eviction(struct sub *sub)
 
 /* ---- commit ---- */
 
-static void evict(struct sub *sub, const struct job *owner, const struct reclaim_victim *victim)
+static char *eviction_message(const struct sub *sub, const struct job *owner, const struct evicted_job *gone)
 {
-    struct job *job = job_find(sub, victim->uid);
     char level[TF_LEVEL_TEXT];
+    return tf_asprintf("%s gave way to %s/%s (%s): %lld GPU-seconds lost",
+                       tf_level_name(gone->level, &sub->policy.classes, level), owner->record.tenant,
+                       owner->record.name, owner->record.spec.priority, (long long)gone->lost_gpu_seconds);
+}
+
+static void evict(struct sub *sub, const struct job *owner, const struct evicted_job *gone)
+{
+    struct job *job = job_find(sub, gone->uid);
     assert(job && job_lives(job));
-    tf_level_name(victim->level, &sub->policy.classes, level);
-    char *message = tf_asprintf("for %s/%s (%s), which may take %s; lost %lld GPU-seconds",
-                                owner->record.tenant, owner->record.name, owner->record.spec.priority, level,
-                                (long long)victim->lost_gpu_seconds);
-    trace_epoch(sub, job, "is evicted%s %s", victim->whole ? "" : " in part", message);
+    char *message = eviction_message(sub, owner, gone);
+    trace_epoch(sub, job, "is evicted%s: %s", gone->whole ? "" : " in part", message);
     count_eviction(sub);
-    if (victim->whole) {
+    if (gone->whole) {
         epoch_end(sub, job,
-                  (struct ending){.end = TF_END_EVICTED,
-                                  .message = message,
-                                  .lost_gpu_seconds = victim->lost_gpu_seconds});
+                  (struct ending){
+                      .end = TF_END_EVICTED, .message = message, .lost_gpu_seconds = gone->lost_gpu_seconds});
         return;
     }
-    free(message);
-    size_drop_steps(sub, job, victim->marks.items, victim->marks.count);
+    epoch_gave_way(sub, job, message, gone->lost_gpu_seconds);
+    size_drop_steps(sub, job, gone->marks.items, gone->marks.count);
 }
 
 static void hold_claims(struct sub *sub, struct job *job)
@@ -259,7 +262,7 @@ void reclaim_commit(struct sub *sub, struct job *job, struct reclaim_plan *plan)
     join_claiming(sub, job);
     job_changed(sub, job);
     tf_reached(sub, SUB_CLAIMED);
-    tf_vec_each (victim, &plan->victims)
+    tf_vec_each (victim, &plan->evicted)
         evict(sub, job, victim);
 }
 
@@ -374,11 +377,10 @@ static void give_up(struct sub *sub, struct job *job)
 }
 
 /* True while it goes on waiting. */
-static bool look_at(struct sub *sub, struct job *job, bool more_room)
+static bool look_at(struct sub *sub, struct job *job)
 {
     enum claim_state state = worst_state(sub, &job->record);
-    bool again = state != CLAIM_FREE && (state == CLAIM_BROKEN || more_room);
-    if (again && claim_free(sub, job)) {
+    if (state != CLAIM_FREE && claim_free(sub, job)) {
         tf_reached(sub, SUB_CLAIM_MOVED);
         state = CLAIM_FREE;
     }
@@ -393,15 +395,22 @@ static bool look_at(struct sub *sub, struct job *job, bool more_room)
 
 void reclaim_look(struct sub *sub)
 {
-    bool more_room = sub->ledger.dirty.count > 0;
+    bool some_node_changed = sub->ledger.dirty.count > 0;
     size_t kept = 0;
-    if (!sub->listed || sub->claiming.count == 0 || !more_room)
+    if (!sub->listed || sub->claiming.count == 0 || !some_node_changed)
         return;
     for (size_t i = 0; i < sub->claiming.count; i++) {
         struct tf_uid uid = sub->claiming.items[i];
         struct job *job = job_find(sub, uid);
-        if (job && job->record.phase == TF_ALLOCATION_CLAIMING && look_at(sub, job, more_room))
+        if (job && job->record.phase == TF_ALLOCATION_CLAIMING && look_at(sub, job))
             sub->claiming.items[kept++] = uid;
     }
     sub->claiming.count = kept;
+}
+
+void reclaim_set_levels(struct sub *sub, struct job *job)
+{
+    tf_level level = tf_level_core(class_rank(sub, &job->record.spec));
+    for (uint32_t i = 0; i < job->record.claims.count; i++)
+        ledger_set_claim_level(&sub->ledger, job->record.uid, i, &job->record.claims.items[i], level);
 }

@@ -6,41 +6,44 @@
 
 /* Urgent work takes what others have (DESIGN.md §8.2): commit or nothing. First a plan, which changes
  * nothing: who goes, and which GPUs of which nodes the job will have. Then, in one decision, durable claims
- * on exactly these in its name and the begin of the evictions. As holders go the claims become free; when all
- * are, their owner becomes the holder and starts.
+ * on exactly these in its name and the begin of the evictions. When nobody is in the way of any claim any
+ * more, their owner becomes the holder and starts.
  *
- * While it waits (CLAIMING), it is looked at whenever something changes: if the whole of it now fits into
- * what is free, it starts there; if a claim cannot be had any more (its node is gone, a stop is stuck), it is
- * planned anew from what is free, once, or else refused, for the leader to try elsewhere. */
+ * While it waits (CLAIMING), it is looked at whenever some node has changed: if the whole of it fits into
+ * what is free by then, its claims move there and it starts; if a claim cannot be had any more (its node is
+ * gone, a stop is stuck) and it does not, it is refused, for the leader to try elsewhere. */
 
-/* Somebody who goes. */
-struct reclaim_victim {
+/* A job of which victims were chosen. */
+struct evicted_job {
     struct tf_uid uid;
     bool whole; /* the job; else surplus steps of it: */
     TF_VEC(int32_t) marks;
-    tf_level level; /* the highest it loses */
+    tf_level level; /* the highest that was taken from it */
     int64_t lost_gpu_seconds;
 };
 
 struct reclaim_plan {
     int32_t model;  /* of the catalog, -1 = none asked */
     tf_level level; /* highest touched */
-    TF_VEC(struct reclaim_victim) victims;
+    TF_VEC(struct evicted_job) evicted;
     TF_VEC(struct tf_claim) claims; /* one an instance */
-    int64_t work;                   /* candidates looked at */
+    int64_t work;                   /* candidates looked at; also when there is no plan */
 };
 
 void reclaim_plan_release(struct reclaim_plan *plan);
-/* The cheapest way to the demand's core by taking at most `level`; false if there is none. The ledger is
- * refreshed. plan is zeroed or initialised. */
-bool reclaim_plan(struct sub *sub, struct tf_demand *demand, tf_level level, struct reclaim_plan *plan);
-/* maxEvictionsPerMinute lets so many jobs be evicted now. */
+/* The cheapest way to the demand's core by taking at most `level`; false, and only `work` in plan, if there
+ * is none. The ledger must have been refreshed. plan is zeroed or initialised. */
+bool reclaim_plan_make(struct sub *sub, const struct tf_demand *demand, tf_level level,
+                       struct reclaim_plan *plan);
+/* maxEvictionsPerMinute does not let so many jobs be evicted now. */
 bool reclaim_is_braked(const struct sub *sub, const struct reclaim_plan *plan);
 /* The job is CLAIMING, without claims yet: it gets those of the plan (which are taken), and evictions begin.
  */
 void reclaim_commit(struct sub *sub, struct job *job, struct reclaim_plan *plan);
 /* One was loaded from its record. */
 void reclaim_load(struct sub *sub, struct job *job);
+/* Its class, or the classes in force, have changed. */
+void reclaim_set_levels(struct sub *sub, struct job *job);
 
 /* Looks at all that wait for their claims. Before new placements. */
 void reclaim_look(struct sub *sub);

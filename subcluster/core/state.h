@@ -116,14 +116,17 @@ struct sub {
     struct tf_policy policy;
     struct outbox outbox;
     struct ledger ledger;
-    struct tf_tree jobs;              /* by uid */
-    struct tf_tree dues;              /* by (due, uid) */
-    TF_VEC(struct stray) strays;      /* by id */
-    TF_VEC(struct epoch_id) exited;   /* of no record, ended before the listing was complete */
-    TF_VEC(struct tf_uid) touched;    /* jobs with something to tell */
-    TF_VEC(struct tf_uid) claiming;   /* jobs that wait for their claims, in order of their decisions */
-    TF_VEC(struct tf_mono) evictions; /* of jobs, within the last minute */
-    bool strays_due;                  /* reports of epochs that no record knows */
+    struct tf_tree jobs;            /* by uid */
+    struct tf_tree dues;            /* by (due, uid) */
+    TF_VEC(struct stray) strays;    /* by id */
+    TF_VEC(struct epoch_id) exited; /* of no record, ended before the listing was complete */
+    TF_VEC(struct tf_uid) touched;  /* jobs with something to tell */
+    TF_VEC(struct tf_uid)
+    claiming; /* jobs that wait for their claims, as they came; after a restart by uid */
+    /* Of jobs, within the last minute. Not in records: after a restart the brake begins anew, which lets at
+     * most one minute's worth of committed placements through once more. */
+    TF_VEC(struct tf_mono) evictions;
+    bool strays_due; /* reports of epochs that no record knows */
     struct link link;
     struct profiler profiler;
     struct tf_profile *view; /* for sub_profile */

@@ -27,9 +27,10 @@ struct victim_unit {
     uint32_t job; /* the same for all units of one job; without gaps, jobs of larger uids first */
     bool core;    /* at most one a job, the last of its units */
     tf_level level;
-    int64_t gpu_seconds; /* lost, as the caller weighs them; >= 0 */
+    int64_t gpu_seconds; /* that it loses now, as the caller weighs them; >= 0 */
+    int64_t before;      /* that evictions have cost its job before: compared with them, lost no more; >= 0 */
     int32_t evictions;   /* of the job, of late; >= 0 */
-    int64_t age;         /* ms since it was started; >= 0 */
+    int64_t age;         /* ms since its subcluster took it; >= 0 */
 };
 
 /* What one unit frees on one node: usable GPUs only (healthy, claimed by nobody). */
@@ -62,7 +63,7 @@ struct victims {
     tf_level level;         /* the highest touched; TF_LEVEL_FREE or _GOING: nobody need go */
     TF_VEC(uint32_t) units; /* ascending. A core's other units are among them */
     int64_t gpu_seconds;    /* they lose */
-    int64_t work;           /* nodes looked at: for budgets */
+    int64_t work;           /* rows and nodes looked at: for budgets */
 };
 
 /* False, and nobody in out, if the demand does not fit whoever goes. out is zeroed or initialised. */

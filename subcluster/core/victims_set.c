@@ -7,7 +7,7 @@
 
 /* ---- tables ---- */
 
-/* Levels that occur and may go, the highest first; three figures each, then GPUs and age. */
+/* Levels that occur, the highest first; three figures each, then GPUs and age. */
 static void place_levels(struct victims_search *search)
 {
     bool occurs[TF_LEVEL_TOP + 1] = {false};
@@ -210,6 +210,7 @@ bool search_fits(struct victims_search *search)
     make_rows(search);
     struct tf_fit_view view = {search->ask->kinds.catalog, search->rows.items, search->rows.count};
     struct tf_fit fit;
+    search->work += (int64_t)search->rows.count;
     tf_fit_count(&view, search->ask->demand, TF_LEVEL_GOING, search->ask->scratch, &fit);
     return fit.fits;
 }
@@ -230,7 +231,7 @@ void cost_add_unit(const struct victims_search *search, uint32_t unit, int64_t s
                    int64_t *cost)
 {
     const struct victim_unit *u = &search->ask->units[unit];
-    cost[search->place_of[u->level]] += u->gpu_seconds * share / whole;
+    cost[search->place_of[u->level]] += (u->gpu_seconds + u->before) * share / whole;
     cost[search->dims - 2] += search->gpus.items[unit] * share / whole;
     cost[search->dims - 1] += u->age * share / whole;
 }

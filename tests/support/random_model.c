@@ -234,6 +234,7 @@ void random_ended(struct tf_rng *r, struct tf_ended *out)
                              COUNT,
                              OPTIONAL,
                              OPTIONAL,
+                             COUNT,
                              R(0, INT64_MAX)};
 }
 

@@ -71,6 +71,28 @@ static void test_one_needed_one_evicted(void)
     driver_release(&d);
 }
 
+/* What it loses now is told, not what it lost before, which only makes it dearer. */
+static void test_what_is_lost_is_told_once(void)
+{
+    driver_two_nodes(&d);
+    struct tf_entry again = job(1, 5, "low", 1);
+    again.evictions = 1;
+    again.lost_gpu_seconds = 100000;
+    driver_change(&d, job(2, 4, "low", 1));
+    driver_change(&d, again);
+    driver_all_ready(&d);
+    driver_pass(&d, 100 * TF_SECOND);
+    driver_change(&d, urgent(3, 7, 1));
+    CU_ASSERT_EQUAL(phase_of(1), TF_ALLOCATION_RUNNING);
+    driver_change(&d, urgent(4, 8, 1));
+    driver_stopped(&d, 1, 5, 0, 1);
+    driver_stopped(&d, 2, 4, 0, 1);
+    CU_ASSERT_EQUAL(end_of(1)->lost_gpu_seconds, 800);
+    CU_ASSERT_EQUAL(end_of(1)->evictions, 1);
+    CU_ASSERT_EQUAL(end_of(2)->lost_gpu_seconds, 800);
+    driver_release(&d);
+}
+
 /* Persist, then act: no stop leaves before the claims are durable. */
 static void test_claims_are_durable_before_the_first_stop(void)
 {
@@ -153,6 +175,9 @@ static void test_surplus_goes_by_whole_steps(void)
     CU_ASSERT_EQUAL(count_in(1, TF_MEMBER_READY), 4);
     CU_ASSERT_EQUAL(a->last_shrink.ms, d.now.wall.ms);
     CU_ASSERT_EQUAL(phase_of(3), TF_ALLOCATION_CLAIMING);
+    CU_ASSERT_EQUAL(a->ending.evictions, 1);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(a->ending.message);
+    CU_ASSERT_PTR_NOT_NULL(strstr(a->ending.message, "surplus(low) gave way to t/j3"));
     /* out of the peers file before the first stop */
     const char *log = tf_buf_text(&d.log), *peers = strstr(log, "size 4\n"), *stop = strstr(log, "stop 1/5");
     CU_ASSERT_FATAL(peers && stop && peers < stop);
@@ -195,6 +220,7 @@ static void test_what_is_left_finishes(void)
         if (phase_of(1) && driver_allocation(&d, 1)->members.items[i].state == TF_MEMBER_READY)
             driver_exits(&d, 1, 5, i, 1, 0);
     CU_ASSERT_EQUAL(end_of(1)->end, TF_END_FINISHED);
+    CU_ASSERT_EQUAL(end_of(1)->evictions, 1); /* of single steps, of an epoch that went on */
     driver_release(&d);
 }
 
@@ -352,6 +378,7 @@ int main(void)
 {
     static const struct suite_test tests[] = {
         {"one needed, one evicted", test_one_needed_one_evicted},
+        {"what is lost is told once", test_what_is_lost_is_told_once},
         {"claims are durable before the first stop", test_claims_are_durable_before_the_first_stop},
         {"what the leader did not count on stays", test_what_the_leader_did_not_count_on_stays},
         {"what cannot be placed evicts nobody", test_what_cannot_be_placed_evicts_nobody},
