@@ -20,6 +20,7 @@ common/monitor         common/base common/conf common/log common/net common/loop
 common/rpc             common/base common/log common/net common/loop common/rpc
 common/store           common/base common/log common/net common/loop common/store
 common/keep            common/base common/model common/wire common/log common/loop common/store common/keep
+common/trace           common/base common/model common/trace
 federation/core        common/base common/model common/fit federation/core
 subcluster/core        common/base common/model common/fit subcluster/core
 subcluster/engine      common subcluster/core subcluster/engine
@@ -27,9 +28,8 @@ federation/daemon      common federation
 subcluster/daemon      common subcluster
 tools/fedctl           common tools/fedctl
 tools/fedsim/audit     common/base common/model tools/fedsim/audit
-tools/fedsim/trace     common/base common/model tools/fedsim/trace
 tools/fedsim           common federation/core subcluster/core tools/fedsim
-tools/fedbench         common federation/core subcluster/core tools/fedsim/trace tools/fedbench tests/support
+tools/fedbench         common federation/core subcluster/core tools/fedbench tests/support
 tests                  common proto federation subcluster tools tests
 '
 # third-party header prefix, then the only folders that may include it.
@@ -41,7 +41,7 @@ cjson/           common/store common/wire tests
 uthash.h         common/base
 xxhash.h         common/eventlog
 protobuf-c       common/wire
-zlib.h           tools/fedsim/trace tests
+zlib.h           common/trace tests
 CUnit            tests
 microhttpd.h     common/monitor
 openssl/         common/net

@@ -6,9 +6,9 @@
 #include "common/base/cleanup.h"
 #include "common/base/rng.h"
 #include "common/base/text.h"
+#include "common/trace/trace.h"
 #include "tools/fedbench/cores.h"
 #include "tools/fedbench/figures.h"
-#include "tools/fedsim/trace/trace.h"
 
 #include <getopt.h>
 
@@ -147,15 +147,15 @@ static bool run_openb(struct figures *f, const char *traces, int percent)
     TF_AUTO_FREE char *name = tf_asprintf("openb_%d", percent);
     TF_AUTO_FREE char *node_file = tf_asprintf("%s/nodes_openb2023.csv", traces);
     TF_AUTO_FREE char *job_file = tf_asprintf("%s/jobs_openb2023.csv", traces);
-    const struct trace_node_defaults defaults = TRACE_NODE_DEFAULTS;
-    const struct trace_options options = {.priority = "low"};
-    struct trace_nodes nodes = {0};
-    struct trace_jobs jobs = {0};
+    const struct tf_trace_node_defaults defaults = TF_TRACE_NODE_DEFAULTS;
+    const struct tf_trace_options options = {.priority = "low"};
+    struct tf_trace_nodes nodes = {0};
+    struct tf_trace_jobs jobs = {0};
     struct tf_error err = TF_ERROR_INIT;
-    if (trace_nodes_read(node_file, &defaults, &nodes, &err) ||
-        trace_jobs_read(job_file, &options, &jobs, &err)) {
+    if (tf_trace_nodes_read(node_file, &defaults, &nodes, &err) ||
+        tf_trace_jobs_read(job_file, &options, &jobs, &err)) {
         figures_setting(f, "%s: left out, the trace is not there: %s", name, err.text);
-        trace_nodes_release(&nodes);
+        tf_trace_nodes_release(&nodes);
         return true;
     }
     struct setting s = {.name = name};
@@ -163,7 +163,7 @@ static bool run_openb(struct figures *f, const char *traces, int percent)
     bool ok = true;
     for (size_t i = 0; ok && i < jobs.count && s.held * 100 < s.gpus * percent; i++) {
         struct tf_job_manifest manifest = {0};
-        ok = trace_job_manifest(&jobs.items[i], &manifest, &err) == 0;
+        ok = tf_trace_job_manifest(&jobs.items[i], &manifest, &err) == 0;
         if (ok)
             place(&s, &manifest.spec, jobs.items[i].instances);
         tf_job_manifest_release(&manifest);
@@ -173,8 +173,8 @@ static bool run_openb(struct figures *f, const char *traces, int percent)
     figures_group(f, "openb, %zu nodes, %lld GPUs, %d %% held", nodes.count, (long long)s.gpus, percent);
     ok = ok && measure(f, &s);
     close_setting(&s);
-    trace_nodes_release(&nodes);
-    trace_jobs_release(&jobs);
+    tf_trace_nodes_release(&nodes);
+    tf_trace_jobs_release(&jobs);
     return ok;
 }
 

@@ -36,14 +36,14 @@ struct shape {
 };
 
 struct yard {
-    const struct trace_nodes *nodes;
+    const struct tf_trace_nodes *nodes;
     struct shape *shapes;
     TF_VEC(struct shape *) pods; /* as they arrive */
     struct tf_vector largest;    /* node */
     int64_t gpus;
 };
 
-static struct shape *shape_of(struct yard *yard, const struct trace_job *job)
+static struct shape *shape_of(struct yard *yard, const struct tf_trace_job *job)
 {
     TF_AUTO_FREE char *key = tf_asprintf("%d|%" PRId64 "|%" PRId64 "|%s", job->gpus, job->cpu, job->memory,
                                          job->gpu_models ? job->gpu_models : "");
@@ -52,10 +52,10 @@ static struct shape *shape_of(struct yard *yard, const struct trace_job *job)
     if (shape)
         return shape;
     struct tf_job_manifest manifest = {0};
-    struct trace_job named = *job;
+    struct tf_trace_job named = *job;
     static char any[] = "any";
     named.priority = any;
-    if (trace_job_manifest(&named, &manifest, NULL))
+    if (tf_trace_job_manifest(&named, &manifest, NULL))
         return NULL;
     shape = tf_calloc(1, sizeof *shape);
     shape->key = TF_STEAL(key);
@@ -65,7 +65,7 @@ static struct shape *shape_of(struct yard *yard, const struct trace_job *job)
     return shape;
 }
 
-static int64_t add_pods(struct yard *yard, const struct trace_jobs *jobs)
+static int64_t add_pods(struct yard *yard, const struct tf_trace_jobs *jobs)
 {
     int64_t asked = 0;
     tf_vec_each (job, jobs) {
@@ -101,7 +101,7 @@ struct fleet {
     struct tf_rng rng;
 };
 
-static void fill_rows(struct fleet *fleet, const struct trace_nodes *nodes)
+static void fill_rows(struct fleet *fleet, const struct tf_trace_nodes *nodes)
 {
     const struct tf_planes planes = {0};
     const struct tf_strs labels = {0};
@@ -298,8 +298,8 @@ static void run_packer(enum packer packer, struct yard *yard, uint64_t seed, int
     out->refused /= orders;
 }
 
-int packers_run(const struct trace_nodes *nodes, const struct trace_jobs *jobs, uint64_t seed, int32_t orders,
-                struct packers_result *out, struct tf_error *err)
+int packers_run(const struct tf_trace_nodes *nodes, const struct tf_trace_jobs *jobs, uint64_t seed,
+                int32_t orders, struct packers_result *out, struct tf_error *err)
 {
     struct yard yard = {.nodes = nodes};
     *out = (struct packers_result){.nodes = nodes->count};

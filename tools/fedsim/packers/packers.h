@@ -2,7 +2,7 @@
 #ifndef TF_FEDSIM_PACKERS_H
 #define TF_FEDSIM_PACKERS_H
 
-#include "tools/fedsim/trace/trace.h"
+#include "common/trace/trace.h"
 
 /* Four ways to choose a node, one instance at a time: the pods of a trace arrive in random order, and again
  * in another one, without ever leaving, until they have asked for as many GPUs as there are. What does not
@@ -30,7 +30,7 @@ struct packers_result {
 
 /* Pods are the jobs of one instance that ask for whole GPUs, at least one; -1 and *err if there are none, or
  * the nodes have no GPUs. Same seed, same result. */
-int packers_run(const struct trace_nodes *nodes, const struct trace_jobs *jobs, uint64_t seed, int32_t orders,
-                struct packers_result *out, struct tf_error *err);
+int packers_run(const struct tf_trace_nodes *nodes, const struct tf_trace_jobs *jobs, uint64_t seed,
+                int32_t orders, struct packers_result *out, struct tf_error *err);
 
 #endif

@@ -2,9 +2,9 @@
 /* Owns the world that a scenario describes: its fleet, its jobs, and when events happen. */
 #include "common/base/cleanup.h"
 #include "common/base/text.h"
+#include "common/trace/trace.h"
 #include "tools/fedsim/labour.h"
 #include "tools/fedsim/play/private.h"
-#include "tools/fedsim/trace/trace.h"
 
 #include <math.h>
 
@@ -77,16 +77,16 @@ static void fit_domains(struct tf_node *node, size_t planes)
 
 static int add_csv_nodes(struct play *play, struct sim_site *site, const char *csv, struct tf_error *err)
 {
-    const struct trace_node_defaults defaults = TRACE_NODE_DEFAULTS;
+    const struct tf_trace_node_defaults defaults = TF_TRACE_NODE_DEFAULTS;
     TF_AUTO_FREE char *path = path_of(play, csv);
-    struct trace_nodes nodes = {0};
-    if (trace_nodes_read(path, &defaults, &nodes, err))
+    struct tf_trace_nodes nodes = {0};
+    if (tf_trace_nodes_read(path, &defaults, &nodes, err))
         return -1;
     tf_vec_each (node, &nodes) {
         fit_domains(node, site->planes.count);
         world_add_node(site, node);
     }
-    trace_nodes_release(&nodes);
+    tf_trace_nodes_release(&nodes);
     return 0;
 }
 
@@ -207,19 +207,19 @@ static int add_numbered(struct play *play, const struct scenario_job *job, int32
 
 static int add_trace(struct play *play, const struct scenario_job *job, struct tf_error *err)
 {
-    const struct trace_options options = {.tenants = &job->from.tenants,
-                                          .priority = job->from.priority,
-                                          .time_scale = job->from.time_scale,
-                                          .arrival_scale = job->from.arrival_scale};
+    const struct tf_trace_options options = {.tenants = &job->from.tenants,
+                                             .priority = job->from.priority,
+                                             .time_scale = job->from.time_scale,
+                                             .arrival_scale = job->from.arrival_scale};
     TF_AUTO_FREE char *path = path_of(play, job->from.csv);
-    struct trace_jobs jobs = {0};
-    if (trace_jobs_read(path, &options, &jobs, err))
+    struct tf_trace_jobs jobs = {0};
+    if (tf_trace_jobs_read(path, &options, &jobs, err))
         return -1;
     int failed = 0;
     for (size_t i = 0; i < jobs.count && !failed; i++) {
         struct tf_job_manifest manifest = {0};
-        const struct trace_job *from = &jobs.items[i];
-        failed = trace_job_manifest(from, &manifest, err);
+        const struct tf_trace_job *from = &jobs.items[i];
+        failed = tf_trace_job_manifest(from, &manifest, err);
         if (!failed && !manifest.spec.priority)
             failed = tf_error_set(err, TF_ERR_INVALID, "%s says no priority of %s: add priority beside csv",
                                   path, from->id);
@@ -228,7 +228,7 @@ static int add_trace(struct play *play, const struct scenario_job *job, struct t
         else
             failed = add_job(play, job, &manifest, job->at.from + from->submit, from->duration, err);
     }
-    trace_jobs_release(&jobs);
+    tf_trace_jobs_release(&jobs);
     return failed;
 }
 

@@ -101,23 +101,23 @@ static void print(const struct packing *packing, const struct packers_result *re
 static int run(int argc, char **argv)
 {
     struct packing packing = {.seed = 1, .orders = ORDERS};
-    const struct trace_node_defaults defaults = TRACE_NODE_DEFAULTS;
-    const struct trace_options all = {0};
-    struct trace_nodes nodes = {0};
-    struct trace_jobs jobs = {0};
+    const struct tf_trace_node_defaults defaults = TF_TRACE_NODE_DEFAULTS;
+    const struct tf_trace_options all = {0};
+    struct tf_trace_nodes nodes = {0};
+    struct tf_trace_jobs jobs = {0};
     struct packers_result result;
     struct tf_error err = TF_ERROR_INIT;
     if (argp_parse(&argp, argc, argv, 0, NULL, &packing))
         return FEDSIM_WRONG;
-    int failed = trace_nodes_read(packing.nodes, &defaults, &nodes, &err) ||
-                 trace_jobs_read(packing.jobs, &all, &jobs, &err) ||
+    int failed = tf_trace_nodes_read(packing.nodes, &defaults, &nodes, &err) ||
+                 tf_trace_jobs_read(packing.jobs, &all, &jobs, &err) ||
                  packers_run(&nodes, &jobs, (uint64_t)packing.seed, (int32_t)packing.orders, &result, &err);
     if (failed)
         fprintf(stderr, "fedsim packers: %s\n", err.text);
     else
         print(&packing, &result);
-    trace_nodes_release(&nodes);
-    trace_jobs_release(&jobs);
+    tf_trace_nodes_release(&nodes);
+    tf_trace_jobs_release(&jobs);
     return failed ? FEDSIM_WRONG : FEDSIM_GOOD;
 }
 

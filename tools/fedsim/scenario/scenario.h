@@ -65,7 +65,7 @@ struct scenario_times {
     int64_t from, every;
     int32_t count; /* 0 or 1 = one moment */
 };
-/* Jobs out of a CSV file (tools/fedsim/trace). */
+/* Jobs out of a CSV file (common/trace). */
 struct scenario_source {
     char *csv;
     struct tf_strs tenants;

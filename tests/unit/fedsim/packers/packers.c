@@ -4,7 +4,7 @@
 #include "common/base/cleanup.h"
 #include "tests/support/suite.h"
 
-static void add_node(struct trace_nodes *nodes, int32_t gpus, int64_t cores)
+static void add_node(struct tf_trace_nodes *nodes, int32_t gpus, int64_t cores)
 {
     struct tf_node *node = tf_vec_add(nodes);
     node->state = TF_NODE_READY;
@@ -13,9 +13,10 @@ static void add_node(struct trace_nodes *nodes, int32_t gpus, int64_t cores)
     node->capacity = (struct tf_vector){gpus, 64, cores * 1000, 1 << 20};
 }
 
-static void add_job(struct trace_jobs *jobs, int32_t instances, int32_t gpus, int64_t cores, bool fractional)
+static void add_job(struct tf_trace_jobs *jobs, int32_t instances, int32_t gpus, int64_t cores,
+                    bool fractional)
 {
-    struct trace_job *job = tf_vec_add(jobs);
+    struct tf_trace_job *job = tf_vec_add(jobs);
     job->id = tf_asprintf("j%zu", jobs->count);
     job->tenant = tf_strdup("t");
     job->instances = instances;
@@ -25,8 +26,8 @@ static void add_job(struct trace_jobs *jobs, int32_t instances, int32_t gpus, in
 }
 
 struct yard {
-    struct trace_nodes nodes;
-    struct trace_jobs jobs;
+    struct tf_trace_nodes nodes;
+    struct tf_trace_jobs jobs;
     struct packers_result result;
 };
 
@@ -37,8 +38,8 @@ static int pack(struct yard *yard, uint64_t seed)
 
 static void yard_release(struct yard *yard)
 {
-    trace_nodes_release(&yard->nodes);
-    trace_jobs_release(&yard->jobs);
+    tf_trace_nodes_release(&yard->nodes);
+    tf_trace_jobs_release(&yard->jobs);
 }
 
 /* GPUs of one size on nodes of that size: nobody can do wrong. */

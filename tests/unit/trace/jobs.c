@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/fedsim/trace/trace.h"
+#include "common/trace/trace.h"
 
 #include "common/base/buf.h"
 #include "common/base/cleanup.h"
 #include "common/base/rng.h"
 #include "common/base/text.h"
 #include "tests/support/suite.h"
-#include "tests/unit/fedsim/trace/file.h"
+#include "tests/unit/trace/file.h"
 
 #define HEADER                                                                             \
     "job_id,submit_s,duration_s,gpus_total,instances,gpus_per_instance,cpus_per_instance," \
     "mem_gib_per_instance,gpu_model,priority_class,tenant,kind,status\n"
 
-static int read_text(const char *text, const struct trace_options *options, struct trace_jobs *out,
+static int read_text(const char *text, const struct tf_trace_options *options, struct tf_trace_jobs *out,
                      struct tf_error *err)
 {
     char path[FILE_PATH];
-    const struct trace_options none = {0};
+    const struct tf_trace_options none = {0};
     file_write(path, text, strlen(text));
-    int failed = trace_jobs_read(path, options ? options : &none, out, err);
+    int failed = tf_trace_jobs_read(path, options ? options : &none, out, err);
     unlink(path);
     return failed;
 }
 
 static void test_columns(void)
 {
-    struct trace_jobs jobs = {0};
+    struct tf_trace_jobs jobs = {0};
     struct tf_error err = TF_ERROR_INIT;
     CU_ASSERT_EQUAL_FATAL(read_text(HEADER "a,10,2.5,16,2,8,96,900,H800|H100,batch,search,train,ok\n"
                                            "b,10,0,0.46,1,0.46,6.5,12,,,,,\r\n"
@@ -34,7 +34,7 @@ static void test_columns(void)
                                     NULL, &jobs, &err),
                           0);
     CU_ASSERT_EQUAL_FATAL(jobs.count, 3);
-    const struct trace_job *c = &jobs.items[0], *a = &jobs.items[1], *b = &jobs.items[2];
+    const struct tf_trace_job *c = &jobs.items[0], *a = &jobs.items[1], *b = &jobs.items[2];
     CU_ASSERT_STRING_EQUAL(c->id, "c"); /* by submit, then as in the file */
     CU_ASSERT_STRING_EQUAL(a->id, "a");
     CU_ASSERT_STRING_EQUAL(b->id, "b");
@@ -50,12 +50,12 @@ static void test_columns(void)
     CU_ASSERT_PTR_NULL(b->gpu_models);
     CU_ASSERT(c->gpus == 0 && c->duration == 0 && c->memory == 0 && c->workload == TF_WORKLOAD_INFERENCE);
     CU_ASSERT_EQUAL(jobs.fractional, 1);
-    trace_jobs_release(&jobs);
+    tf_trace_jobs_release(&jobs);
 }
 
 static void test_order_of_columns(void)
 {
-    struct trace_jobs jobs = {0};
+    struct tf_trace_jobs jobs = {0};
     struct tf_error err = TF_ERROR_INIT;
     CU_ASSERT_EQUAL_FATAL(
         read_text("\xef\xbb\xbfgpus_per_instance,note,duration_s,submit_s,job_id\n2,x,5,1,z", NULL, &jobs,
@@ -64,7 +64,7 @@ static void test_order_of_columns(void)
     CU_ASSERT_EQUAL_FATAL(jobs.count, 1);
     CU_ASSERT_STRING_EQUAL(jobs.items[0].id, "z");
     CU_ASSERT(jobs.items[0].gpus == 2 && jobs.items[0].instances == 1 && jobs.items[0].submit == 1000);
-    trace_jobs_release(&jobs);
+    tf_trace_jobs_release(&jobs);
 }
 
 static void test_options(void)
@@ -73,24 +73,24 @@ static void test_options(void)
                                       "b,1200,60,8,1,8,,,,,two,,\n";
     struct tf_strs tenants = {0};
     tf_strs_add(&tenants, "two");
-    const struct trace_options some = {&tenants, NULL, 60, 0}, all = {NULL, "train", 60, 2};
-    struct trace_jobs jobs = {0};
+    const struct tf_trace_options some = {&tenants, NULL, 60, 0}, all = {NULL, "train", 60, 2};
+    struct tf_trace_jobs jobs = {0};
     CU_ASSERT_EQUAL_FATAL(read_text(text, &some, &jobs, NULL), 0);
     CU_ASSERT(jobs.count == 1 && jobs.left_out == 1);
     CU_ASSERT(jobs.items[0].submit == 20000 && jobs.items[0].duration == 1000);
-    trace_jobs_release(&jobs);
+    tf_trace_jobs_release(&jobs);
     CU_ASSERT_EQUAL_FATAL(read_text(text, &all, &jobs, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(jobs.count, 2);
     CU_ASSERT(jobs.items[0].submit == 5000 && jobs.items[0].duration == 2000);
     CU_ASSERT_STRING_EQUAL(jobs.items[0].priority, "train");
     CU_ASSERT_STRING_EQUAL(jobs.items[1].priority, "train");
-    trace_jobs_release(&jobs);
+    tf_trace_jobs_release(&jobs);
     tf_strs_release(&tenants);
 }
 
 static void test_manifest(void)
 {
-    struct trace_jobs jobs = {0};
+    struct tf_trace_jobs jobs = {0};
     struct tf_job_manifest m = {0};
     struct tf_error err = TF_ERROR_INIT;
     CU_ASSERT_EQUAL_FATAL(read_text(HEADER "a,0,9,16,2,8,4,9,H800|H100|H800,batch,search,train,\n"
@@ -98,38 +98,38 @@ static void test_manifest(void)
                                            "c,0,9,8,1,8,,,,,search,,\n",
                                     NULL, &jobs, NULL),
                           0);
-    CU_ASSERT_EQUAL_FATAL(trace_job_manifest(&jobs.items[0], &m, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(tf_trace_job_manifest(&jobs.items[0], &m, &err), 0);
     CU_ASSERT_STRING_EQUAL(m.tenant, "search");
     CU_ASSERT_STRING_EQUAL(m.name, "a");
     CU_ASSERT_STRING_EQUAL(m.spec.priority, "batch");
     CU_ASSERT(m.spec.elastic.min == 2 && m.spec.elastic.max == 2 && m.spec.elastic.step == 2);
     CU_ASSERT(m.spec.group.shape.gpus == 8 && m.spec.group.shape.gpu_models.count == 2);
     CU_ASSERT_EQUAL(m.spec.below_min, TF_BELOW_MIN_STOP); /* filled */
-    CU_ASSERT_EQUAL_FATAL(trace_job_manifest(&jobs.items[1], &m, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(tf_trace_job_manifest(&jobs.items[1], &m, &err), 0);
     CU_ASSERT(m.spec.group.shape.gpus == 0 && m.spec.group.shape.gpu_models.count == 0);
-    CU_ASSERT_EQUAL(trace_job_manifest(&jobs.items[2], &m, &err), -1);
+    CU_ASSERT_EQUAL(tf_trace_job_manifest(&jobs.items[2], &m, &err), -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "job c of the trace: spec.priority"));
     CU_ASSERT_PTR_NULL(m.name);
-    trace_jobs_release(&jobs);
+    tf_trace_jobs_release(&jobs);
 }
 
 static void test_gzip(void)
 {
     static const char text[] = HEADER "a,10,2,8,1,8,,,,low,one,train,\n";
-    const struct trace_options options = {0};
-    struct trace_jobs jobs = {0};
+    const struct tf_trace_options options = {0};
+    struct tf_trace_jobs jobs = {0};
     struct tf_error err = TF_ERROR_INIT;
     char path[FILE_PATH];
     file_write_gz(path, text, sizeof text - 1);
-    CU_ASSERT_EQUAL(trace_jobs_read(path, &options, &jobs, &err), 0);
+    CU_ASSERT_EQUAL(tf_trace_jobs_read(path, &options, &jobs, &err), 0);
     CU_ASSERT_EQUAL(jobs.count, 1);
-    trace_jobs_release(&jobs);
+    tf_trace_jobs_release(&jobs);
     CU_ASSERT_EQUAL(truncate(path, 40), 0); /* a download that broke off */
-    CU_ASSERT_EQUAL(trace_jobs_read(path, &options, &jobs, &err), -1);
+    CU_ASSERT_EQUAL(tf_trace_jobs_read(path, &options, &jobs, &err), -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "cannot read"));
     CU_ASSERT_EQUAL(jobs.count, 0);
     unlink(path);
-    CU_ASSERT_EQUAL(trace_jobs_read(path, &options, &jobs, &err), -1);
+    CU_ASSERT_EQUAL(tf_trace_jobs_read(path, &options, &jobs, &err), -1);
     CU_ASSERT_EQUAL(err.code, TF_ERR_NOT_FOUND);
 }
 
@@ -137,7 +137,7 @@ static void test_gzip(void)
 
 static void expect_error(const char *text, const char *part)
 {
-    struct trace_jobs jobs = {0};
+    struct tf_trace_jobs jobs = {0};
     struct tf_error err = TF_ERROR_INIT;
     CU_ASSERT_EQUAL(read_text(text, NULL, &jobs, &err), -1);
     CU_ASSERT_EQUAL(jobs.count, 0);
@@ -199,31 +199,31 @@ static void test_any_bytes(void)
             tf_buf_str(&text, "job_id,submit_s,duration_s,gpus_per_instance\n");
         for (uint64_t n = tf_rng_below(&rng, 120); n > 0; n--)
             tf_buf_char(&text, letters[tf_rng_below(&rng, sizeof letters - 1)]);
-        struct trace_jobs jobs = {0};
+        struct tf_trace_jobs jobs = {0};
         struct tf_error err = TF_ERROR_INIT;
         if (read_text(tf_buf_text(&text), NULL, &jobs, &err))
             CU_ASSERT_NOT_EQUAL(err.code, TF_OK);
-        trace_jobs_release(&jobs);
+        tf_trace_jobs_release(&jobs);
     }
 }
 
 static void test_public_data(void)
 {
-    const struct trace_options options = {.priority = "train"};
+    const struct tf_trace_options options = {.priority = "train"};
     const char *itp = file_public("../shared/traces/jobs_itp2021.csv.gz");
     const char *openb = file_public("../shared/traces/jobs_openb2023.csv");
-    struct trace_jobs jobs = {0};
+    struct tf_trace_jobs jobs = {0};
     struct tf_error err = TF_ERROR_INIT;
     if (itp) {
-        CU_ASSERT_EQUAL(trace_jobs_read(itp, &options, &jobs, &err), 0);
+        CU_ASSERT_EQUAL(tf_trace_jobs_read(itp, &options, &jobs, &err), 0);
         CU_ASSERT_EQUAL(jobs.count, 69351);
-        trace_jobs_release(&jobs);
+        tf_trace_jobs_release(&jobs);
     }
     if (openb) {
-        CU_ASSERT_EQUAL(trace_jobs_read(openb, &options, &jobs, &err), 0);
+        CU_ASSERT_EQUAL(tf_trace_jobs_read(openb, &options, &jobs, &err), 0);
         CU_ASSERT_EQUAL(jobs.count, 8152);
         CU_ASSERT(jobs.fractional > 2000);
-        trace_jobs_release(&jobs);
+        tf_trace_jobs_release(&jobs);
     }
 }
 

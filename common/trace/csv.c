@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Owns how lines become fields. What the fields mean is jobs.c's and nodes.c's. */
-#include "tools/fedsim/trace/csv.h"
+#include "common/trace/csv.h"
 
 #include "common/base/alloc.h"
 #include "common/base/hash.h"
@@ -20,20 +20,20 @@ struct seen {
     UT_hash_handle hh;
 };
 
-struct csv {
+struct tf_csv {
     char *path;
     gzFile file;
     int64_t line;
     const char *const *names;
     size_t count;
-    size_t columns;                /* in the header */
-    size_t place[CSV_COLUMNS_MAX]; /* of a name: which field of a line, or SIZE_MAX */
-    char text[CSV_LINE_MAX + 2];
-    char *fields[CSV_COLUMNS_MAX];
+    size_t columns;                   /* in the header */
+    size_t place[TF_CSV_COLUMNS_MAX]; /* of a name: which field of a line, or SIZE_MAX */
+    char text[TF_CSV_LINE_MAX + 2];
+    char *fields[TF_CSV_COLUMNS_MAX];
     struct seen *seen;
 };
 
-int csv_fail(const struct csv *csv, struct tf_error *err, const char *fmt, ...)
+int tf_csv_fail(const struct tf_csv *csv, struct tf_error *err, const char *fmt, ...)
 {
     char text[600];
     va_list args;
@@ -45,7 +45,7 @@ int csv_fail(const struct csv *csv, struct tf_error *err, const char *fmt, ...)
 
 /* ---- lines ---- */
 
-static int read_error(const struct csv *csv, struct tf_error *err)
+static int read_error(const struct tf_csv *csv, struct tf_error *err)
 {
     int code = Z_OK;
     const char *why = gzerror(csv->file, &code);
@@ -56,7 +56,7 @@ static int read_error(const struct csv *csv, struct tf_error *err)
 }
 
 /* 1 with a line of text without its end, 0 at the end of the file. */
-static int read_line(struct csv *csv, struct tf_error *err)
+static int read_line(struct tf_csv *csv, struct tf_error *err)
 {
     if (!gzgets(csv->file, csv->text, (int)sizeof csv->text)) {
         int code = Z_OK;
@@ -67,23 +67,24 @@ static int read_line(struct csv *csv, struct tf_error *err)
     size_t len = strlen(csv->text);
     bool whole = len > 0 && csv->text[len - 1] == '\n';
     if (!whole && !gzeof(csv->file))
-        return csv_fail(csv, err,
-                        "this line is longer than %d bytes, or holds a NUL byte: is it a CSV file of jobs or "
-                        "nodes?",
-                        CSV_LINE_MAX);
+        return tf_csv_fail(
+            csv, err,
+            "this line is longer than %d bytes, or holds a NUL byte: is it a CSV file of jobs or "
+            "nodes?",
+            TF_CSV_LINE_MAX);
     while (len > 0 && (csv->text[len - 1] == '\n' || csv->text[len - 1] == '\r'))
         csv->text[--len] = '\0';
     if (!tf_utf8_valid(csv->text, len))
-        return csv_fail(csv, err, "this line is not UTF-8 text");
+        return tf_csv_fail(csv, err, "this line is not UTF-8 text");
     return 1;
 }
 
-static int split(struct csv *csv, struct tf_error *err)
+static int split(struct tf_csv *csv, struct tf_error *err)
 {
     csv->columns = 0;
     for (char *at = csv->text; at;) {
-        if (csv->columns == CSV_COLUMNS_MAX)
-            return csv_fail(csv, err, "more than %d columns", CSV_COLUMNS_MAX);
+        if (csv->columns == TF_CSV_COLUMNS_MAX)
+            return tf_csv_fail(csv, err, "more than %d columns", TF_CSV_COLUMNS_MAX);
         csv->fields[csv->columns++] = at;
         at = strchr(at, ',');
         if (at)
@@ -94,27 +95,27 @@ static int split(struct csv *csv, struct tf_error *err)
 
 /* ---- the header ---- */
 
-static int bind(struct csv *csv, size_t column, struct tf_error *err)
+static int bind(struct tf_csv *csv, size_t column, struct tf_error *err)
 {
     for (size_t i = 0; i < csv->count; i++) {
         if (strcmp(csv->fields[column], csv->names[i]) != 0)
             continue;
         if (csv->place[i] != SIZE_MAX)
-            return csv_fail(csv, err, "two columns are called %s", csv->names[i]);
+            return tf_csv_fail(csv, err, "two columns are called %s", csv->names[i]);
         csv->place[i] = column;
     }
     return 0;
 }
 
-static int fail_missing(const struct csv *csv, const char *name, struct tf_error *err)
+static int fail_missing(const struct tf_csv *csv, const char *name, struct tf_error *err)
 {
     const char *near = tf_nearest(name, (const char *const *)csv->fields, csv->columns);
     if (near)
-        return csv_fail(csv, err, "the header has no column %s; is \"%s\" meant to be it?", name, near);
-    return csv_fail(csv, err, "the header has no column %s, which must be there", name);
+        return tf_csv_fail(csv, err, "the header has no column %s; is \"%s\" meant to be it?", name, near);
+    return tf_csv_fail(csv, err, "the header has no column %s, which must be there", name);
 }
 
-static int read_header(struct csv *csv, size_t required, struct tf_error *err)
+static int read_header(struct tf_csv *csv, size_t required, struct tf_error *err)
 {
     static const char mark[] = "\xef\xbb\xbf"; /* some programs begin UTF-8 files with it */
     int got = read_line(csv, err);
@@ -136,15 +137,15 @@ static int read_header(struct csv *csv, size_t required, struct tf_error *err)
     return 0;
 }
 
-struct csv *csv_open(const char *path, const char *const *names, size_t count, size_t required,
-                     struct tf_error *err)
+struct tf_csv *tf_csv_open(const char *path, const char *const *names, size_t count, size_t required,
+                           struct tf_error *err)
 {
     gzFile file = gzopen(path, "rbe");
     if (!file) {
         tf_error_errno(err, errno == ENOENT ? TF_ERR_NOT_FOUND : TF_ERR_IO, errno, "cannot open %s", path);
         return NULL;
     }
-    struct csv *csv = tf_calloc(1, sizeof *csv);
+    struct tf_csv *csv = tf_calloc(1, sizeof *csv);
     csv->path = tf_strdup(path);
     csv->file = file;
     csv->names = names;
@@ -152,13 +153,13 @@ struct csv *csv_open(const char *path, const char *const *names, size_t count, s
     for (size_t i = 0; i < count; i++)
         csv->place[i] = SIZE_MAX;
     if (read_header(csv, required, err)) {
-        csv_close(csv);
+        tf_csv_close(csv);
         return NULL;
     }
     return csv;
 }
 
-void csv_close(struct csv *csv)
+void tf_csv_close(struct tf_csv *csv)
 {
     if (!csv)
         return;
@@ -175,7 +176,7 @@ void csv_close(struct csv *csv)
 
 /* ---- rows ---- */
 
-int csv_next(struct csv *csv, struct tf_error *err)
+int tf_csv_next(struct tf_csv *csv, struct tf_error *err)
 {
     size_t columns = csv->columns;
     int got = read_line(csv, err);
@@ -189,26 +190,26 @@ int csv_next(struct csv *csv, struct tf_error *err)
         return 1;
     size_t found = csv->columns;
     csv->columns = columns;
-    return csv_fail(csv, err, "%zu columns, but the header has %zu", found, columns);
+    return tf_csv_fail(csv, err, "%zu columns, but the header has %zu", found, columns);
 }
 
-const char *csv_text(const struct csv *csv, size_t column)
+const char *tf_csv_text(const struct tf_csv *csv, size_t column)
 {
     size_t place = csv->place[column];
     return place == SIZE_MAX ? "" : csv->fields[place];
 }
 
-bool csv_has(const struct csv *csv, size_t column)
+bool tf_csv_has(const struct tf_csv *csv, size_t column)
 {
-    return csv_text(csv, column)[0] != '\0';
+    return tf_csv_text(csv, column)[0] != '\0';
 }
 
-int csv_unique(struct csv *csv, const char *what, const char *key, struct tf_error *err)
+int tf_csv_unique(struct tf_csv *csv, const char *what, const char *key, struct tf_error *err)
 {
     struct seen *seen = NULL;
     HASH_FIND_STR(csv->seen, key, seen);
     if (seen)
-        return csv_fail(csv, err, "%s \"%s\" is on line %" PRId64 " already", what, key, seen->line);
+        return tf_csv_fail(csv, err, "%s \"%s\" is on line %" PRId64 " already", what, key, seen->line);
     seen = tf_calloc(1, sizeof *seen);
     seen->key = tf_strdup(key);
     seen->line = csv->line;
@@ -239,31 +240,31 @@ static const char *decimal(const char *s, int64_t *thousandths)
     return s;
 }
 
-int csv_thousandths(const struct csv *csv, size_t column, int64_t absent, int64_t max, int64_t *out,
-                    struct tf_error *err)
+int tf_csv_thousandths(const struct tf_csv *csv, size_t column, int64_t absent, int64_t max, int64_t *out,
+                       struct tf_error *err)
 {
-    const char *text = csv_text(csv, column), *name = csv->names[column];
+    const char *text = tf_csv_text(csv, column), *name = csv->names[column];
     if (*text == '\0') {
         *out = absent;
         return 0;
     }
     const char *end = decimal(text, out);
     if (!end || *end != '\0')
-        return csv_fail(csv, err, "column %s: \"%.40s\" is not a number like 12 or 12.5", name, text);
+        return tf_csv_fail(csv, err, "column %s: \"%.40s\" is not a number like 12 or 12.5", name, text);
     if (*out > max)
-        return csv_fail(csv, err, "column %s: %.40s is more than %" PRId64, name, text, max / 1000);
+        return tf_csv_fail(csv, err, "column %s: %.40s is more than %" PRId64, name, text, max / 1000);
     return 0;
 }
 
-int csv_whole(const struct csv *csv, size_t column, int64_t absent, int64_t min, int64_t max, int64_t *out,
-              struct tf_error *err)
+int tf_csv_whole(const struct tf_csv *csv, size_t column, int64_t absent, int64_t min, int64_t max,
+                 int64_t *out, struct tf_error *err)
 {
     int64_t thousandths = 0;
-    if (csv_thousandths(csv, column, absent * 1000, max * 1000, &thousandths, err))
+    if (tf_csv_thousandths(csv, column, absent * 1000, max * 1000, &thousandths, err))
         return -1;
     if (thousandths % 1000 != 0 || thousandths < min * 1000)
-        return csv_fail(csv, err, "column %s: %.40s is not a whole number from %" PRId64 " to %" PRId64,
-                        csv->names[column], csv_text(csv, column), min, max);
+        return tf_csv_fail(csv, err, "column %s: %.40s is not a whole number from %" PRId64 " to %" PRId64,
+                           csv->names[column], tf_csv_text(csv, column), min, max);
     *out = thousandths / 1000;
     return 0;
 }

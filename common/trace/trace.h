@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TF_FEDSIM_TRACE_TRACE_H
-#define TF_FEDSIM_TRACE_TRACE_H
+#ifndef TF_TRACE_TRACE_H
+#define TF_TRACE_TRACE_H
 
 #include "common/model/job.h"
 #include "common/model/node.h"
 
-/* Jobs and nodes out of CSV files, plain or gzipped: `from: {csv: ...}` and `nodesFrom: {csv: ...}` of a
- * scenario. Columns are found by the names in the header line, and what a file does not say may be left out:
+/* Jobs and nodes out of CSV files, plain or gzipped: for `fedctl replay`, and `from: {csv: ...}` and `nodesFrom:
+ * {csv: ...}` of a scenario. Columns are found by the names in the header line, and what a file does not say may be left out:
  *
  * jobs:  job_id, submit_s, duration_s, gpus_per_instance must be there; instances, cpus_per_instance,
  *        mem_gib_per_instance, gpu_model ('' any, else names joined by |), priority_class, tenant, kind
@@ -14,15 +14,15 @@
  * nodes: node_id must be there; gpu_model, gpus, cpus, mem_gib, topology_domain (a path, widest part first)
  *        may be.
  *
- * Every error says FILE:LINE and what is wrong there. Files are bounded: lines of 4,096 bytes, TRACE_JOBS_MAX
- * jobs, TRACE_NODES_MAX nodes. */
+ * Every error says FILE:LINE and what is wrong there. Files are bounded: lines of 4,096 bytes,
+ * TF_TRACE_JOBS_MAX jobs, TF_TRACE_NODES_MAX nodes. */
 
-enum { TRACE_JOBS_MAX = 10 * 1000 * 1000, TRACE_NODES_MAX = 1000 * 1000, TRACE_SCALE_MAX = 1000000 };
+enum { TF_TRACE_JOBS_MAX = 10 * 1000 * 1000, TF_TRACE_NODES_MAX = 1000 * 1000, TF_TRACE_SCALE_MAX = 1000000 };
 
 /* ---- jobs ---- */
 
 /* All durations are ms after scaling; of one instance: whole GPUs, millicores, MiB (0 = not said). */
-struct trace_job {
+struct tf_trace_job {
     char *id;
     char *tenant;      /* "trace" if the file does not say */
     char *priority;    /* of the options, else of the file; NULL if neither says */
@@ -37,14 +37,14 @@ struct trace_job {
 };
 
 /* In order of submit, then as in the file. */
-struct trace_jobs {
-    struct trace_job *items;
+struct tf_trace_jobs {
+    struct tf_trace_job *items;
     size_t count, cap;
     size_t fractional; /* of them ask for a part of a GPU */
     size_t left_out;   /* of other tenants */
 };
 
-struct trace_options {
+struct tf_trace_options {
     const struct tf_strs *tenants; /* only theirs; NULL or empty: everybody's. Borrowed */
     const char *priority;          /* of every job; NULL: as in the file. Borrowed */
     int64_t time_scale;            /* all times are divided by it: 60 = a minute becomes a second; 0 = 1 */
@@ -52,35 +52,35 @@ struct trace_options {
 };
 
 /* out is zeroed or released. Returns -1 and *err, leaving it empty, if the file is wrong in any way. */
-int trace_jobs_read(const char *path, const struct trace_options *options, struct trace_jobs *out,
-                    struct tf_error *err);
-void trace_jobs_release(struct trace_jobs *jobs);
+int tf_trace_jobs_read(const char *path, const struct tf_trace_options *options, struct tf_trace_jobs *out,
+                       struct tf_error *err);
+void tf_trace_jobs_release(struct tf_trace_jobs *jobs);
 /* What its user would write, filled and checked: min = max = step = instances. out is zeroed or initialised.
  * -1 and *err if it is not a valid job. */
-int trace_job_manifest(const struct trace_job *job, struct tf_job_manifest *out, struct tf_error *err);
+int tf_trace_job_manifest(const struct tf_trace_job *job, struct tf_job_manifest *out, struct tf_error *err);
 
 /* ---- nodes ---- */
 
 /* What a node is where the file does not say. */
-struct trace_node_defaults {
+struct tf_trace_node_defaults {
     const char *model; /* borrowed */
     int32_t gpus;
     int64_t cpu, memory;
 };
-#define TRACE_NODE_DEFAULTS                                                              \
+#define TF_TRACE_NODE_DEFAULTS                                                           \
     {                                                                                    \
         .model = "unknown", .gpus = 8, .cpu = 128 * 1000, .memory = INT64_C(1024) * 1024 \
     }
 
 /* As in the file. All have one domain ("" = none), or none has any. */
-struct trace_nodes {
+struct tf_trace_nodes {
     struct tf_node *items;
     size_t count, cap;
     size_t depth; /* parts of the longest topology_domain, 0 = no node has one */
 };
 
-int trace_nodes_read(const char *path, const struct trace_node_defaults *defaults, struct trace_nodes *out,
-                     struct tf_error *err);
-void trace_nodes_release(struct trace_nodes *nodes);
+int tf_trace_nodes_read(const char *path, const struct tf_trace_node_defaults *defaults,
+                        struct tf_trace_nodes *out, struct tf_error *err);
+void tf_trace_nodes_release(struct tf_trace_nodes *nodes);
 
 #endif

@@ -3,8 +3,8 @@
 #include "common/base/cleanup.h"
 #include "common/base/name.h"
 #include "common/base/text.h"
-#include "tools/fedsim/trace/csv.h"
-#include "tools/fedsim/trace/trace.h"
+#include "common/trace/csv.h"
+#include "common/trace/trace.h"
 
 enum column { ID, SUBMIT, DURATION, GPUS, INSTANCES, CPUS, MEMORY, MODELS, PRIORITY, TENANT, KIND, COLUMNS };
 
@@ -31,7 +31,7 @@ static const char *const names[COLUMNS] = {
     [KIND] = "kind",
 };
 
-static void job_release(struct trace_job *job)
+static void job_release(struct tf_trace_job *job)
 {
     free(job->id);
     free(job->tenant);
@@ -39,12 +39,12 @@ static void job_release(struct trace_job *job)
     free(job->gpu_models);
 }
 
-void trace_jobs_release(struct trace_jobs *jobs)
+void tf_trace_jobs_release(struct tf_trace_jobs *jobs)
 {
     for (size_t i = 0; i < jobs->count; i++)
         job_release(&jobs->items[i]);
     free(jobs->items);
-    *jobs = (struct trace_jobs){0};
+    *jobs = (struct tf_trace_jobs){0};
 }
 
 /* ---- columns ---- */
@@ -54,31 +54,31 @@ static int64_t scale(int64_t scale)
     return scale > 0 ? scale : 1;
 }
 
-static int read_times(const struct csv *csv, const struct trace_options *options, struct trace_job *job,
-                      struct tf_error *err)
+static int read_times(const struct tf_csv *csv, const struct tf_trace_options *options,
+                      struct tf_trace_job *job, struct tf_error *err)
 {
     const int64_t max = INT64_C(1000) * SECONDS_MAX;
-    if (!csv_has(csv, SUBMIT))
-        return csv_fail(csv, err, "submit_s must be said");
-    if (csv_thousandths(csv, SUBMIT, 0, max, &job->submit, err) ||
-        csv_thousandths(csv, DURATION, 0, max, &job->duration, err))
+    if (!tf_csv_has(csv, SUBMIT))
+        return tf_csv_fail(csv, err, "submit_s must be said");
+    if (tf_csv_thousandths(csv, SUBMIT, 0, max, &job->submit, err) ||
+        tf_csv_thousandths(csv, DURATION, 0, max, &job->duration, err))
         return -1;
     job->submit /= scale(options->time_scale) * scale(options->arrival_scale);
     job->duration /= scale(options->time_scale);
-    if (job->duration < 1 && csv_has(csv, DURATION))
+    if (job->duration < 1 && tf_csv_has(csv, DURATION))
         job->duration = 1;
     return 0;
 }
 
-static int read_shape(const struct csv *csv, struct trace_job *job, struct tf_error *err)
+static int read_shape(const struct tf_csv *csv, struct tf_trace_job *job, struct tf_error *err)
 {
     int64_t gpus = 0, gib = 0, instances = 1;
-    if (!csv_has(csv, GPUS))
-        return csv_fail(csv, err, "gpus_per_instance must be said");
-    if (csv_thousandths(csv, GPUS, 0, GPUS_MAX * 1000, &gpus, err) ||
-        csv_whole(csv, INSTANCES, 1, 1, INSTANCES_MAX, &instances, err) ||
-        csv_thousandths(csv, CPUS, 0, CPUS_MAX * INT64_C(1000), &job->cpu, err) ||
-        csv_thousandths(csv, MEMORY, 0, GIB_MAX * INT64_C(1000), &gib, err))
+    if (!tf_csv_has(csv, GPUS))
+        return tf_csv_fail(csv, err, "gpus_per_instance must be said");
+    if (tf_csv_thousandths(csv, GPUS, 0, GPUS_MAX * 1000, &gpus, err) ||
+        tf_csv_whole(csv, INSTANCES, 1, 1, INSTANCES_MAX, &instances, err) ||
+        tf_csv_thousandths(csv, CPUS, 0, CPUS_MAX * INT64_C(1000), &job->cpu, err) ||
+        tf_csv_thousandths(csv, MEMORY, 0, GIB_MAX * INT64_C(1000), &gib, err))
         return -1;
     job->instances = (int32_t)instances;
     job->gpus = (int32_t)((gpus + 999) / 1000);
@@ -87,7 +87,7 @@ static int read_shape(const struct csv *csv, struct trace_job *job, struct tf_er
     return 0;
 }
 
-static int read_kind(const struct csv *csv, struct trace_job *job, struct tf_error *err)
+static int read_kind(const struct tf_csv *csv, struct tf_trace_job *job, struct tf_error *err)
 {
     static const struct {
         const char *name;
@@ -98,38 +98,38 @@ static int read_kind(const struct csv *csv, struct trace_job *job, struct tf_err
         {"infer", TF_WORKLOAD_INFERENCE},
         {"debug", TF_WORKLOAD_DEBUG},
     };
-    const char *kind = csv_text(csv, KIND);
+    const char *kind = tf_csv_text(csv, KIND);
     for (size_t i = 0; i < TF_ARRAY_LEN(kinds); i++) {
         if (strcmp(kinds[i].name, kind) != 0)
             continue;
         job->workload = kinds[i].workload;
         return 0;
     }
-    return csv_fail(csv, err, "column kind: \"%.40s\" is none of train, infer, debug, or empty", kind);
+    return tf_csv_fail(csv, err, "column kind: \"%.40s\" is none of train, infer, debug, or empty", kind);
 }
 
-static int read_words(const struct csv *csv, const struct trace_options *options, struct trace_job *job,
-                      struct tf_error *err)
+static int read_words(const struct tf_csv *csv, const struct tf_trace_options *options,
+                      struct tf_trace_job *job, struct tf_error *err)
 {
     struct tf_error why = TF_ERROR_INIT;
-    const char *tenant = csv_has(csv, TENANT) ? csv_text(csv, TENANT) : "trace";
-    if (tf_name_check(csv_text(csv, ID), "job_id", &why) || tf_name_check(tenant, "tenant", &why))
-        return csv_fail(csv, err, "%s", why.text);
-    job->id = tf_strdup(csv_text(csv, ID));
+    const char *tenant = tf_csv_has(csv, TENANT) ? tf_csv_text(csv, TENANT) : "trace";
+    if (tf_name_check(tf_csv_text(csv, ID), "job_id", &why) || tf_name_check(tenant, "tenant", &why))
+        return tf_csv_fail(csv, err, "%s", why.text);
+    job->id = tf_strdup(tf_csv_text(csv, ID));
     job->tenant = tf_strdup(tenant);
-    const char *priority = options->priority ? options->priority : csv_text(csv, PRIORITY);
+    const char *priority = options->priority ? options->priority : tf_csv_text(csv, PRIORITY);
     job->priority = *priority ? tf_strdup(priority) : NULL;
-    job->gpu_models = csv_has(csv, MODELS) ? tf_strdup(csv_text(csv, MODELS)) : NULL;
+    job->gpu_models = tf_csv_has(csv, MODELS) ? tf_strdup(tf_csv_text(csv, MODELS)) : NULL;
     return 0;
 }
 
-static int check_unique(struct csv *csv, const struct trace_job *job, struct tf_error *err)
+static int check_unique(struct tf_csv *csv, const struct tf_trace_job *job, struct tf_error *err)
 {
     TF_AUTO_FREE char *key = tf_asprintf("%s/%s", job->tenant, job->id);
-    return csv_unique(csv, "job", key, err);
+    return tf_csv_unique(csv, "job", key, err);
 }
 
-static int read_job(struct csv *csv, const struct trace_options *options, struct trace_job *job,
+static int read_job(struct tf_csv *csv, const struct tf_trace_options *options, struct tf_trace_job *job,
                     struct tf_error *err)
 {
     if (read_words(csv, options, job, err) || check_unique(csv, job, err) ||
@@ -140,13 +140,13 @@ static int read_job(struct csv *csv, const struct trace_options *options, struct
 
 /* ---- the file ---- */
 
-static bool is_wanted(const struct csv *csv, const struct trace_options *options)
+static bool is_wanted(const struct tf_csv *csv, const struct tf_trace_options *options)
 {
-    const char *tenant = csv_has(csv, TENANT) ? csv_text(csv, TENANT) : "trace";
+    const char *tenant = tf_csv_has(csv, TENANT) ? tf_csv_text(csv, TENANT) : "trace";
     return !options->tenants || !options->tenants->count || tf_strs_has(options->tenants, tenant);
 }
 
-static bool is_sorted(const struct trace_jobs *jobs)
+static bool is_sorted(const struct tf_trace_jobs *jobs)
 {
     for (size_t i = 1; i < jobs->count; i++)
         if (jobs->items[i].submit < jobs->items[i - 1].submit)
@@ -167,12 +167,12 @@ static int by_submit(const void *a, const void *b)
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
-static void sort(struct trace_jobs *jobs)
+static void sort(struct tf_trace_jobs *jobs)
 {
     if (is_sorted(jobs))
         return;
     TF_AUTO_FREE struct place *places = tf_calloc(jobs->count, sizeof *places);
-    struct trace_job *sorted = tf_calloc(jobs->count, sizeof *sorted);
+    struct tf_trace_job *sorted = tf_calloc(jobs->count, sizeof *sorted);
     for (size_t i = 0; i < jobs->count; i++)
         places[i] = (struct place){jobs->items[i].submit, i};
     qsort(places, jobs->count, sizeof *places, by_submit);
@@ -183,18 +183,18 @@ static void sort(struct trace_jobs *jobs)
     jobs->cap = jobs->count;
 }
 
-static int read_all(struct csv *csv, const struct trace_options *options, struct trace_jobs *out,
+static int read_all(struct tf_csv *csv, const struct tf_trace_options *options, struct tf_trace_jobs *out,
                     struct tf_error *err)
 {
-    for (int got = csv_next(csv, err); got != 0; got = csv_next(csv, err)) {
+    for (int got = tf_csv_next(csv, err); got != 0; got = tf_csv_next(csv, err)) {
         if (got < 0)
             return -1;
         if (!is_wanted(csv, options)) {
             out->left_out++;
             continue;
         }
-        if (out->count == TRACE_JOBS_MAX)
-            return csv_fail(csv, err, "more than %d jobs: take some tenants only", TRACE_JOBS_MAX);
+        if (out->count == TF_TRACE_JOBS_MAX)
+            return tf_csv_fail(csv, err, "more than %d jobs: take some tenants only", TF_TRACE_JOBS_MAX);
         if (read_job(csv, options, tf_vec_add(out), err))
             return -1;
         out->fractional += out->items[out->count - 1].fractional;
@@ -202,27 +202,28 @@ static int read_all(struct csv *csv, const struct trace_options *options, struct
     return 0;
 }
 
-static int check_options(const struct trace_options *options, struct tf_error *err)
+static int check_options(const struct tf_trace_options *options, struct tf_error *err)
 {
-    if (options->time_scale < 0 || options->time_scale > TRACE_SCALE_MAX || options->arrival_scale < 0 ||
-        options->arrival_scale > TRACE_SCALE_MAX)
-        return tf_error_set(err, TF_ERR_INVALID, "the scale of times must be from 1 to %d", TRACE_SCALE_MAX);
+    if (options->time_scale < 0 || options->time_scale > TF_TRACE_SCALE_MAX || options->arrival_scale < 0 ||
+        options->arrival_scale > TF_TRACE_SCALE_MAX)
+        return tf_error_set(err, TF_ERR_INVALID, "the scale of times must be from 1 to %d",
+                            TF_TRACE_SCALE_MAX);
     return 0;
 }
 
-int trace_jobs_read(const char *path, const struct trace_options *options, struct trace_jobs *out,
-                    struct tf_error *err)
+int tf_trace_jobs_read(const char *path, const struct tf_trace_options *options, struct tf_trace_jobs *out,
+                       struct tf_error *err)
 {
-    *out = (struct trace_jobs){0};
+    *out = (struct tf_trace_jobs){0};
     if (check_options(options, err))
         return -1;
-    struct csv *csv = csv_open(path, names, COLUMNS, REQUIRED, err);
+    struct tf_csv *csv = tf_csv_open(path, names, COLUMNS, REQUIRED, err);
     if (!csv)
         return -1;
     int failed = read_all(csv, options, out, err);
-    csv_close(csv);
+    tf_csv_close(csv);
     if (failed)
-        trace_jobs_release(out);
+        tf_trace_jobs_release(out);
     else
         sort(out);
     return failed;
@@ -239,7 +240,7 @@ static void add_models(struct tf_shape *shape, const char *joined)
             tf_strs_add(&shape->gpu_models, model);
 }
 
-static int check(const struct trace_job *job, const struct tf_job_manifest *manifest, struct tf_error *err)
+static int check(const struct tf_trace_job *job, const struct tf_job_manifest *manifest, struct tf_error *err)
 {
     struct tf_complaints complaints = {0};
     bool ok = tf_job_manifest_check(manifest, &complaints);
@@ -253,7 +254,7 @@ static int check(const struct trace_job *job, const struct tf_job_manifest *mani
     return ok ? 0 : -1;
 }
 
-int trace_job_manifest(const struct trace_job *job, struct tf_job_manifest *out, struct tf_error *err)
+int tf_trace_job_manifest(const struct tf_trace_job *job, struct tf_job_manifest *out, struct tf_error *err)
 {
     tf_job_manifest_release(out);
     tf_job_manifest_init(out);

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/fedsim/trace/trace.h"
+#include "common/trace/trace.h"
 
 #include "common/base/cleanup.h"
 #include "common/base/text.h"
 #include "tests/support/suite.h"
-#include "tests/unit/fedsim/trace/file.h"
+#include "tests/unit/trace/file.h"
 
 #define HEADER "node_id,gpu_model,gpus,cpus,mem_gib,topology_domain\n"
 
-static const struct trace_node_defaults defaults = TRACE_NODE_DEFAULTS;
+static const struct tf_trace_node_defaults defaults = TF_TRACE_NODE_DEFAULTS;
 
-static int read_text(const char *text, struct trace_nodes *out, struct tf_error *err)
+static int read_text(const char *text, struct tf_trace_nodes *out, struct tf_error *err)
 {
     char path[FILE_PATH];
     file_write(path, text, strlen(text));
-    int failed = trace_nodes_read(path, &defaults, out, err);
+    int failed = tf_trace_nodes_read(path, &defaults, out, err);
     unlink(path);
     return failed;
 }
 
 static void test_columns(void)
 {
-    struct trace_nodes nodes = {0};
+    struct tf_trace_nodes nodes = {0};
     struct tf_error err = TF_ERROR_INIT;
     CU_ASSERT_EQUAL_FATAL(read_text(HEADER "n1,H800,8,96.5,1024,\nn0,,0,32,256.5,\nn2,,,,,\n", &nodes, &err),
                           0);
@@ -35,22 +35,22 @@ static void test_columns(void)
     CU_ASSERT(n2->capacity.gpus == 8 && n2->capacity.cpu == 128000);
     CU_ASSERT_STRING_EQUAL(n2->model, "unknown");
     CU_ASSERT_EQUAL(nodes.depth, 0);
-    trace_nodes_release(&nodes);
+    tf_trace_nodes_release(&nodes);
 }
 
 static void test_domains(void)
 {
-    struct trace_nodes nodes = {0};
+    struct tf_trace_nodes nodes = {0};
     CU_ASSERT_EQUAL_FATAL(read_text(HEADER "a,,,,,G6/P10/S14\nb,,,,,\n", &nodes, NULL), 0);
     CU_ASSERT(nodes.depth == 3 && nodes.count == 2);
     CU_ASSERT_STRING_EQUAL(nodes.items[0].domains.items[0], "G6/P10/S14");
     CU_ASSERT_STRING_EQUAL(nodes.items[1].domains.items[0], "");
-    trace_nodes_release(&nodes);
+    tf_trace_nodes_release(&nodes);
 }
 
 static void expect_error(const char *text, const char *part)
 {
-    struct trace_nodes nodes = {0};
+    struct tf_trace_nodes nodes = {0};
     struct tf_error err = TF_ERROR_INIT;
     CU_ASSERT_EQUAL(read_text(text, &nodes, &err), -1);
     CU_ASSERT_EQUAL(nodes.count, 0);
@@ -71,19 +71,19 @@ static void test_public_data(void)
 {
     const char *openb = file_public("../shared/traces/nodes_openb2023.csv");
     const char *lingjun = file_public("../shared/traces/nodes_lingjun2023_topo.csv");
-    struct trace_nodes nodes = {0};
+    struct tf_trace_nodes nodes = {0};
     if (openb) {
         int32_t gpus = 0;
-        CU_ASSERT_EQUAL(trace_nodes_read(openb, &defaults, &nodes, NULL), 0);
+        CU_ASSERT_EQUAL(tf_trace_nodes_read(openb, &defaults, &nodes, NULL), 0);
         tf_vec_each (node, &nodes)
             gpus += node->capacity.gpus;
         CU_ASSERT(nodes.count == 1523 && gpus == 6212);
-        trace_nodes_release(&nodes);
+        tf_trace_nodes_release(&nodes);
     }
     if (lingjun) {
-        CU_ASSERT_EQUAL(trace_nodes_read(lingjun, &defaults, &nodes, NULL), 0);
+        CU_ASSERT_EQUAL(tf_trace_nodes_read(lingjun, &defaults, &nodes, NULL), 0);
         CU_ASSERT(nodes.count == 847 && nodes.depth == 3);
-        trace_nodes_release(&nodes);
+        tf_trace_nodes_release(&nodes);
     }
 }
 
