@@ -35,6 +35,8 @@ struct options {
     char *reason;            /* of a cordon */
     int64_t since, duration; /* ms; TF_UNSET and 0 = not said */
     enum sort_by sort;
+    int64_t time_scale; /* of replay */
+    bool any_model;
     /* of submit and, its sizes, of scale */
     struct tf_job_manifest job;
     int32_t instances;

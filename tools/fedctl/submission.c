@@ -12,6 +12,18 @@ static int make_uid(struct tf_uid *uid, struct tf_error *err)
     return tf_error_errno(err, TF_ERR_IO, errno, "no random bytes for the id of the submit");
 }
 
+int submission_suffix(char text[SUBMISSION_SUFFIX + 1], struct tf_error *err)
+{
+    static const char letters[] = "abcdefghijkmnpqrstuvwxyz23456789"; /* none that looks like another */
+    unsigned char random[SUBMISSION_SUFFIX];
+    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
+        return tf_error_errno(err, TF_ERR_IO, errno, "no random bytes for a name");
+    for (size_t i = 0; i < SUBMISSION_SUFFIX; i++)
+        text[i] = letters[random[i] % (sizeof letters - 1)];
+    text[SUBMISSION_SUFFIX] = '\0';
+    return 0;
+}
+
 int submission_send(struct fedctl *ctl, const struct submission *submission, struct tf_change_reply *answer,
                     struct tf_error_detail *detail, struct tf_error *err)
 {

@@ -12,8 +12,6 @@
 #include "tools/fedctl/waiting.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <sys/random.h>
 
 #define O struct options
 static const struct option options[] = {
@@ -123,9 +121,8 @@ static int take_pairs(const struct tf_strs *from, const char *option, struct tf_
 /* "./Train_LLM.py" gives "train-llm.py-x7k2m": a name that is legal and new. */
 static int make_name(const char *command, char **name, struct tf_error *err)
 {
-    static const char letters[] = "abcdefghijkmnpqrstuvwxyz23456789";
-    enum { SUFFIX = 5, STEM_MAX = 32 };
-    unsigned char random[SUFFIX];
+    enum { STEM_MAX = 32 };
+    char suffix[SUBMISSION_SUFFIX + 1];
     const char *slash = strrchr(command, '/');
     TF_AUTO_BUF buf = TF_BUF_INIT;
     for (const char *at = slash ? slash + 1 : command; *at && buf.len < STEM_MAX; at++) {
@@ -137,13 +134,12 @@ static int make_name(const char *command, char **name, struct tf_error *err)
         else if (inside)
             tf_buf_char(&buf, c == '.' ? '.' : '-');
     }
-    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
-        return tf_error_errno(err, TF_ERR_IO, errno, "no random bytes for the name of the job");
+    if (submission_suffix(suffix, err))
+        return -1;
     while (buf.len && !isalnum((unsigned char)buf.data[buf.len - 1]))
         buf.len--;
     tf_buf_str(&buf, buf.len ? "-" : "job-");
-    for (size_t i = 0; i < SUFFIX; i++)
-        tf_buf_char(&buf, letters[random[i] % (sizeof letters - 1)]);
+    tf_buf_str(&buf, suffix);
     *name = tf_buf_take(&buf);
     return 0;
 }
