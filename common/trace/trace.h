@@ -5,8 +5,9 @@
 #include "common/model/job.h"
 #include "common/model/node.h"
 
-/* Jobs and nodes out of CSV files, plain or gzipped: for `fedctl replay`, and `from: {csv: ...}` and `nodesFrom:
- * {csv: ...}` of a scenario. Columns are found by the names in the header line, and what a file does not say may be left out:
+/* Jobs and nodes out of CSV files, plain or gzipped: for `fedctl replay`, and `from: {csv: ...}` and
+ * `nodesFrom: {csv: ...}` of a scenario. Columns are found by the names in the header line, and what a file
+ * does not say may be left out:
  *
  * jobs:  job_id, submit_s, duration_s, gpus_per_instance must be there; instances, cpus_per_instance,
  *        mem_gib_per_instance, gpu_model ('' any, else names joined by |), priority_class, tenant, kind
