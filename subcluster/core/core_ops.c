@@ -63,6 +63,7 @@ static const char *event_name(int kind)
         [SUB_EV_COMMITTED] = "committed", [SUB_EV_NODE] = "node",       [SUB_EV_INSTANCE] = "instance",
         [SUB_EV_LISTED] = "listed",       [SUB_EV_LINK_UP] = "link up", [SUB_EV_LINK_DOWN] = "link down",
         [SUB_EV_DOWN] = "down",           [SUB_EV_TIMER] = "timer",     [SUB_EV_CONTINUE] = "continue",
+        [SUB_EV_SETTINGS] = "settings",
     };
     return kind > 0 && (size_t)kind < TF_ARRAY_LEN(names) ? names[kind] : "?";
 }

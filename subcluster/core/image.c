@@ -43,27 +43,38 @@ static void image_instance(struct tf_image *image, struct sub_instance_event *e)
     tf_image_close(image);
 }
 
-void sub_image_event(struct tf_image *image, struct sub_event *event)
+static void image_settings(struct tf_image *image, struct sub_settings_event *settings)
 {
-    tf_image_open(image, event);
-    tf_image_number(image, &event->kind);
-    tf_image_union(image, event, boot);
+    tf_image_open(image, settings);
+    tf_image_number(image, &settings->profile_interval);
+    tf_image_number(image, &settings->decision_budget);
+    tf_image_number(image, &settings->loss_cap);
+    tf_image_close(image);
+}
+
+/* Without a default, so that a kind that is forgotten here does not compile: an event that has no image ends
+ * the recording of the daemon. */
+static void image_event_part(struct tf_image *image, struct sub_event *event)
+{
     switch (event->kind) {
     case SUB_EV_BOOT:
         image_boot(image, &event->boot);
-        break;
+        return;
     case SUB_EV_RECORD:
         tf_image_record(image, &event->record);
-        break;
+        return;
     case SUB_EV_NODE:
         tf_image_node(image, &event->node);
-        break;
+        return;
     case SUB_EV_INSTANCE:
         image_instance(image, &event->instance);
-        break;
+        return;
     case SUB_EV_DOWN:
         tf_image_down(image, &event->down);
-        break;
+        return;
+    case SUB_EV_SETTINGS:
+        image_settings(image, &event->settings);
+        return;
     case SUB_EV_LOADED:
     case SUB_EV_COMMITTED:
     case SUB_EV_LISTED:
@@ -71,12 +82,19 @@ void sub_image_event(struct tf_image *image, struct sub_event *event)
     case SUB_EV_LINK_DOWN:
     case SUB_EV_TIMER:
     case SUB_EV_CONTINUE:
-        break;
+        return;
     case SUB_EV_NONE:
-    default:
-        tf_image_fail(image, "there is no event of that kind");
         break;
     }
+    tf_image_fail(image, "there is no event of that kind");
+}
+
+void sub_image_event(struct tf_image *image, struct sub_event *event)
+{
+    tf_image_open(image, event);
+    tf_image_number(image, &event->kind);
+    tf_image_union(image, event, boot);
+    image_event_part(image, event);
     tf_image_close(image);
 }
 

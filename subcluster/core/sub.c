@@ -169,6 +169,7 @@ static void take(struct sub *sub, struct sub_event *event)
     case SUB_EV_SETTINGS:
         sub->boot.profile_interval = event->settings.profile_interval;
         sub->boot.decision_budget = event->settings.decision_budget;
+        sub->boot.loss_cap = event->settings.loss_cap;
         break;
     case SUB_EV_NONE:
         break;

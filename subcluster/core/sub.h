@@ -64,7 +64,7 @@ struct sub_boot {
 };
 
 struct sub_settings_event {
-    int64_t profile_interval, decision_budget;
+    int64_t profile_interval, decision_budget, loss_cap;
 };
 
 struct sub_instance_event {

@@ -18,6 +18,7 @@ void subd_reload(struct subd *subd, const char *path)
         return;
     struct sub_event event = {.kind = SUB_EV_SETTINGS,
                               .settings = {.profile_interval = settings->profile_interval,
-                                           .decision_budget = settings->decision_budget}};
+                                           .decision_budget = settings->decision_budget,
+                                           .loss_cap = settings->loss_cap}};
     subd_feed(subd, &event);
 }

@@ -286,6 +286,18 @@ static void continues(struct sim_process *process)
 
 static const struct sim_process_ops ops = {held, record, loaded, committed, dropped, timer, continues};
 
+void subd_reload(struct sim_subd *subd)
+{
+    const struct sim_world *world = world_of(subd);
+    struct sub_event event = {.kind = SUB_EV_SETTINGS};
+    if (!subd->core) /* the next core boots with them */
+        return;
+    event.settings.profile_interval = world->profile_interval;
+    event.settings.decision_budget = world->settings.decision_budget;
+    event.settings.loss_cap = world->loss_cap;
+    subd_step(subd, event);
+}
+
 /* ---- the engine ---- */
 
 static void call_arrives(void *arg, void *thing)

@@ -30,6 +30,7 @@ void subd_init(struct sim_subd *subd, struct sim_site *site, size_t number);
 void subd_release(struct sim_subd *subd);
 void subd_crash(struct sim_subd *subd, const char *why);
 void subd_pause(struct sim_subd *subd, int64_t ms);
+void subd_reload(struct sim_subd *subd); /* its settings, in which nothing has changed */
 /* The stream breaks for no reason of its own. */
 void subd_break_link(struct sim_subd *subd);
 void subd_hears_down(struct sim_subd *subd, const struct sim_packet *packet);

@@ -374,12 +374,44 @@ static void test_the_brake(void)
     driver_release(&d);
 }
 
+/* n1 is held by four GPUs of an hour, n2 by eight of a minute: what n1 loses is more, unless a reloaded file
+ * caps what counts of it. */
+static enum tf_allocation_phase old_small_one_with_cap(int64_t loss_cap)
+{
+    driver_two_nodes(&d);
+    struct tf_entry small = driver_place_entry(1, 5, 1, 4);
+    free(small.spec.priority);
+    small.spec.priority = tf_strdup("low");
+    driver_change(&d, small);
+    driver_all_ready(&d);
+    driver_pass(&d, TF_HOUR);
+    driver_change(&d, job(2, 6, "low", 1));
+    driver_all_ready(&d);
+    driver_pass(&d, TF_MINUTE);
+    driver_step(&d, (struct sub_event){.kind = SUB_EV_SETTINGS,
+                                       .settings = {.profile_interval = d.boot.profile_interval,
+                                                    .decision_budget = d.boot.decision_budget,
+                                                    .loss_cap = loss_cap}});
+    driver_change(&d, urgent(3, 7, 1));
+    CU_ASSERT_EQUAL(phase_of(3), TF_ALLOCATION_CLAIMING);
+    enum tf_allocation_phase phase = phase_of(1);
+    driver_release(&d);
+    return phase;
+}
+
+static void test_the_cap_of_losses_is_reloaded(void)
+{
+    CU_ASSERT_EQUAL(old_small_one_with_cap(2 * TF_HOUR), TF_ALLOCATION_RUNNING);
+    CU_ASSERT_EQUAL(old_small_one_with_cap(TF_SECOND), TF_ALLOCATION_ENDING);
+}
+
 int main(void)
 {
     static const struct suite_test tests[] = {
         {"one needed, one evicted", test_one_needed_one_evicted},
         {"what is lost is told once", test_what_is_lost_is_told_once},
         {"claims are durable before the first stop", test_claims_are_durable_before_the_first_stop},
+        {"the cap of losses is reloaded", test_the_cap_of_losses_is_reloaded},
         {"what the leader did not count on stays", test_what_the_leader_did_not_count_on_stays},
         {"what cannot be placed evicts nobody", test_what_cannot_be_placed_evicts_nobody},
         {"equals are not taken", test_equals_are_not_taken},

@@ -84,7 +84,7 @@ static void hand_over(struct draw *draw, int64_t at)
 
 static void reload(struct draw *draw, int64_t at)
 {
-    draw_event(draw, true, at)->reload = some_fedd(draw);
+    draw_event(draw, true, at)->reload = some_daemon(draw);
 }
 
 static void pause_one(struct draw *draw, int64_t at)

@@ -112,8 +112,12 @@ static void happen_hand_over(struct play *play, const struct scenario_event *eve
 static void reload(struct play *play, struct sim_process *process, const struct scenario_event *event)
 {
     (void)event;
-    if (is_fedd(play, process) && process->up && !process_is_paused(process))
+    if (!process->up || process_is_paused(process))
+        return;
+    if (is_fedd(play, process))
         fedd_reload(fedd_of(process));
+    else
+        subd_reload(subd_of(process));
 }
 
 static void happen_reload(struct play *play, const struct scenario_event *event, bool over)
