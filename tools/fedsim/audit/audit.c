@@ -31,12 +31,14 @@ static void site_destroy(struct audit_site *site)
     HASH_ITER (hh, site->allocations, allocation, next) {
         HASH_DEL(site->allocations, allocation);
         tf_allocation_release(&allocation->a);
+        tf_allocation_release(&allocation->before);
         free(allocation);
     }
     nodes_destroy(site);
     tf_vec_release(&site->touched);
     tf_vec_release(&site->refused);
-    tf_vec_release(&site->evicted);
+    tf_vec_release(&site->changes);
+    tf_vec_release(&site->opened);
     tf_classes_release(&site->classes);
     free(site->name);
     free(site->region);
@@ -245,6 +247,7 @@ void audit_node(struct audit *audit, const char *cluster, const struct tf_node *
     struct audit_node *known = audit_find_node(site, node->name);
     if (known) {
         site->changed = true;
+        known->changed = audit->now;
         HASH_DEL(site->nodes, known); /* its key is copied anew */
     } else
         known = tf_calloc(1, sizeof *known);

@@ -46,7 +46,10 @@ struct audit_epoch {
     bool placed;             /* is in the job's record now */
     bool dropped;            /* was, and is not any more: its end is stored */
     bool released;           /* with a reason to end it */
-    bool reclaims;           /* others go for it */
+    tf_level level;          /* the highest that the leader meant it to take; TF_LEVEL_FREE: nobody goes */
+    bool took;               /* others have begun to go for it */
+    struct tf_mono full;     /* not before this moment its core was fully ready first; 0: never known */
+    int64_t min_runtime;     /* the least that its records said */
     bool ended;              /* its subcluster has recorded an end */
     enum tf_end end;
     bool recorded;     /* its subcluster has, or had, it as the live epoch */
@@ -79,6 +82,8 @@ struct audit_instance {
 
 struct audit_node {
     struct tf_node node;
+    bool cordoned;                      /* or one of its GPUs, by people */
+    struct tf_mono changed;             /* last, after it was new; 0 = never */
     bool strange;                       /* at rest something runs there that no record knows */
     struct tf_mono lost;                /* last; 0 = never */
     struct tf_vector used, used_before; /* by recorded members, after and before the last transaction */
@@ -91,6 +96,8 @@ struct audit_node {
 /* As stored. */
 struct audit_allocation {
     struct tf_allocation a;
+    struct tf_allocation before; /* the transaction under way, */
+    bool changed;                /* which has changed it */
     UT_hash_handle hh;
 };
 
@@ -106,10 +113,13 @@ struct audit_site {
     uint64_t floor;
     struct tf_classes classes; /* of the stored policy */
     struct audit_allocation *allocations;
-    int32_t claiming;                     /* of these, as many wait for what they have claimed */
-    TF_VEC(struct audit_epoch *) evicted; /* by the transaction under way */
-    TF_VEC(struct audit_epoch *) refused; /* by the transaction under way */
-    bool placed;                          /* one was added by the transaction under way */
+    int32_t claiming;                          /* of these, as many wait for what they have claimed */
+    int ceiling;                               /* rank of the class that takes protected cores */
+    bool copied;                               /* the records of a restored store are coming in */
+    TF_VEC(struct audit_allocation *) changes; /* by the transaction under way, */
+    TF_VEC(struct audit_epoch *) opened;       /* first seen in it, */
+    TF_VEC(struct audit_epoch *) refused;      /* refused in it */
+    bool placed;                               /* one was added by the transaction under way */
 };
 
 struct audit {
@@ -161,5 +171,18 @@ void audit_check_start(struct audit *audit, const struct audit_instance *instanc
 void audit_check_ledger(struct audit *audit, struct audit_site *site);
 void audit_check_room(struct audit *audit, struct audit_site *site);
 void audit_check_dropped(struct audit *audit, const struct audit_epoch *epoch);
+
+/* Who gives way for whom: noted record by record, judged at the end of the transaction. */
+void audit_note_opened(struct audit_site *site, struct audit_epoch *epoch);
+void audit_keep_before(struct audit_site *site, struct audit_allocation *known); /* known->a changes now */
+void audit_drop_before(struct audit_site *site, struct audit_allocation *known); /* known goes */
+void audit_check_evicted(struct audit *audit, struct audit_site *site);
+void audit_check_claim_end(struct audit *audit, const struct audit_epoch *epoch);
+void audit_node_cordoned(struct audit *audit, struct audit_site *site, const char *name, bool on);
+
+/* Sum over nodes, in whole steps, by a loop that asks `count` of each node, under the spec's topology. */
+typedef int32_t audit_count_f(const struct audit_node *node, void *arg);
+int32_t audit_count_nodes(const struct audit_site *site, const struct tf_job_spec *spec, audit_count_f *count,
+                          void *arg);
 
 #endif

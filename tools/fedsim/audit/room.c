@@ -131,9 +131,9 @@ static int by_count(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* In nodes of that model (any, if no GPUs are asked for), and of that domain of plane 0 (NULL: all). */
-static int32_t count_in(const struct audit_site *site, const struct tf_job_spec *spec, const char *model,
-                        const char *domain, bool cautious)
+/* In nodes of that domain of plane 0 (NULL: all). */
+static int32_t count_in(const struct audit_site *site, const struct tf_job_spec *spec, const char *domain,
+                        audit_count_f *count, void *arg)
 {
     TF_AUTO_FREE int32_t *counts = tf_calloc(HASH_COUNT(site->nodes) + 1, sizeof *counts);
     int32_t sum = 0;
@@ -141,7 +141,7 @@ static int32_t count_in(const struct audit_site *site, const struct tf_job_spec 
     for (const struct audit_node *node = site->nodes; node; node = node->hh.next) {
         const struct tf_strs *places = &node->node.domains;
         if (!domain || (places->count && strcmp(places->items[0], domain) == 0))
-            counts[n++] = node_count(node, spec, model, cautious);
+            counts[n++] = count(node, arg);
     }
     qsort(counts, n, sizeof counts[0], by_count);
     for (size_t i = 0; i < n && (spec->max_nodes == 0 || i < (size_t)spec->max_nodes); i++)
@@ -163,22 +163,42 @@ static void add_once(struct tf_strs *list, const char *word)
         tf_strs_add(list, word);
 }
 
-static int32_t count_model(const struct audit_site *site, const struct tf_job_spec *spec, const char *model,
-                           bool cautious)
+int32_t audit_count_nodes(const struct audit_site *site, const struct tf_job_spec *spec, audit_count_f *count,
+                          void *arg)
 {
     if (!wants_one_domain(spec))
-        return count_in(site, spec, model, NULL, cautious);
+        return count_in(site, spec, NULL, count, arg);
     struct tf_strs domains = {0}; /* without a path a node is in none */
     int32_t best = 0;
     for (const struct audit_node *node = site->nodes; node; node = node->hh.next)
         if (node->node.domains.count && *node->node.domains.items[0])
             add_once(&domains, node->node.domains.items[0]);
     tf_vec_each (domain, &domains) {
-        int32_t count = count_in(site, spec, model, *domain, cautious);
-        best = count > best ? count : best;
+        int32_t here = count_in(site, spec, *domain, count, arg);
+        best = here > best ? here : best;
     }
     tf_strs_release(&domains);
     return best;
+}
+
+/* In nodes of that model (any, if no GPUs are asked for). */
+struct room_ask {
+    const struct tf_job_spec *spec;
+    const char *model;
+    bool cautious;
+};
+
+static int32_t count_one(const struct audit_node *node, void *arg)
+{
+    const struct room_ask *ask = arg;
+    return node_count(node, ask->spec, ask->model, ask->cautious);
+}
+
+static int32_t count_model(const struct audit_site *site, const struct tf_job_spec *spec, const char *model,
+                           bool cautious)
+{
+    struct room_ask ask = {spec, model, cautious};
+    return audit_count_nodes(site, spec, count_one, &ask);
 }
 
 int32_t audit_naive_count(const struct audit_site *site, const struct tf_job_spec *spec, const char *only,
@@ -237,7 +257,7 @@ static int32_t promised_to(const struct audit_epoch *e)
     int32_t held = 0;
     if (e->ended || ((e->recorded || e->rolled) && !live)) /* of a restored store: the subcluster says */
         return 0;
-    if (e->reclaims && (!live || a->phase == TF_ALLOCATION_CLAIMING))
+    if (e->level > TF_LEVEL_FREE && (!live || a->phase == TF_ALLOCATION_CLAIMING))
         return 0; /* room is being made for it */
     if (!live)
         return e->size;
@@ -260,7 +280,7 @@ void audit_count_promise(struct audit_epoch *e)
 static bool is_reclaiming(const struct audit *audit, const struct audit_site *site)
 {
     for (const struct audit_epoch *e = audit->numbers; e; e = e->hh.next)
-        if (e->site == site && e->placed && e->reclaims)
+        if (e->site == site && e->placed && e->level > TF_LEVEL_FREE)
             return true;
     return false;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What becomes durable, and what is said: I1, I2, I3, I14 of DESIGN.md §9, and "persist, then act and tell"
- * of §2. */
+ * of §2. Who gives way for whom is judged in evict.c. */
 #include "tools/fedsim/audit/facts.h"
 
 #include "common/base/alloc.h"
@@ -113,7 +113,7 @@ static void take_placement(struct audit *audit, const struct tf_job_record *reco
     e->placed = true;
     e->size = p->size;
     e->released |= p->release != TF_RELEASE_NONE;
-    e->reclaims = p->level > TF_LEVEL_FREE;
+    e->level = p->level;
     audit_count_promise(e);
 }
 
@@ -161,6 +161,9 @@ static void take_job(struct audit *audit, const struct tf_job_record *record)
     if (job->stored && record->version <= job->version)
         audit_fail(audit, "§7: version %" PRIu64 " of job %s is written after version %" PRIu64,
                    record->version, audit_uid(record->uid), job->version);
+    if (job->stored && record->submitted.ms != job->record.submitted.ms)
+        audit_fail(audit, "§8.2: job %s loses its submit time, and with that its place in the queue",
+                   audit_uid(record->uid));
     if (job->delete_acked && !record->deleted)
         audit_fail(audit, "I1: job %s was deleted, acknowledged, and is not deleted any more",
                    audit_uid(record->uid));
@@ -246,6 +249,8 @@ static void take_end(struct audit *audit, struct audit_site *site, const struct 
         return;
     e->ended = true;
     e->end = ended->end;
+    audit_note_opened(site, e);
+    audit_check_claim_end(audit, e);
     if (ended->end == TF_END_REFUSED && ended->reason != TF_REASON_ENGINE) {
         audit->counts.refusals++;
         tf_vec_push(&site->refused, e);
@@ -256,7 +261,7 @@ static void take_end(struct audit *audit, struct audit_site *site, const struct 
                    site->name, tf_end_name(ended->end), ended->epoch, audit_uid(a->uid));
 }
 
-static void take_live(struct audit *audit, const struct audit_site *site, const struct tf_allocation *a)
+static void take_live(struct audit *audit, struct audit_site *site, const struct tf_allocation *a)
 {
     struct audit_epoch *e = audit_epoch(audit, a->uid, a->epoch);
     if (e->ended && !e->local_rolled)
@@ -273,64 +278,9 @@ static void take_live(struct audit *audit, const struct audit_site *site, const 
     if (!e->recorded && tf_term_cmp(a->term, site->term) < 0)
         audit_fail(audit, "§7: %s takes epoch %" PRIu64 " of a leader that another has followed", site->name,
                    a->epoch);
+    if (!e->recorded)
+        audit_note_opened(site, e);
     e->recorded = true;
-}
-
-/* ---- who gives way for whom ---- */
-
-static bool is_evicted(const struct tf_allocation *a)
-{
-    if (a->phase == TF_ALLOCATION_ENDING)
-        return a->ending.end == TF_END_EVICTED;
-    tf_vec_each (m, &a->members)
-        if (m->state == TF_MEMBER_LEAVING)
-            return true;
-    return false;
-}
-
-/* People asked for less: what leaves may give way for nobody. */
-static bool may_be_scaled(struct audit *audit, const struct tf_allocation *a)
-{
-    return audit_job(audit, a->uid)->scale_asked && a->phase != TF_ALLOCATION_ENDING;
-}
-
-static void note_eviction(struct audit *audit, struct audit_site *site, const struct tf_allocation *old,
-                          const struct tf_allocation *new)
-{
-    bool before = old && old->epoch == new->epoch &&is_evicted(old);
-    if (before || audit->copied || new->phase == TF_ALLOCATION_IDLE || !is_evicted(new) ||
-        may_be_scaled(audit, new))
-        return;
-    struct audit_epoch *e = audit_epoch(audit, new->uid, new->epoch);
-    audit->counts.evictions++;
-    tf_vec_push(&site->evicted, e);
-}
-
-static int rank_of(const struct audit_site *site, const struct audit_epoch *e)
-{
-    const char *class = e->job->manifest.spec.priority;
-    return tf_classes_rank(&site->classes, class ? class : "");
-}
-
-/* I6, I7, as far as records tell: for each that goes there is a placement of a class above its own (of its
- * own, if only surplus goes), which the leader meant to take from others. Its fellows are stopped with it. */
-static void check_evicted(struct audit *audit, struct audit_site *site)
-{
-    tf_vec_each (at, &site->evicted) {
-        struct audit_epoch *victim = *at, *found = NULL;
-        const struct audit_allocation *known = audit_allocation(site, victim->uid);
-        bool whole = known && known->a.phase == TF_ALLOCATION_ENDING;
-        for (struct audit_epoch *e = audit->numbers; e && !found; e = e->hh.next)
-            if (e->site == site && e->reclaims && !e->dropped &&
-                rank_of(site, e) >= rank_of(site, victim) + (whole ? 1 : 0))
-                found = e;
-        if (!found)
-            audit_fail(audit,
-                       "I6: epoch %" PRIu64 " of job %s gives way in %s, and for nobody that may take it",
-                       victim->epoch, audit_uid(victim->uid), site->name);
-        victim->troubled = true;
-    }
-    site->evicted.count = 0;
 }
 
 static void promises_changed(const struct audit_job *job)
@@ -342,7 +292,6 @@ static void promises_changed(const struct audit_job *job)
 static void take_allocation(struct audit *audit, struct audit_site *site, const struct tf_allocation *new)
 {
     struct audit_allocation *known = audit_allocation(site, new->uid);
-    note_eviction(audit, site, known ? &known->a : NULL, new);
     site->claiming +=
         (new->phase == TF_ALLOCATION_CLAIMING) - (known && known->a.phase == TF_ALLOCATION_CLAIMING);
     if (known) {
@@ -353,6 +302,7 @@ static void take_allocation(struct audit *audit, struct audit_site *site, const 
         known->a.uid = new->uid;
         HASH_ADD(hh, site->allocations, a.uid, sizeof known->a.uid, known);
     }
+    audit_keep_before(site, known);
     tf_allocation_copy(&known->a, new);
     audit_count_allocation(audit, site, &known->a, 1);
     tf_vec_each (ended, &new->ended)
@@ -368,6 +318,7 @@ static void drop_allocation(struct audit *audit, struct audit_site *site, struct
     if (!known)
         return;
     check_kept_ends(audit, site, &known->a, NULL);
+    audit_drop_before(site, known);
     site->claiming -= known->a.phase == TF_ALLOCATION_CLAIMING;
     audit_count_allocation(audit, site, &known->a, -1);
     HASH_DEL(site->allocations, known);
@@ -420,9 +371,11 @@ static void site_restored(struct audit *audit, struct audit_site *site)
     HASH_ITER (hh, site->allocations, known, next) {
         audit_count_allocation(audit, site, &known->a, -1);
         HASH_DEL(site->allocations, known);
+        audit_drop_before(site, known);
         tf_allocation_release(&known->a);
         free(known);
     }
+    site->copied = true;
     site->term = (struct tf_term){0};
     site->floor = 0;
     for (struct audit_job *job = audit->jobs; job; job = job->hh.next) {
@@ -455,6 +408,12 @@ void audit_burnt(struct audit *audit, const char *cluster)
     }
 }
 
+static void take_policy(struct audit_site *site, const struct tf_policy *policy)
+{
+    tf_classes_copy(&site->classes, &policy->classes);
+    site->ceiling = tf_policy_ceiling_rank(policy);
+}
+
 static void local_record(struct audit *audit, struct audit_site *site, const struct tf_record *record)
 {
     if (record->kind == TF_RECORD_ALLOCATION && record->gone)
@@ -462,7 +421,9 @@ static void local_record(struct audit *audit, struct audit_site *site, const str
     else if (record->kind == TF_RECORD_ALLOCATION)
         take_allocation(audit, site, &record->allocation);
     else if (record->kind == TF_RECORD_POLICY && !record->gone)
-        tf_classes_copy(&site->classes, &record->policy.classes);
+        take_policy(site, &record->policy);
+    else if (record->kind == TF_RECORD_CORDON)
+        audit_node_cordoned(audit, site, record->cordon.node, !record->gone);
     else if (record->kind == TF_RECORD_TERM && !record->gone)
         take_term(audit, site, record->term);
     else if (record->kind == TF_RECORD_FLOOR && !record->gone) {
@@ -488,7 +449,7 @@ void audit_transaction(struct audit *audit, const char *store)
             audit_check_room(audit, *site);
         return;
     }
-    check_evicted(audit, audit_site(audit, store));
+    audit_check_evicted(audit, audit_site(audit, store));
     audit_check_ledger(audit, audit_site(audit, store));
 }
 

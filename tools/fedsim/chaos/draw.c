@@ -51,6 +51,7 @@ static void draw_settings(struct draw *draw)
     s->cluster_lost_after = draw_between(draw, 5, 30) * TF_SECOND;
     s->refusal_backoff = TF_SECOND;
     s->refusal_backoff_max = draw_between(draw, 2, 20) * TF_SECOND;
+    s->max_min_runtime = TF_MINUTE;
     s->lease_ttl = draw_between(draw, 3, 6) * TF_SECOND;
     s->decision_budget = draw_one_in(draw, 3) ? 10 : 1000000;
     s->history_max = draw_one_in(draw, 8) ? (int32_t)draw_between(draw, 1, 4) : 1000;

@@ -69,6 +69,8 @@ static void draw_spec(struct draw *draw, struct tf_job_spec *spec)
     spec->keep_finished = draw_between(draw, 1, 6) * 10 * TF_SECOND;
     if (draw_one_in(draw, 4))
         spec->max_runtime = draw_between(draw, 10, 60) * TF_SECOND;
+    if (draw_one_in(draw, 4)) /* at most the other */
+        spec->min_runtime = draw_between(draw, 5, spec->max_runtime ? 10 : 60) * TF_SECOND;
     if (draw_one_in(draw, 5)) {
         tf_strs_add(&spec->group.ready.command, "probe");
         spec->group.ready.period = TF_SECOND;
