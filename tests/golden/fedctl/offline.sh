@@ -5,7 +5,7 @@
 . tests/golden/fedctl/golden.sh
 
 run --help
-for verb in apply submit get describe explain logs events watch top wait scale hold resume delete cordon uncordon replay version help; do
+for verb in apply submit get describe explain logs events watch top wait scale hold resume delete cordon uncordon replay completion version help; do
     run "$verb" --help
 done
 run help wait
@@ -71,6 +71,8 @@ run cordon gpu n1:1
 run explain
 run explain -f job.yaml web/hello
 run help frobnicate
+run completion
+run completion fish
 run replay
 run replay "$tmp/none.csv"
 run replay $here/manifests/trace.csv --time-scale 0

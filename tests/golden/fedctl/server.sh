@@ -185,6 +185,38 @@ run uncordon gpu bj-a/n1:5
 grep -A 100 bj-a "$tmp/port" >>"$tmp/out" # what the federation was told
 golden cordon
 
+# What bash offers at the end of a line, with the names of the federation.
+offers() { # WORD...: the last is being typed
+    printf '$ fedctl %s<TAB>\n' "$*" >>"$tmp/out"
+    PATH=$(dirname "$fedctl"):$PATH bash -c '
+        source <(fedctl completion bash)
+        COMP_WORDS=(fedctl "$@") COMP_CWORD=$#
+        complete -p fedctl | grep -q _fedctl || echo "bash does not know it"
+        _fedctl
+        printf "%s\n" "${COMPREPLY[@]}"' bash "$@" >>"$tmp/out" 2>&1
+    echo >>"$tmp/out"
+}
+offers un
+offers get ""
+offers get jobs web/
+offers describe ""
+offers describe node gz-b/
+offers logs da
+offers get jobs --tenant re
+offers get jobs --cluster ""
+offers get jobs --ph
+offers get jobs --output ""
+offers get jobs --phase pe
+offers wait web/hello --for ""
+offers cordon ""
+offers cordon cluster b
+offers top n
+offers help rep
+offers apply -f ""
+TIDEFED_ENDPOINTS=127.0.0.1:1 offers get clusters ""
+TIDEFED_ENDPOINTS=127.0.0.1:1 offers sub
+golden completion
+
 run hold job data/refresh
 run hold ops/parked web/none
 run resume ops/parked
