@@ -2,6 +2,7 @@
 #ifndef TF_FEDCTL_OPTION_H
 #define TF_FEDCTL_OPTION_H
 
+#include "common/base/clock.h"
 #include "common/base/row.h"
 #include "common/model/job.h"
 
@@ -89,6 +90,23 @@ struct option_list {
             .key = "tenant", TF_NAME(struct options, tenant),            \
             .help = "of jobs named without one; in lists: only its jobs" \
         }                                                                \
+    }
+
+#define OPTION_ALL_TENANTS                                                    \
+    {                                                                         \
+        'A', NULL,                                                            \
+        {                                                                     \
+            .key = "all-tenants", TF_BOOL(struct options, all_tenants),       \
+            .help = "of every tenant, also where the configuration names one" \
+        }                                                                     \
+    }
+#define OPTION_DURATION(text)                                                   \
+    {                                                                           \
+        0, "TIME",                                                              \
+        {                                                                       \
+            .key = "duration", TF_DURATION(struct options, duration), .min = 1, \
+            .max = (int64_t)365 * 24 * TF_HOUR, .help = text                    \
+        }                                                                       \
     }
 
 void options_release(struct options *options);

@@ -7,11 +7,7 @@
 static const struct option options[] = {
     OPTION_OUTPUT_ALL,
     OPTION_TENANT,
-    {'A',
-     NULL,
-     {.key = "all-tenants",
-      TF_BOOL(struct options, all_tenants),
-      .help = "of every tenant, also where the configuration names one"}},
+    OPTION_ALL_TENANTS,
     {'l',
      "SELECTOR",
      {.key = "selector",

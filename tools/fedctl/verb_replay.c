@@ -38,13 +38,7 @@ static const struct option options[] = {
       TF_NAME(O, tenant),
       .help = "of all jobs; absent = `tenant:` of fedctl.yaml, else as the file says"}},
     {0, NULL, {.key = "any-model", TF_BOOL(O, any_model), .help = "whatever GPU models the file asks for"}},
-    {0,
-     "TIME",
-     {.key = "duration",
-      TF_DURATION(O, duration),
-      .min = 1,
-      .max = (int64_t)365 * 24 * TF_HOUR,
-      .help = "give up after so long; absent = when all have ended"}},
+    OPTION_DURATION("give up after so long; absent = when all have ended"),
     OPTION_OUTPUT_OBJECT,
 };
 #undef O
