@@ -121,9 +121,8 @@ static void on_cluster(struct fedd *fedd, struct tf_call *call, struct tf_bytes 
     if (method == TF_METHOD_FORGET_CLUSTER && !cluster->confirmed) {
         call_fail_code(call, TF_ERR_REFUSED,
                        "forgetting %s ends every job there as lost; if it still runs, they may run twice: "
-                       "say that it is "
-                       "known to be dead",
-                       cluster->cluster);
+                       "say that it is known to be dead (fedctl cluster forget %s --i-know-it-is-dead)",
+                       cluster->cluster, cluster->cluster);
     } else {
         changes_log(call, method, NULL, cluster->cluster);
         struct fed_event event = {.kind = method == TF_METHOD_FORGET_CLUSTER ? FED_EV_FORGET : FED_EV_CORDON,

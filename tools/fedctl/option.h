@@ -33,6 +33,7 @@ struct options {
     int64_t tail, epoch, attempt;
     enum wait_for until;
     bool client_only;
+    bool known_dead;         /* of a cluster that is forgotten */
     char *reason;            /* of a cordon */
     int64_t since, duration; /* ms; TF_UNSET and 0 = not said */
     enum sort_by sort;

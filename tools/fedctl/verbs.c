@@ -6,9 +6,10 @@
 #include "common/base/text.h"
 
 const struct verb *const verbs[] = {
-    &verb_apply,  &verb_submit,   &verb_get,    &verb_describe,   &verb_explain, &verb_logs,   &verb_events,
-    &verb_watch,  &verb_top,      &verb_wait,   &verb_scale,      &verb_hold,    &verb_resume, &verb_delete,
-    &verb_cordon, &verb_uncordon, &verb_replay, &verb_completion, &verb_version, &verb_help,   NULL,
+    &verb_apply,      &verb_submit,  &verb_get,    &verb_describe, &verb_explain, &verb_logs,
+    &verb_events,     &verb_watch,   &verb_top,    &verb_wait,     &verb_scale,   &verb_hold,
+    &verb_resume,     &verb_delete,  &verb_cordon, &verb_uncordon, &verb_cluster, &verb_replay,
+    &verb_completion, &verb_version, &verb_help,   NULL,
 };
 
 static const struct option rows[] = {
@@ -63,7 +64,7 @@ static const struct {
     {"cancel", "delete"},    {"kill", "delete"},     {"scancel", "delete"},   {"purge", "delete"},
     {"pause", "hold"},       {"suspend", "hold"},    {"release", "resume"},   {"unhold", "resume"},
     {"start", "resume"},     {"resize", "scale"},    {"update", "apply"},     {"drain", "cordon"},
-    {"undrain", "uncordon"},
+    {"undrain", "uncordon"}, {"forget", "cluster"},
 };
 
 const char *verb_nearest(const char *name)

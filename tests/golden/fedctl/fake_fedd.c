@@ -144,6 +144,17 @@ static void cordon(const struct tf_cluster_request *request, struct tf_reply *re
     fflush(stdout);
 }
 
+static void forget(const struct tf_cluster_request *request, struct tf_reply *reply, struct failure *failure)
+{
+    if (strcmp(request->cluster, "nowhere") == 0)
+        fail(failure, TF_ERR_NOT_FOUND, "there is no subcluster nowhere; see fedctl get clusters");
+    else if (strcmp(request->cluster, "bj-a") == 0)
+        fail(failure, TF_ERR_CONFLICT, "subcluster bj-a is attached, so it is not dead");
+    reply->change.outcome = TF_OUTCOME_DONE;
+    printf("%s: %s\n", request->cluster, request->confirmed ? "known to be dead" : "not confirmed");
+    fflush(stdout);
+}
+
 static void cordon_node(const struct tf_cordon_request *request, struct tf_reply *reply,
                         struct failure *failure)
 {
@@ -296,6 +307,9 @@ static void answer(struct fake *fake, const struct tf_request *request, struct t
     case TF_METHOD_CORDON_CLUSTER:
     case TF_METHOD_UNCORDON_CLUSTER:
         cordon(&request->cluster, reply, failure);
+        break;
+    case TF_METHOD_FORGET_CLUSTER:
+        forget(&request->cluster, reply, failure);
         break;
     case TF_METHOD_CORDON_NODE:
         cordon_node(&request->cordon, reply, failure);

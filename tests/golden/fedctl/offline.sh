@@ -5,7 +5,7 @@
 . tests/golden/fedctl/golden.sh
 
 run --help
-for verb in apply submit get describe explain logs events watch top wait scale hold resume delete cordon uncordon replay completion version help; do
+for verb in apply submit get describe explain logs events watch top wait scale hold resume delete cordon uncordon cluster replay completion version help; do
     run "$verb" --help
 done
 run help wait
@@ -68,6 +68,12 @@ run cordon gpu bj-a/n1:3-1
 run cordon gpu bj-a/n1:64
 run cordon gpu bj-a/n1:1,,2
 run cordon gpu n1:1
+run cluster
+run cluster remove bj-a
+run cluster forget --i-know-it-is-dead
+run cluster forget us-c
+run cluster forget us-c ../etc --i-know-it-is-dead
+run forget us-c
 run explain
 run explain -f job.yaml web/hello
 run help frobnicate

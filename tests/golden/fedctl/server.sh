@@ -182,6 +182,8 @@ run cordon node bj-a/none bj-a/n1
 run cordon node sh-d/n1
 run uncordon node bj-a/n1
 run uncordon gpu bj-a/n1:5
+run cluster forget us-c --i-know-it-is-dead
+run cluster forget nowhere bj-a --i-know-it-is-dead
 grep -A 100 bj-a "$tmp/port" >>"$tmp/out" # what the federation was told
 golden cordon
 

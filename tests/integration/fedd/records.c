@@ -6,6 +6,9 @@
 #include "tests/support/fedd/reader.h"
 #include "tests/support/suite.h"
 
+#include <stdio.h>
+#include <sys/wait.h>
+
 static struct bench b;
 static struct fake fake, other;
 
@@ -194,11 +197,55 @@ static void test_restored(void)
     bench_close(&b);
 }
 
+/* The exit code of `fedctl cluster forget NAME OPTION`. */
+static int forget(const char *name, const char *option)
+{
+    TF_AUTO_FREE char *command = tf_asprintf("'%s' --endpoints %s cluster forget %s %s 2>&1", TF_FEDCTL,
+                                             b.fedds[0].address, name, option);
+    char line[512];
+    FILE *pipe = popen(command, "r");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(pipe);
+    while (fgets(line, sizeof line, pipe))
+        printf("%s", line);
+    int status = pclose(pipe);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* A restored store waits for each subcluster: for a dead one until somebody says that it is. */
+static void test_restored_and_one_is_dead(void)
+{
+    struct tf_error err;
+    if (!bench_open(&b, NULL, 0))
+        return;
+    bench_one_leader(&b);
+    fake_init(&fake, &b, "bj-a", 4);
+    fake_init(&other, &b, "us-c", 4);
+    fake_attach(&fake, 0);
+    run_job(&fake, "one", 1);
+    fake_attach(&other, 0);
+    bench_submit(&b, 0, "two", 2, ASK_MS, &err);
+    fake_leave(&other);
+    bench_stop(&b, 0);
+    b.option = "--accept-rollback";
+    bench_one_leader(&b);
+    fake_dial(&fake, 0);
+    CU_ASSERT_EQUAL(bench_submit(&b, 0, "three", 3, ASK_MS, &err), TF_OK);
+    CU_ASSERT_NOT_EQUAL(forget("us-c", ""), 0);
+    CU_ASSERT_FALSE(fake.complete); /* nobody is told anything before us-c was heard */
+    CU_ASSERT_EQUAL(forget("us-c", "--i-know-it-is-dead"), 0);
+    CU_ASSERT_PTR_NOT_NULL(fake_wait_entry(&fake, TF_ENTRY_PLACE, 3));
+    CU_ASSERT_NOT_EQUAL(forget("bj-a", "--i-know-it-is-dead"), 0); /* it is attached */
+    fake_release(&fake);
+    fake_release(&other);
+    bench_close(&b);
+}
+
 static const struct suite_test tests[] = {
     {"jobs", test_jobs},
     {"a registration", test_registration},
     {"what nobody can lead without", test_vital},
     {"a restored store", test_restored},
+    {"a restored store and a dead subcluster", test_restored_and_one_is_dead},
 };
 
 int main(void)
