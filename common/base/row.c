@@ -321,8 +321,9 @@ bool tf_table_eq(const struct tf_table *table, const void *a, const void *b)
     return true;
 }
 
+/* only: 0, or flags of which a row must have one. */
 static void diff_rows(const struct tf_table *table, const void *a, const void *b, unsigned skip,
-                      const char *prefix, struct tf_strs *paths)
+                      unsigned only, const char *prefix, struct tf_strs *paths)
 {
     for (size_t i = 0; i < table->count; i++) {
         const struct tf_row *row = &table->rows[i];
@@ -330,8 +331,8 @@ static void diff_rows(const struct tf_table *table, const void *a, const void *b
             continue;
         TF_AUTO_FREE char *path = tf_asprintf("%s%s%s", prefix, *prefix ? "." : "", row->key);
         if (row->type == TF_ROW_OBJECT)
-            diff_rows(row->table, const_field_of(row, a), const_field_of(row, b), skip, path, paths);
-        else
+            diff_rows(row->table, const_field_of(row, a), const_field_of(row, b), skip, only, path, paths);
+        else if (!only || row->flags & only)
             tf_strs_add(paths, path);
     }
 }
@@ -339,7 +340,16 @@ static void diff_rows(const struct tf_table *table, const void *a, const void *b
 void tf_table_diff(const struct tf_table *table, const void *a, const void *b, unsigned skip,
                    struct tf_strs *paths)
 {
-    diff_rows(table, a, b, skip, "", paths);
+    diff_rows(table, a, b, skip, 0, "", paths);
+}
+
+void tf_table_unused(const struct tf_table *table, const void *object, struct tf_strs *paths)
+{
+    void *plain = tf_calloc(1, table->size);
+    tf_table_init(table, plain);
+    diff_rows(table, plain, object, 0, TF_ROW_UNUSED, "", paths);
+    tf_table_release(table, plain);
+    free(plain);
 }
 
 /* ---- weight ---- */

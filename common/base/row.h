@@ -63,6 +63,7 @@ enum {
                               texts: for a list of one */
     TF_ROW_SUFFIX = 256,   /* of a text: no key of its own, but what follows the slash in the key of the next
                               row, which may be written `key: ...` or `key/TEXT: ...`; its own key is `key/` */
+    TF_ROW_UNUSED = 512,   /* of a key that is read, and decides nothing yet: who sets it is told so */
 };
 
 #define TF_UNSET                                                                               \
@@ -162,6 +163,8 @@ void tf_table_copy(const struct tf_table *table, void *to, const void *from);
  * and maps. Both are initialised. */
 void tf_table_take(const struct tf_table *table, void *to, const void *from, unsigned flags);
 bool tf_table_eq(const struct tf_table *table, const void *a, const void *b);
+/* Adds the path of every TF_ROW_UNUSED key of object that is not its default. */
+void tf_table_unused(const struct tf_table *table, const void *object, struct tf_strs *paths);
 /* Adds the path of every key in which a and b differ, leaving out rows with any of the flags in skip: rows
  * are compared one by one inside objects, as a whole for lists and maps. */
 void tf_table_diff(const struct tf_table *table, const void *a, const void *b, unsigned skip,

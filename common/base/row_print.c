@@ -424,8 +424,8 @@ static void markdown_row(const struct tf_row *row, const char *prefix, struct tf
         markdown_default(row, buf);
         tf_buf_str(buf, " | ");
         markdown_bounds(row, buf);
-        tf_buf_fmt(buf, " | %s | %s |\n", row->flags & TF_ROW_RELOADABLE ? "yes" : "no",
-                   row->help ? row->help : "");
+        tf_buf_fmt(buf, " | %s | %s%s |\n", row->flags & TF_ROW_RELOADABLE ? "yes" : "no",
+                   row->flags & TF_ROW_UNUSED ? "*not used yet:* " : "", row->help ? row->help : "");
     }
     if (!is_nested(row))
         return;

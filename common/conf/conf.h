@@ -84,6 +84,8 @@ int tf_conf_read_text(const char *text, size_t len, const struct tf_conf_options
                       const struct tf_table *table, void *object, struct tf_conf_problems *problems);
 /* The same for a file; "-" is standard input. All problems that fit are in the error. */
 int tf_conf_load(const char *path, const struct tf_table *table, void *object, struct tf_error *err);
+/* For --check-config: that the file at path is right, and a note for each key that it sets in vain. */
+void tf_conf_right(const char *path, const struct tf_table *table, const void *object, struct tf_buf *buf);
 /* The bytes of a file of at most max bytes; "-" is standard input. */
 int tf_conf_read_file(const char *path, size_t max, struct tf_buf *buf, struct tf_error *err);
 

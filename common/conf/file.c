@@ -46,3 +46,13 @@ int tf_conf_load(const char *path, const struct tf_table *table, void *object, s
     tf_conf_problems_release(&problems);
     return failed;
 }
+
+void tf_conf_right(const char *path, const struct tf_table *table, const void *object, struct tf_buf *buf)
+{
+    struct tf_strs unused = {0};
+    tf_buf_fmt(buf, "%s: the configuration is right\n", path);
+    tf_table_unused(table, object, &unused);
+    tf_vec_each (key, &unused)
+        tf_buf_fmt(buf, "%s: note: %s decides nothing yet\n", path, *key);
+    tf_strs_release(&unused);
+}

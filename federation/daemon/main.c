@@ -147,9 +147,11 @@ static int start(const struct arguments *arguments, struct tf_error *err)
     const struct tf_log_options log = tf_log_config_options(&options.config.log);
     int failed = arguments->listen ? fedd_config_set_listen(&options.config, arguments->listen, err) : 0;
     failed = failed || check_certificates(&options.config, err) ? -1 : 0;
-    if (!failed && arguments->check)
-        printf("%s: the configuration is right\n", arguments->config);
-    else if (!failed)
+    if (!failed && arguments->check) {
+        TF_AUTO_BUF text = TF_BUF_INIT;
+        tf_conf_right(arguments->config, &fedd_config_table, &options.config, &text);
+        fputs(tf_buf_text(&text), stdout);
+    } else if (!failed)
         failed = tf_log_open(&log, err) || run(arguments->config, &options, err);
     fedd_config_release(&options.config);
     return failed;

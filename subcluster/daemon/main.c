@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The program subclusterd: options, signals, and the loop. */
 #include "common/base/cleanup.h"
+#include "common/conf/conf.h"
 #include "common/loop/notify.h"
 #include "common/loop/signals.h"
 #include "subcluster/daemon/daemon.h"
@@ -171,12 +172,13 @@ static int print_reference(const struct arguments *arguments)
 static int check(const struct arguments *arguments, struct subd_config *config)
 {
     struct tf_error err = TF_ERROR_INIT;
+    TF_AUTO_BUF text = TF_BUF_INIT;
     int failed = tf_tls_check(&config->tls, &err) || tf_tls_check(&config->store.tls, &err);
+    tf_conf_right(arguments->config, &subd_config_table, config, &text);
     subd_config_release(config);
-    if (failed)
-        return complain(&err);
-    printf("%s: the configuration is right\n", arguments->config);
-    return 0;
+    if (!failed)
+        fputs(tf_buf_text(&text), stdout);
+    return failed ? complain(&err) : 0;
 }
 
 int main(int argc, char **argv)
