@@ -114,6 +114,18 @@ static int load_file(struct config *config, struct tf_error *err)
     return 0;
 }
 
+int config_check_file(const char *path, struct tf_error *err)
+{
+    struct config config;
+    if (tf_conf_load(path, &table, &config, err)) {
+        if (err)
+            err->code = TF_ERR_INVALID;
+        return -1;
+    }
+    config_release(&config);
+    return 0;
+}
+
 /* Replaces the endpoints by those of a list with commas. */
 static void set_endpoints(struct config *config, const char *list, const char *source)
 {

@@ -34,6 +34,8 @@ struct config {
 
 /* -1 (TF_ERR_INVALID) if the file or a value is broken; a missing file is none. */
 int config_load(struct config *config, const struct options *options, struct tf_error *err);
+/* Whether the file is a right fedctl.yaml. */
+int config_check_file(const char *path, struct tf_error *err);
 void config_release(struct config *config);
 
 #endif

@@ -120,7 +120,9 @@ static const char *const things[] = {"job", "cluster", "node", NULL};
 static const char *const parts[] = {"node", "gpu", "cluster", NULL};
 static const char *const fleets[] = {"clusters", "nodes", NULL};
 static const char *const questions[] = {"job", "manifest", NULL};
+static const char *const ends[] = {"forget", NULL};
 static const char *const shells[] = {"bash", "zsh", NULL};
+static const char *const checks[] = {"check", NULL};
 
 static const struct {
     const char *verb;
@@ -132,6 +134,7 @@ static const struct {
     {"top", fleets, false},       {"logs", NULL, true},     {"events", NULL, true},
     {"wait", NULL, true},         {"scale", NULL, true},    {"hold", NULL, true},
     {"resume", NULL, true},       {"delete", NULL, true},   {"completion", shells, false},
+    {"config", checks, false},    {"cluster", ends, false},
 };
 
 /* first: the word after the verb, "" if it is the one being typed. */
@@ -140,8 +143,9 @@ static int offer_words(struct fedctl *ctl, const char *verb, const char *first, 
     for (size_t i = 0; i < TF_ARRAY_LEN(follows); i++) {
         if (strcmp(follows[i].verb, verb) != 0)
             continue;
+        bool has_names = follows[i].kinds != shells && follows[i].kinds != checks;
         if (*first)
-            return follows[i].kinds == shells ? FEDCTL_DONE : offer_kind(ctl, first, begun);
+            return has_names ? offer_kind(ctl, follows[i].kinds == ends ? verb : first, begun) : FEDCTL_DONE;
         if (follows[i].kinds)
             offer_all(ctl, follows[i].kinds);
         return follows[i].jobs ? offer_jobs(ctl, begun, false) : FEDCTL_DONE;

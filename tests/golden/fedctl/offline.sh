@@ -5,7 +5,7 @@
 . tests/golden/fedctl/golden.sh
 
 run --help
-for verb in apply submit get describe explain logs events watch top wait scale hold resume delete cordon uncordon cluster replay completion version help; do
+for verb in apply submit get describe explain logs events watch top wait scale hold resume delete cordon uncordon cluster replay config completion version help; do
     run "$verb" --help
 done
 run help wait
@@ -120,6 +120,20 @@ run explain manifest -f "$m/two.yaml"
 run explain manifest -f "$m/two.yaml" -o json
 stdin=$m/short.yaml run explain -f -
 golden explain-manifest
+
+# Files of configuration, each checked by the program it is for.
+mkdir "$tmp/conf"
+printf 'listen: 127.0.0.1:0\ndataDir: /tmp/x\nstore: {endpoints: ["http://127.0.0.1:1"]}\n' >"$tmp/conf/fedd.yaml"
+printf 'listen: 127.0.0.1:0\nstore: {endpoint: [x]}\n' >"$tmp/conf/bad-fedd.yaml"
+printf 'name: a\nfederation: ["127.0.0.1:1"]\nstateDir: relative\n' >"$tmp/conf/bad-subclusterd.yaml"
+printf 'endpoints: [127.0.0.1:7700]\ntenant: web\n' >"$tmp/conf/fedctl.yaml"
+printf 'endpoints: [127.0.0.1:7700]\ntenent: web\n' >"$tmp/conf/bad-fedctl.yaml"
+for file in fedd bad-fedd bad-subclusterd fedctl bad-fedctl none; do
+    run config check "$tmp/conf/$file.yaml"
+done
+run config
+run config show
+golden config
 
 # The configuration file.
 mkdir -p "$tmp/home/.config/tidefed"

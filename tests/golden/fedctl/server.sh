@@ -213,6 +213,8 @@ offers wait web/hello --for ""
 offers cordon ""
 offers cordon cluster b
 offers top n
+offers cluster forget u
+offers config ""
 offers help rep
 offers apply -f ""
 TIDEFED_ENDPOINTS=127.0.0.1:1 offers get clusters ""
