@@ -58,7 +58,6 @@
     X(SUB_SENDS_DROPPED, "subcluster: reports that waited were dropped with their link")              \
     X(SUB_PLACE_REPEATED, "subcluster: a placement that it has was told again")                       \
     X(SUB_REFUSED_ROOM, "subcluster: refused, there is no room any more")                             \
-    X(SUB_SMALLER, "subcluster: started smaller than granted")                                        \
     X(SUB_RELEASED_STARTING, "subcluster: released while it was starting")                            \
     X(SUB_RELEASED_UNHEARD, "subcluster: released an epoch that it had never heard of")               \
     X(SUB_END_WAITS, "subcluster: an end was not told before what was left of it was gone")           \
@@ -99,6 +98,7 @@
     X(FED_UNKNOWN_LOST, "federation: an unknown epoch was stored as lost")                     \
     X(FED_ORPHAN, "federation: an epoch that is no placement runs, and was released")          \
     X(FED_NAME_BUSY, "federation: a submit met another that waits for the same name")          \
+    X(SUB_SMALLER, "subcluster: started smaller than granted")                                 \
     X(SUB_LINK_GAP, "subcluster: a change was missed, the link is dialled again")              \
     X(SUB_REFUSED_EARLIER, "subcluster: refused, an earlier epoch of the job lives here")      \
     X(SUB_START_TWICE, "subcluster: a repeated start was refused, the instance runs")          \

@@ -104,6 +104,20 @@ static struct scenario_event *wish(struct draw *draw, int64_t from, int64_t with
     return draw_event(draw, false, from + draw_between(draw, 1, within));
 }
 
+/* Of a job that is held some are restarted before what the hold stops is gone. False if that was the restart.
+ */
+static bool draw_hold(struct draw *draw, const struct scenario_job *job, bool restarts)
+{
+    struct scenario_event *hold = wish(draw, job->at.from, 20 * TF_SECOND);
+    hold->hold = tf_asprintf("%s/%s", job->tenant, job->name);
+    hold->lasts = draw_between(draw, 1, 20 * TF_SECOND);
+    int64_t soon = hold->at + hold->lasts % 2000;
+    if (!restarts && draw_one_in(draw, 2))
+        return false;
+    draw_event(draw, false, soon)->restart = tf_asprintf("%s/%s", job->tenant, job->name);
+    return false;
+}
+
 static void draw_wishes(struct draw *draw, const struct scenario_job *job)
 {
     int64_t at = job->at.from;
@@ -112,17 +126,15 @@ static void draw_wishes(struct draw *draw, const struct scenario_job *job)
     if (draw_one_in(draw, 3))
         wish(draw, at, draw_between(draw, 1, 60) * TF_SECOND)->delete_job =
             tf_asprintf("%s/%s", tenant, name);
-    if (draw_one_in(draw, 8)) {
-        struct scenario_event *hold = wish(draw, at, 20 * TF_SECOND);
-        hold->hold = tf_asprintf("%s/%s", tenant, name);
-        hold->lasts = draw_between(draw, 1, 20 * TF_SECOND);
-    }
+    bool restarts = draw_one_in(draw, 6); /* once: a user's second restart is another submit */
+    if (draw_one_in(draw, 8))
+        restarts = draw_hold(draw, job, restarts);
     if (draw_one_in(draw, 8)) {
         struct scenario_event *scale = wish(draw, at, 20 * TF_SECOND);
         scale->scale = tf_asprintf("%s/%s", tenant, name);
         scale->elastic.max = job->spec.elastic.min;
     }
-    if (draw_one_in(draw, 6))
+    if (restarts)
         wish(draw, at, 40 * TF_SECOND)->restart = tf_asprintf("%s/%s", tenant, name);
 }
 
