@@ -253,6 +253,7 @@ void load_listed(struct sub *sub)
         epoch_look(sub, job);
     }
     strays_listed(sub);
+    reclaim_listed(sub);
     sub->link.listed_due = true;
     if (sub->hello_due)
         uplink_up(sub);

@@ -393,12 +393,9 @@ static bool look_at(struct sub *sub, struct job *job)
     return false;
 }
 
-void reclaim_look(struct sub *sub)
+static void look(struct sub *sub)
 {
-    bool some_node_changed = sub->ledger.dirty.count > 0;
     size_t kept = 0;
-    if (!sub->listed || sub->claiming.count == 0 || !some_node_changed)
-        return;
     for (size_t i = 0; i < sub->claiming.count; i++) {
         struct tf_uid uid = sub->claiming.items[i];
         struct job *job = job_find(sub, uid);
@@ -406,6 +403,18 @@ void reclaim_look(struct sub *sub)
             sub->claiming.items[kept++] = uid;
     }
     sub->claiming.count = kept;
+}
+
+void reclaim_look(struct sub *sub)
+{
+    if (sub->listed && sub->ledger.dirty.count)
+        look(sub);
+}
+
+void reclaim_listed(struct sub *sub)
+{
+    assert(sub->listed);
+    look(sub);
 }
 
 void reclaim_set_levels(struct sub *sub, struct job *job)

@@ -47,6 +47,9 @@ void reclaim_set_levels(struct sub *sub, struct job *job);
 
 /* Looks at all that wait for their claims. Before new placements. */
 void reclaim_look(struct sub *sub);
+/* The engine has told of everything: what holders gave up until then may be all that claims have waited for.
+ */
+void reclaim_listed(struct sub *sub);
 /* The owner's epoch is over: its claims are given up by the last change. */
 void reclaim_drop(struct sub *sub, struct job *job);
 
