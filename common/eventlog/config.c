@@ -11,7 +11,7 @@ static const struct tf_row rows[] = {
      .help = "where everything that this daemon decides from is recorded, for `fedsim replay`; made if it is "
              "missing, of this daemon only; absent = nothing is recorded"},
     {.key = "maxBytes",
-     TF_MEMORY(C, max_bytes),
+     TF_MEMORY(C, max_mib),
      .min = 1,
      .max = 1024 * 1024,
      .def = "64Mi",

@@ -101,7 +101,7 @@ int tf_recorder_create(const struct tf_eventlog_config *config, const struct tf_
     r->ops = ops;
     r->folder = tf_strdup(config->folder);
     r->name = tf_strdup(name);
-    r->max_bytes = (uint64_t)config->max_bytes << 20;
+    r->max_bytes = (uint64_t)config->max_mib << 20;
     r->files = (uint64_t)config->files;
     r->lock = r->fd = -1;
     if (lock_folder(r, err) || find_last(r, err)) {

@@ -33,7 +33,7 @@ void tf_recorder_end(struct tf_recorder *recorder);
 void tf_recorder_event(struct tf_recorder *recorder, struct tf_now now, void *event);
 void tf_recorder_actions(struct tf_recorder *recorder, void *core, void *actions);
 
-/* What may be asked of it: whether it records now, or has stopped by itself. */
+/* Whether it has stopped by itself; of NULL: no. The daemons show it in /metrics. */
 bool tf_recorder_stopped(const struct tf_recorder *recorder);
 
 /* The digest of an action. scratch is used and left empty. */

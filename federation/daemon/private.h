@@ -110,9 +110,9 @@ void requests_answer(struct fedd *fedd, const struct fed_reply *reply);
 void requests_fail_all(struct fedd *fedd);
 /* Answers at once, without waiting. reply is released. */
 void call_reply(struct tf_call *call, struct tf_reply *reply);
-/* Decodes the request, or fails the call and returns false. */
 /* When a call should be answered, so that its client still hears it. */
 struct tf_mono call_answer_by(const struct fedd *fedd, const struct tf_call *call);
+/* Decodes the request, or fails the call and returns false. */
 bool call_request(struct tf_call *call, enum tf_method method, struct tf_bytes bytes,
                   struct tf_request *request);
 void call_fail(struct tf_call *call, const struct tf_error *error, const struct tf_error_detail *detail);

@@ -417,7 +417,7 @@ void process_record(struct sim_process *process, const struct tf_core_ops *ops)
     char name[sizeof process->name];
     struct tf_error err = TF_ERROR_INIT;
     const struct tf_eventlog_config config = {
-        .folder = (char *)(uintptr_t)process->world->record, .max_bytes = 0, .files = RECORDED_FILES};
+        .folder = (char *)(uintptr_t)process->world->record, .max_mib = 0, .files = RECORDED_FILES};
     snprintf(name, sizeof name, "%s", process->name);
     for (char *slash; (slash = strchr(name, '/'));)
         *slash = '.';
