@@ -28,6 +28,7 @@ metrics: {listen: "$sub_http"}
 store: {endpoints: ["http://$(cat "$home/conf/store.etcd")"]}
 settings: {$1}
 log: {level: $2, file: "$home/log/a.log"}
+eventLog: {folder: "$home/data/events"}
 $(subcluster_nodes a)
 END
 }
@@ -118,6 +119,7 @@ sub_config 'leaseTtl: 2s, profileInterval: 50ms, decisionBudget: 10' info south
 kill -HUP "$sub"
 new_log() { grep -qF 'key=region' "$home/log/a.log"; }
 wait_for "the new log" new_log
+wait_for "the recording to go on" shows "$sub_http" 'tidefed_eventlog_stopped 0'
 grep -qF 'the configuration changed key=settings.profileInterval' "$home/log/a.log" || fail "profileInterval"
 grep -F 'needs a restart' "$home/log/a.log" | grep -qF 'key=region' || fail "region is not refused"
 "$bin/fedctl" get jobs -A | grep -Eq '^t/j .*Running' || fail "the job does not run any more"
@@ -126,5 +128,6 @@ grep -F 'needs a restart' "$home/log/a.log" | grep -qF 'key=region' || fail "reg
 kill -TERM "$sub" "$fedd"
 wait "$sub" || fail "subclusterd ended with $?"
 wait "$fedd" || fail "fedd ended with $?"
+"$bin/fedsim" replay "$home/data/events" >"$home/said" || fail "what was recorded does not replay: $(cat "$home/said")"
 told 2 STOPPING=1 || fail "the manager was not told of the end"
 echo "reload: as it should be"
