@@ -4,7 +4,8 @@
 
 #include "subcluster/core/jobs.h"
 
-/* The life of an epoch: STARTING -> RUNNING -> ENDING -> its end, recorded until the leader has stored it. */
+/* The life of an epoch: [CLAIMING ->] STARTING -> RUNNING -> ENDING -> its end, recorded until the leader has
+ * stored it. */
 
 /* The end, once decided, is what stands: a later cause changes nothing. message says why, in words. */
 struct ending {

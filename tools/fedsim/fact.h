@@ -7,7 +7,7 @@
 #include "tools/fedsim/client.h"
 #include "tools/fedsim/fleet.h"
 
-/* What really happens in a world, told to whoever listens (sim_world.hears), as it happens: the auditor's
+/* What really happens in a world, told to whoever listens (sim_world.listeners), as it happens: the auditor's
  * facts, for those who measure rather than judge. Everything is borrowed until the listener returns; a
  * listener changes nothing at once, but may put things on the agenda. */
 
@@ -24,7 +24,7 @@ enum sim_fact_kind {
     SIM_FACT_ENDED,    /* exited, lost: instance.state */
     SIM_FACT_NODE,     /* site, node: it has changed */
     SIM_FACT_RECORD,   /* store, record: durable now (gone: only what names it) */
-    SIM_FACT_ARCHIVED, /* record.job: the final state of a finished job */
+    SIM_FACT_ARCHIVED, /* archived: the final state of a finished job */
 };
 
 struct sim_fact {

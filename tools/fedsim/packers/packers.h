@@ -12,8 +12,9 @@
  *   dot product   smallest product of what is asked and what the node has, each in parts of the largest node
  *   best fit      least left, all dimensions added, each in parts of the largest node
  *   least fragmentation growth   common/fit: idle GPUs that the mix of all pods could not use grow least;
- * then best fit Ties go to the lower row of like nodes; nodes in the same state count as one row, for random
- * by number. */
+ *                 then best fit
+ *
+ * Ties go to the lower row of like nodes; nodes in the same state count as one row, for random by number. */
 enum packer { PACKER_RANDOM, PACKER_DOT_PRODUCT, PACKER_BEST_FIT, PACKER_FRAGMENTATION, PACKERS };
 const char *packer_name(enum packer packer);
 
