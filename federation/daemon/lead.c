@@ -76,7 +76,6 @@ static void on_loaded(void *arg)
 {
     struct fedd *fedd = arg;
     fedd->loaded = true;
-    fedd->accept_rollback = false; /* once */
     fedd->since = tf_loop_now(fedd->loop).wall;
     check_epoch(fedd);
     upkeep_now(fedd);
@@ -87,8 +86,10 @@ static void on_loaded(void *arg)
 
 static void on_committed(void *arg, size_t bytes)
 {
-    upkeep_wrote(arg, bytes);
-    host_committed(arg);
+    struct fedd *fedd = arg;
+    fedd->accept_rollback = false; /* once: that it was accepted is durable now */
+    upkeep_wrote(fedd, bytes);
+    host_committed(fedd);
 }
 
 static void on_deposed(void *arg, const struct tf_error *why)

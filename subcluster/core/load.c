@@ -236,15 +236,36 @@ static void end_unseen(struct sub *sub, struct job *job)
     epoch_end(sub, job, (struct ending){.end = TF_END_LOST, .message = why});
 }
 
+/* The copy was made while it still claimed what it runs on by now. */
+static bool got_its_claims(const struct sub *sub, const struct job *job)
+{
+    return job->record.phase == TF_ALLOCATION_CLAIMING &&
+           strays_of_epoch(sub, job->record.uid, job->record.epoch);
+}
+
+/* The record goes, as if it had been lost: what runs is adopted when the leader names it. */
+static void forget_epoch(struct sub *sub, struct job *job)
+{
+    reclaim_drop(sub, job);
+    tf_allocation_clear_epoch(&job->record);
+    out_touch_job(sub, job);
+    job_drop_if_empty(sub, job);
+}
+
 void load_listed(struct sub *sub)
 {
     assert(sub->loaded);
     sub->listed = true;
-    for (struct job *job = jobs_first(sub); job; job = jobs_next(job)) {
+    for (struct job *job = jobs_first(sub), *next; job; job = next) {
+        next = jobs_next(job);
         if (job->record.ended.count)
             job_tell(sub, job); /* what is released may be said from now on */
         if (!job_lives(job))
             continue;
+        if (sub->unsure && got_its_claims(sub, job)) {
+            forget_epoch(sub, job);
+            continue;
+        }
         if (sub->unsure && !is_seen(sub, job)) {
             end_unseen(sub, job);
             continue;

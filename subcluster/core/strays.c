@@ -134,6 +134,8 @@ static bool is_over(const struct sub *sub, const struct tf_instance_id *id)
         return false;
     if (job_lives(job) && job->record.epoch > id->epoch)
         return true;
+    if (job->record.phase == TF_ALLOCATION_CLAIMING && job->record.epoch == id->epoch)
+        return false; /* a restored store does not know that it got what it claimed */
     if (job_lives(job) && job->record.epoch == id->epoch)
         return id->index >= job->record.members.count ||
                job->record.members.items[id->index].attempt >= id->attempt;

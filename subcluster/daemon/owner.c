@@ -110,7 +110,6 @@ static void on_record(void *arg, struct tf_record *record)
 static void on_loaded(void *arg)
 {
     struct subd *subd = arg;
-    subd->accept_rollback = false; /* once */
     if (!subd->sub)
         return;
     subd->promised |= tf_keep_quarantined(subd->keep) > 0;
@@ -130,6 +129,7 @@ static void on_committed(void *arg, size_t bytes)
         return;
     }
     subd->proving = false;
+    subd->accept_rollback = false; /* once: the raised era is durable now */
     subd_feed(subd, &(struct sub_event){.kind = SUB_EV_LOADED});
     tf_log_info("the records are read allocations=%zu quarantined=%zu", sub_allocation_count(subd->sub),
                 tf_keep_quarantined(subd->keep));

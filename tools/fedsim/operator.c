@@ -175,25 +175,17 @@ void operator_backs_up(struct sim_world *world, int64_t moment)
     store_back_up(&world->store, moment);
 }
 
-/* The new leader has written that it accepts the rollback: from now on fedds start as always. */
-static void look_whether_accepted(void *arg, uint64_t tag)
-{
-    struct sim_world *world = arg;
-    struct sim_operator *operator= & world->operator;
-    (void)tag;
-    operator->accepting = operator->accepting && world->store.transactions <= operator->committed + 1;
-    if (!operator->accepting)
-        return;
-    sim_agenda_in(&world->agenda, TF_SECOND, look_whether_accepted, world, 0);
-    tf_vec_each (fedd, &world->fedds)
-        operator_starts(&(*fedd)->process);
-}
-
 static void start_accepting(struct sim_world *world)
 {
     world->operator.accepting = true;
-    world->operator.committed = world->store.transactions;
-    sim_agenda_in(&world->agenda, 2 * TF_SECOND, look_whether_accepted, world, 0);
+}
+
+void operator_is_accepted(struct sim_process *process)
+{
+    struct sim_world *world = process->world;
+    if (process->accept_rollback && process->store == &world->store)
+        world->operator.accepting = false;
+    process->accept_rollback = false; /* once */
 }
 
 static void is_put_back(void *arg, uint64_t tag)

@@ -21,15 +21,16 @@ struct errand;
 struct sim_operator {
     TF_VEC(struct errand *) errands;
     uint64_t calls;
-    bool restoring;     /* the federation's store is being restored */
-    bool accepting;     /* fedds are started with --accept-rollback, until one has begun to lead */
-    bool unaware;       /* the store was restored and nobody has told the fedds: they must find out */
-    uint64_t committed; /* transactions of the store by then */
-    int64_t copy;       /* that is put back */
+    bool restoring; /* the federation's store is being restored */
+    bool accepting; /* fedds are started with --accept-rollback, until one has written that */
+    bool unaware;   /* the store was restored and nobody has told the fedds: they must find out */
+    int64_t copy;   /* that is put back */
     uint64_t restored, found_out;
 };
 
 void operator_release(struct sim_world *world);
+/* The daemon has written; if it was started with --accept-rollback it need not be again. */
+void operator_is_accepted(struct sim_process *process);
 /* A daemon is started, unless it runs or must not. */
 void operator_starts(struct sim_process *process);
 /* The federation's store: a copy is made, named by a moment; every fedd is stopped, that copy put back, and

@@ -133,7 +133,6 @@ static void on_loaded(void *cookie, const struct tf_error *error, int64_t revisi
         return;
     }
     process->loaded = true;
-    process->accept_rollback = false; /* once */
     process->ops->loaded(process);
 }
 
@@ -306,6 +305,7 @@ static void on_committed(void *cookie, const struct tf_error *error)
     }
     store_look(process->world, process->store);
     out_clear(process);
+    operator_is_accepted(process);
     process->ops->committed(process);
 }
 

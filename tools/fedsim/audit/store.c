@@ -236,7 +236,8 @@ static void check_kept_ends(struct audit *audit, const struct audit_site *site,
     bool lived = old->phase != TF_ALLOCATION_IDLE;
     bool lives = new &&new->phase != TF_ALLOCATION_IDLE &&new->epoch == old->epoch;
     if (lived && !lives && (!new || !has_ended(new, old->epoch)) &&
-        audit_epoch(audit, old->uid, old->epoch)->placed)
+        audit_epoch(audit, old->uid, old->epoch)->placed &&
+        !audit_epoch(audit, old->uid, old->epoch)->local_rolled)
         audit_fail(audit, "I14: epoch %" PRIu64 " of job %s leaves the store of %s without an end",
                    old->epoch, audit_uid(old->uid), site->name);
 }
@@ -463,7 +464,8 @@ void audit_told_up(struct audit *audit, const char *cluster, const struct tf_up 
     const struct audit_epoch *e = audit_epoch(audit, r->uid, r->epoch);
     if (e->site != audit_site(audit, cluster))
         return;
-    if (r->ended.end == TF_END_UNKNOWN && e->recorded && e->placed && !e->ended)
+    bool forgot = e->ended || e->local_rolled; /* with a restored store */
+    if (r->ended.end == TF_END_UNKNOWN && e->recorded && e->placed && !forgot)
         audit_fail(audit, "I14: %s says that it does not know epoch %" PRIu64 " of job %s, which it took",
                    cluster, r->epoch, audit_uid(r->uid));
     else if (r->ended.end != TF_END_NONE && r->ended.end != TF_END_UNKNOWN && !e->ended)
