@@ -428,7 +428,8 @@ void audit_check_evicted(struct audit *audit, struct audit_site *site)
 /* I7: the ends that a claim may come to which has cost others something. */
 void audit_check_claim_end(struct audit *audit, const struct audit_epoch *e)
 {
-    bool explained = e->end == TF_END_RELEASED || e->site->changed || e->job->scale_asked || !audit->calm;
+    bool explained = e->end == TF_END_RELEASED || e->troubled || e->site->changed || e->job->scale_asked ||
+                     !audit->calm; /* troubled: the start failed */
     if (e->took && !e->ran && !explained)
         audit_fail(audit, "I7: others went in %s for epoch %" PRIu64 " of job %s, which ends (%s) unstarted",
                    e->site->name, e->epoch, audit_uid(e->uid), tf_end_name(e->end));
