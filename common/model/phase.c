@@ -3,19 +3,9 @@
 
 #include "common/base/cleanup.h"
 
-#include <string.h>
-
 static const char *word(const char *const *words, size_t count, unsigned n)
 {
     return n < count && words[n] ? words[n] : "?";
-}
-
-static int find(const char *const *words, size_t count, const char *text)
-{
-    for (size_t i = 0; i < count; i++)
-        if (words[i] && strcmp(words[i], text) == 0)
-            return (int)i;
-    return -1;
 }
 
 static const char *const phase_words[] = {
@@ -27,11 +17,6 @@ static const char *const phase_words[] = {
 const char *tf_phase_name(enum tf_phase phase)
 {
     return word(phase_words, TF_ARRAY_LEN(phase_words), phase);
-}
-
-int tf_phase_parse(const char *text)
-{
-    return find(phase_words, TF_ARRAY_LEN(phase_words), text);
 }
 
 static const char *const reason_words[] = {
@@ -64,11 +49,6 @@ static const char *const reason_words[] = {
 const char *tf_reason_name(enum tf_reason reason)
 {
     return word(reason_words, TF_ARRAY_LEN(reason_words), reason);
-}
-
-int tf_reason_parse(const char *text)
-{
-    return find(reason_words, TF_ARRAY_LEN(reason_words), text);
 }
 
 static const char *const end_words[] = {

@@ -3,8 +3,7 @@
 #define TF_MODEL_PHASE_H
 
 /* What is shown as words and stored as numbers. Numbers are wire format: append only. The _name functions
- * give the word ("Pending", "NOT_ENOUGH_NODES", "released"); an unknown number gives "?". _parse gives -1 for
- * an unknown word. */
+ * give the word ("Pending", "NOT_ENOUGH_NODES", "released"); an unknown number gives "?". */
 
 enum tf_phase {
     TF_PHASE_NONE = 0,
@@ -18,7 +17,6 @@ enum tf_phase {
     TF_PHASE_DELETED = 8,
 };
 const char *tf_phase_name(enum tf_phase phase);
-int tf_phase_parse(const char *word);
 int tf_phase_is_final(enum tf_phase phase); /* Succeeded, Failed, Deleted */
 
 /* Why a job is not running in a subcluster; in the order in which the first that applies is shown (DESIGN.md
@@ -50,7 +48,6 @@ enum tf_reason {
     TF_REASON_NO_CLUSTERS = 23,   /* no subcluster is registered */
 };
 const char *tf_reason_name(enum tf_reason reason);
-int tf_reason_parse(const char *word);
 
 /* How an epoch ended: once. */
 enum tf_end {

@@ -219,8 +219,3 @@ void tf_monitor_stop(struct tf_monitor *monitor)
     tf_pages_close(monitor->pages);
     free(monitor);
 }
-
-int tf_monitor_port(const struct tf_monitor *monitor)
-{
-    return tf_pages_port(monitor->pages);
-}

@@ -38,7 +38,6 @@ struct tf_monitor_options {
 int tf_monitor_start(struct tf_loop *loop, const struct tf_monitor_options *options,
                      struct tf_monitor **monitor, struct tf_error *err);
 void tf_monitor_stop(struct tf_monitor *monitor); /* NULL is fine */
-int tf_monitor_port(const struct tf_monitor *monitor);
 
 /* The rows that every process has. */
 extern const struct tf_metric tf_monitor_metrics[];

@@ -543,11 +543,6 @@ void tf_raw_ask(struct tf_raw *raw, struct tf_tag *tag)
     start_batch(raw, ops, TF_ARRAY_LEN(ops), tag);
 }
 
-void tf_raw_start(struct tf_raw *raw, struct tf_tag *tag)
-{
-    tf_raw_send_headers(raw, tag);
-}
-
 void tf_raw_await_headers(struct tf_raw *raw, struct tf_tag *tag)
 {
     grpc_op op = {.op = GRPC_OP_RECV_INITIAL_METADATA};

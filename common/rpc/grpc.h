@@ -92,8 +92,7 @@ void tf_raw_answer(struct tf_raw *raw, const struct tf_raw_status *status, bool 
 /* Client. timeout_ms -1 = none. */
 void tf_raw_open(struct tf_raw *raw, struct tf_rpc *rpc, void *channel, const char *method,
                  int64_t timeout_ms);
-void tf_raw_ask(struct tf_raw *raw, struct tf_tag *tag);   /* unary: outgoing; fills incoming and status */
-void tf_raw_start(struct tf_raw *raw, struct tf_tag *tag); /* stream: headers out */
+void tf_raw_ask(struct tf_raw *raw, struct tf_tag *tag); /* unary: outgoing; fills incoming and status */
 void tf_raw_await_headers(struct tf_raw *raw, struct tf_tag *tag);
 void tf_raw_await_status(struct tf_raw *raw, struct tf_tag *tag);
 void tf_raw_half_close(struct tf_raw *raw, struct tf_tag *tag);

@@ -670,14 +670,6 @@ void tf_memory_store_down(struct tf_memory_store *server, bool down)
     server->next_stale = true;
 }
 
-void tf_memory_store_expire(struct tf_memory_store *server, int64_t id)
-{
-    struct lease *lease = lease_find(server->leases, id);
-    server->next_stale = true;
-    if (lease)
-        lease_end(server, lease);
-}
-
 void tf_memory_store_quota(struct tf_memory_store *server, int64_t quota_bytes)
 {
     server->quota_bytes = quota_bytes;

@@ -60,8 +60,6 @@ void tf_memory_client_cut(struct tf_store *client, bool cut);
 /* The server is down: connections are refused; what it holds is kept; leases get their full time when it is
  * up again, as in etcd. */
 void tf_memory_store_down(struct tf_memory_store *server, bool down);
-/* Ends the lease at once, as if it had run out. */
-void tf_memory_store_expire(struct tf_memory_store *server, int64_t lease);
 void tf_memory_store_quota(struct tf_memory_store *server, int64_t quota_bytes);
 
 /* ---- backups ---- */

@@ -23,7 +23,7 @@
 
 /* ---- who may be asked ---- */
 
-bool fed_place_is_allowed(const struct tf_job_spec *spec, const struct cluster *cluster)
+static bool job_allows(const struct tf_job_spec *spec, const struct cluster *cluster)
 {
     if (spec->clusters.count && !tf_strs_has(&spec->clusters, cluster->record.name))
         return false;
@@ -33,7 +33,7 @@ bool fed_place_is_allowed(const struct tf_job_spec *spec, const struct cluster *
 
 enum tf_reason fed_place_bar(const struct fed *fed, const struct job *job, const struct cluster *cluster)
 {
-    if (!fed_place_is_allowed(&job->record.spec, cluster) || job->rank < 0)
+    if (!job_allows(&job->record.spec, cluster) || job->rank < 0)
         return TF_REASON_POLICY;
     if (cluster->lost || cluster->record.forgotten)
         return TF_REASON_CLUSTER_LOST;
@@ -44,7 +44,8 @@ enum tf_reason fed_place_bar(const struct fed *fed, const struct job *job, const
     return fed_refusals_hold(fed, job, cluster) ? TF_REASON_REFUSED : TF_REASON_NONE;
 }
 
-bool fed_place_is_stopped(const struct fed *fed)
+/* Nothing is placed at present. */
+static bool is_stopped(const struct fed *fed)
 {
     return fed->stage != FED_STAGE_OPEN || fed->closed || fed->waits_for_all;
 }
@@ -218,7 +219,7 @@ static void close_round(struct fed *fed)
 void fed_place_round(struct fed *fed)
 {
     fed->unfinished = false;
-    if (fed_place_is_stopped(fed))
+    if (is_stopped(fed))
         return;
     if (fed->more_room)
         fed_queue_reconsider(fed);

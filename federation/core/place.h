@@ -6,9 +6,6 @@
 
 /* Why a subcluster may not be given the job, whatever it has free; NONE: it may. */
 enum tf_reason fed_place_bar(const struct fed *fed, const struct job *job, const struct cluster *cluster);
-bool fed_place_is_allowed(const struct tf_job_spec *spec, const struct cluster *cluster); /* by the job */
-/* Nothing is placed at present. */
-bool fed_place_is_stopped(const struct fed *fed);
 
 /* Considers the waiting jobs that may have a new answer, as far as the budget goes. */
 void fed_place_round(struct fed *fed);

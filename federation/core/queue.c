@@ -117,7 +117,8 @@ static void shape_destroy(struct fed *fed, struct shape *shape)
 
 /* ---- filing ---- */
 
-void fed_queue_mark(struct fed *fed, struct shape *shape)
+/* Some job of this demand must be considered. */
+static void mark_due(struct fed *fed, struct shape *shape)
 {
     if (!tf_tree_linked(&shape->todo))
         tf_tree_insert(&fed->todo, &shape->todo);
@@ -137,7 +138,7 @@ void fed_queue_add(struct fed *fed, struct job *job)
     job->shape = shape;
     tf_tree_insert(&shape->waiting, &job->waiting);
     find_first(shape);
-    fed_queue_mark(fed, shape);
+    mark_due(fed, shape);
 }
 
 void fed_queue_remove(struct fed *fed, struct job *job)
@@ -153,7 +154,7 @@ void fed_queue_remove(struct fed *fed, struct job *job)
     if (shape->waiting.count == 0)
         shape_destroy(fed, shape);
     else if (marked)
-        fed_queue_mark(fed, shape);
+        mark_due(fed, shape);
 }
 
 void fed_queue_rebuild(struct fed *fed)
@@ -176,7 +177,7 @@ struct shape *fed_queue_next(const struct fed *fed)
 void fed_queue_reconsider(struct fed *fed)
 {
     for (struct shape *shape = fed->shapes; shape; shape = shape->hh.next)
-        fed_queue_mark(fed, shape);
+        mark_due(fed, shape);
 }
 
 void fed_queue_release(struct fed *fed)
@@ -252,7 +253,7 @@ static void image_shape(struct tf_image *image, struct fed *fed, struct shape *s
     if (!shape->first)
         tf_image_fail(image, "a demand has no job");
     else if (todo)
-        fed_queue_mark(fed, shape);
+        mark_due(fed, shape);
 }
 
 /* In the order in which they are gone through. */

@@ -19,8 +19,6 @@ struct job *fed_queue_first(const struct shape *shape);
 void fed_queue_considered(struct fed *fed, struct shape *shape);
 /* Something changed: every demand is considered again that may have a new answer. */
 void fed_queue_reconsider(struct fed *fed);
-/* Some job of this demand must be considered. */
-void fed_queue_mark(struct fed *fed, struct shape *shape);
 void fed_queue_release(struct fed *fed);
 
 int fed_todo_cmp(const struct tf_tree_node *a, const struct tf_tree_node *b); /* the order of fed.todo */

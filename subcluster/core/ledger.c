@@ -157,7 +157,8 @@ uint64_t ledger_held_gpus(const struct ledger_node *node)
     return gpus;
 }
 
-uint64_t ledger_blocked_gpus(const struct ledger_node *node)
+/* By instances without a record. */
+static uint64_t blocked_gpus(const struct ledger_node *node)
 {
     uint64_t gpus = 0;
     tf_vec_each (b, &node->blockings)
@@ -169,7 +170,7 @@ uint64_t ledger_blocked_gpus(const struct ledger_node *node)
 static uint64_t idle_gpus(const struct ledger_node *node)
 {
     return tf_gpu_set_all(node->node.capacity.gpus) & ~node->node.foreign.gpus & ~ledger_held_gpus(node) &
-           ~ledger_blocked_gpus(node);
+           ~blocked_gpus(node);
 }
 
 uint64_t ledger_claimed_gpus_of(const struct ledger_node *node)
@@ -199,7 +200,7 @@ uint64_t ledger_usable_gpus(const struct ledger_node *node)
 {
     if (!node->known || node->node.state != TF_NODE_READY)
         return 0;
-    return tf_gpu_set_all(node->node.capacity.gpus) & ~node->node.foreign.gpus & ~ledger_blocked_gpus(node) &
+    return tf_gpu_set_all(node->node.capacity.gpus) & ~node->node.foreign.gpus & ~blocked_gpus(node) &
            ~node->node.bad_gpus;
 }
 
@@ -455,7 +456,7 @@ void ledger_unblock(struct ledger *ledger, const char *name, const struct tf_ins
 static void levels_of(const struct ledger_node *node, struct tf_level_vectors *out)
 {
     struct tf_node seen = node->node;
-    seen.foreign.gpus |= ledger_blocked_gpus(node);
+    seen.foreign.gpus |= blocked_gpus(node);
     if (node->blockings.count) { /* what else they have of it nobody knows */
         seen.foreign.slots = seen.capacity.slots;
         seen.foreign.cpu = seen.capacity.cpu;

@@ -116,8 +116,7 @@ void ledger_durable(struct ledger *ledger, uint64_t change);
 void ledger_block(struct ledger *ledger, const char *node, const struct tf_instance_id *id, uint64_t gpus);
 void ledger_unblock(struct ledger *ledger, const char *node, const struct tf_instance_id *id);
 
-uint64_t ledger_held_gpus(const struct ledger_node *node);    /* by records */
-uint64_t ledger_blocked_gpus(const struct ledger_node *node); /* by instances without one */
+uint64_t ledger_held_gpus(const struct ledger_node *node); /* by records */
 uint64_t ledger_claimed_gpus_of(const struct ledger_node *node);
 uint64_t ledger_free_gpus(const struct ledger_node *node);
 uint64_t ledger_usable_gpus(

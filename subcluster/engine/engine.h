@@ -76,7 +76,6 @@ enum tf_instance_state {
     TF_INSTANCE_REFUSED, /* this start was refused and changed nothing: see refusal and text */
     TF_INSTANCE_GONE,    /* forgotten, or there never was one */
 };
-const char *tf_instance_state_name(enum tf_instance_state state);
 
 enum tf_engine_refusal {
     TF_REFUSED_NONE,

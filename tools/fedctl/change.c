@@ -13,8 +13,8 @@ bool change_is_hopeless(int code)
     return code == FEDCTL_UNREACHABLE || code == FEDCTL_TIMED_OUT;
 }
 
-int change_job(struct fedctl *ctl, enum tf_method method, const struct tf_job_ref *ref, const char *done,
-               struct tf_uid *uid)
+static int change_job(struct fedctl *ctl, enum tf_method method, const struct tf_job_ref *ref,
+                      const char *done)
 {
     struct tf_request request = {.method = method, .job = *ref}; /* its strings are lent, not released */
     struct tf_reply reply = {0};
@@ -26,8 +26,6 @@ int change_job(struct fedctl *ctl, enum tf_method method, const struct tf_job_re
     change_warnings(&reply.change);
     out_fmt(&ctl->out, "job %s %s\n", name,
             reply.change.outcome == TF_OUTCOME_UNCHANGED ? "unchanged" : done);
-    if (uid)
-        *uid = reply.change.uid;
     tf_reply_release(&reply);
     return FEDCTL_DONE;
 }
@@ -45,7 +43,7 @@ int change_words(struct fedctl *ctl, enum tf_method method, const char *done)
         struct tf_job_ref ref = {0};
         if (target_job(ctl, ctl->words.items[i], &ref, &err))
             return fedctl_usage(ctl, "%s", err.text);
-        int code = change_job(ctl, method, &ref, done, NULL);
+        int code = change_job(ctl, method, &ref, done);
         target_release(&ref);
         first = first ? first : code;
         if (change_is_hopeless(code))

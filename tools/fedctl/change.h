@@ -7,11 +7,8 @@
 
 /* Verbs that change the jobs that are named, one after the other: what they have in common. */
 
-/* Sends method for ref and prints "job T/N WORD", WORD by the outcome: done, or unchanged. Gives the exit
- * code. *uid (may be NULL): of the job that changed. */
-int change_job(struct fedctl *ctl, enum tf_method method, const struct tf_job_ref *ref, const char *done,
-               struct tf_uid *uid);
-/* The same for each word of the command line; gives the first exit code that is not FEDCTL_DONE. */
+/* Sends method for the job that each word of the command line names and prints "job T/N WORD", WORD by the
+ * outcome: done, or unchanged. Gives the first exit code that is not FEDCTL_DONE. */
 int change_words(struct fedctl *ctl, enum tf_method method, const char *done);
 void change_warnings(const struct tf_change_reply *reply);
 /* The federation cannot be asked now: no use to go on with the next. */

@@ -118,12 +118,10 @@ int32_t fleet_instances_on(const struct sim_fleet *fleet, size_t node); /* that 
 void fleet_node_bad(struct sim_fleet *fleet, size_t node, uint64_t gpus);
 /* The present state of a random instance is told once more. */
 void fleet_repeat(struct sim_fleet *fleet);
-uint64_t fleet_free_gpus(const struct sim_fleet *fleet, size_t node);
 uint64_t fleet_held_gpus(const struct sim_fleet *fleet, size_t node);
 int fleet_node_find(const struct sim_fleet *fleet, const char *name); /* -1 if there is none */
 bool fleet_runs(const struct sim_instance *instance);
 /* The work of that epoch is done: its instances end by themselves, well. */
 void fleet_finish(struct sim_fleet *fleet, struct tf_uid uid, uint64_t epoch);
-bool fleet_is_whole(const struct sim_fleet *fleet); /* every node is ready */
 
 #endif

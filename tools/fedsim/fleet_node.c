@@ -114,13 +114,6 @@ uint64_t fleet_held_gpus(const struct sim_fleet *fleet, size_t number)
     return gpus;
 }
 
-uint64_t fleet_free_gpus(const struct sim_fleet *fleet, size_t number)
-{
-    const struct sim_node *node = &fleet->nodes.items[number];
-    return tf_gpu_set_all(node->node.capacity.gpus) & ~node->node.foreign.gpus &
-           ~fleet_held_gpus(fleet, number);
-}
-
 void fleet_node_foreign(struct sim_fleet *fleet, size_t number, uint64_t gpus)
 {
     struct sim_node *node = &fleet->nodes.items[number];
@@ -157,12 +150,4 @@ int fleet_node_find(const struct sim_fleet *fleet, const char *name)
     struct sim_node_name *found = NULL;
     HASH_FIND_STR(fleet->names, name, found);
     return found ? (int)found->node : -1;
-}
-
-bool fleet_is_whole(const struct sim_fleet *fleet)
-{
-    tf_vec_each (node, &fleet->nodes)
-        if (node->node.state != TF_NODE_READY)
-            return false;
-    return true;
 }

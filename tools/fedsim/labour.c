@@ -10,7 +10,8 @@ static struct sim_job *job_of(struct sim_world *world, struct tf_uid uid)
     return job ? &world->clients.jobs.items[job - world->clients.jobs.items] : NULL;
 }
 
-int64_t labour_done(const struct sim_labour *labour, struct tf_mono now)
+/* Instance-ms that are done by now. */
+static int64_t done_by(const struct sim_labour *labour, struct tf_mono now)
 {
     return labour->done + labour->ready * (now.ms - labour->since.ms);
 }
@@ -23,13 +24,13 @@ static void save(struct sim_labour *labour, struct tf_mono now)
     int64_t age = now.ms - labour->begun.ms;
     struct tf_mono last = {now.ms - age % labour->checkpoint_every};
     if (last.ms > labour->since.ms)
-        labour->saved = labour_done(labour, last);
+        labour->saved = done_by(labour, last);
 }
 
 static void come_to(struct sim_labour *labour, struct tf_mono now)
 {
     save(labour, now);
-    labour->done = labour_done(labour, now);
+    labour->done = done_by(labour, now);
     labour->since = now;
 }
 

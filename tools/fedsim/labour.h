@@ -13,7 +13,5 @@ struct sim_world;
 
 /* The world's jobs from now on. */
 void labour_begin(struct sim_world *world);
-/* Instance-ms that are done by now. */
-int64_t labour_done(const struct sim_labour *labour, struct tf_mono now);
 
 #endif

@@ -123,10 +123,19 @@ static void see_nothing(struct sim_store *store)
     }
 }
 
+/* Of the last change that was looked at. */
+static int64_t last_revision(const struct sim_store *store)
+{
+    int64_t last = 0;
+    for (const struct sim_seen *seen = store->seen; seen; seen = seen->hh.next)
+        last = seen->modified_at > last ? seen->modified_at : last;
+    return last;
+}
+
 void store_back_up(struct sim_store *store, int64_t moment)
 {
     tf_vec_push(&store->copies,
-                (struct sim_copy){moment, store_revision(store), tf_memory_store_snapshot(store->server)});
+                (struct sim_copy){moment, last_revision(store), tf_memory_store_snapshot(store->server)});
 }
 
 const struct sim_copy *store_copy(const struct sim_store *store, int64_t moment)
@@ -171,14 +180,6 @@ bool store_has(const struct sim_store *store, const char *key)
     const struct sim_seen *seen = NULL;
     HASH_FIND_STR(store->seen, key, seen);
     return seen;
-}
-
-int64_t store_revision(const struct sim_store *store)
-{
-    int64_t last = 0;
-    for (const struct sim_seen *seen = store->seen; seen; seen = seen->hh.next)
-        last = seen->modified_at > last ? seen->modified_at : last;
-    return last;
 }
 
 void store_release(struct sim_store *store)

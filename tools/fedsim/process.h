@@ -118,7 +118,6 @@ const struct sim_copy *store_copy(const struct sim_store *store, int64_t moment)
 /* It is made anew, with nothing in it. */
 void store_wipe(struct sim_world *world, struct sim_store *store);
 bool store_has(const struct sim_store *store, const char *key); /* as of the last look */
-int64_t store_revision(const struct sim_store *store);          /* of the last change that was looked at */
 void store_release(struct sim_store *store);
 
 #endif

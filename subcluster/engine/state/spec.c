@@ -40,13 +40,6 @@ int tf_engine_cause_parse(const char *word)
     return -1;
 }
 
-const char *tf_instance_state_name(enum tf_instance_state state)
-{
-    static const char *const names[] = {"none",  "starting", "running", "ready",
-                                        "stuck", "exited",   "refused", "gone"};
-    return (size_t)state < TF_ARRAY_LEN(names) ? names[state] : "?";
-}
-
 void tf_engine_spec_release(struct tf_engine_spec *spec)
 {
     if (!spec)

@@ -44,7 +44,8 @@ static const char *const metrics[] = {"simulatedSeconds",
                                       "clusters"};
 
 /* `waitSeconds.p99` is a figure of waitSeconds, `classes.online.evictions` one of a class. */
-int scenario_metric_check(const char *name, struct tf_error *err)
+/* -1 and *err if no report has a figure of that name. */
+static int check_metric_name(const char *name, struct tf_error *err)
 {
     TF_AUTO_FREE char *base = tf_strndup(name, strcspn(name, "."));
     for (size_t i = 0; i < TF_ARRAY_LEN(metrics); i++)
@@ -129,7 +130,7 @@ static void check_texts(const struct scenario_claim *c, const char *prefix, stru
 {
     struct tf_error err = TF_ERROR_INIT;
     struct scenario_place place;
-    if (c->metric && scenario_metric_check(c->metric, &err))
+    if (c->metric && check_metric_name(c->metric, &err))
         complain_at(prefix, "metric", err.text, out);
     if (c->node && scenario_place_parse(c->node, false, &place, &err))
         complain_at(prefix, "node", err.text, out);

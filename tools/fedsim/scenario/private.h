@@ -25,8 +25,5 @@ void scenario_check_expect(const void *object, struct tf_complaints *out);
 void scenario_check_all(const void *object, struct tf_complaints *out);
 /* Whether what events and expectations name is there. */
 void scenario_check_references(const struct scenario *scenario, struct tf_complaints *out);
-/* ---- check_expect.c ---- */
-/* -1 and *err if no report has a figure of that name. */
-int scenario_metric_check(const char *name, struct tf_error *err);
 
 #endif
