@@ -365,6 +365,15 @@ static void federation_restored(struct audit *audit)
         (*site)->cordoned = false;
 }
 
+/* The copy may take them for running: their fellows go with them. */
+static bool has_ended_members(const struct audit_epoch *e)
+{
+    tf_vec_each (i, &e->job->instances)
+        if ((*i)->id.epoch == e->epoch && !(*i)->live)
+            return true;
+    return false;
+}
+
 static void site_restored(struct audit *audit, struct audit_site *site)
 {
     audit->copied = true;
@@ -384,6 +393,7 @@ static void site_restored(struct audit *audit, struct audit_site *site)
             if ((*e)->site == site) {
                 (*e)->recorded = false;
                 (*e)->local_rolled = true;
+                (*e)->troubled |= has_ended_members(*e);
             }
         promises_changed(job);
     }
