@@ -223,7 +223,9 @@ static bool goes_unless_kept(const struct question *q, const struct audit_alloca
 {
     if (!known->changed || a->epoch != known->a.epoch)
         return false;
-    bool whole = goes_whole(known), stays = known == q->kept && (whole || m->mark == q->mark);
+    bool whole = goes_whole(known);
+    /* one step less of a job that has lost nothing yet is no cheaper: all of its steps stay, or none */
+    bool stays = known == q->kept && (whole || q->whose == BELOW || m->mark == q->mark);
     return !stays && (whole || begins_to_leave(known, m->index));
 }
 
