@@ -8,6 +8,7 @@
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/peers.h"
 #include "subcluster/core/reclaim.h"
+#include "subcluster/core/size.h"
 #include "subcluster/core/strays.h"
 #include "subcluster/core/trace.h"
 
@@ -91,12 +92,11 @@ void member_add(struct sub *sub, struct job *job, const char *node, uint64_t gpu
     struct tf_allocation *record = &job->record;
     const struct tf_elastic *e = &record->spec.elastic;
     uint32_t index = (uint32_t)record->members.count;
-    int32_t beyond = (int32_t)index - e->min;
     struct tf_member member = {.index = index,
                                .attempt = 1,
                                .node = tf_strdup(node),
                                .gpus = gpus,
-                               .mark = beyond < 0 ? 0 : 1 + beyond / e->step,
+                               .mark = size_mark(e, (int32_t)index),
                                .state = TF_MEMBER_PLANNED};
     tf_vec_push(&record->members, member);
     ledger_hold(&sub->ledger, record->uid, &member, tf_shape_vector(&record->spec.group.shape),

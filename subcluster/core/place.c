@@ -257,13 +257,12 @@ static bool adoptable(const struct sub *sub, const struct tf_entry *entry, struc
 static void adopt_member(struct sub *sub, struct job *job, const struct stray *stray)
 {
     const struct tf_elastic *e = &job->record.spec.elastic;
-    int32_t beyond = (int32_t)stray->id.index - e->min;
     struct tf_member *member = tf_vec_add(&job->record.members);
     member->index = stray->id.index;
     member->attempt = stray->id.attempt;
     member->node = tf_strdup(stray->node);
     member->gpus = stray->gpus;
-    member->mark = beyond < 0 ? 0 : 1 + beyond / e->step;
+    member->mark = size_mark(e, (int32_t)stray->id.index);
     member->state = stray->ready ? TF_MEMBER_READY : TF_MEMBER_STARTING;
     member->started = sub->now.wall;
     if (stray->ready)

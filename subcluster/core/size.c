@@ -43,10 +43,8 @@ static void mark_again(struct sub *sub, struct job *job)
         if (member_stays(m->state))
             tf_vec_push(&seniors, (struct senior){m->mark, m->index});
     qsort(seniors.items, seniors.count, sizeof *seniors.items, by_seniority);
-    for (size_t i = 0; i < seniors.count; i++) {
-        int32_t beyond = (int32_t)i - e->min;
-        record->members.items[seniors.items[i].index].mark = beyond < 0 ? 0 : 1 + beyond / e->step;
-    }
+    for (size_t i = 0; i < seniors.count; i++)
+        record->members.items[seniors.items[i].index].mark = size_mark(e, (int32_t)i);
     tf_vec_release(&seniors);
     members_set_levels(sub, job);
 }

@@ -15,6 +15,13 @@ bool size_set_elastic(struct sub *sub, struct job *job, const struct tf_elastic 
 /* The surplus steps of these marks (> 0) go, in one resize. Other marks move down. */
 void size_drop_steps(struct sub *sub, struct job *job, const int32_t *marks, size_t count);
 
+/* The mark of the member that so many are older than: the oldest `min` are core, the rest surplus, in steps.
+ */
+static inline int32_t size_mark(const struct tf_elastic *e, int32_t older)
+{
+    return older < e->min ? 0 : 1 + (older - e->min) / e->step;
+}
+
 /* Surplus steps. */
 int32_t size_steps(const struct tf_allocation *record);
 /* Members that stay. */
