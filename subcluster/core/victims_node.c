@@ -11,13 +11,13 @@
 enum { STATES_MAX = 1024 };
 
 struct way_state {
-    uint64_t units;        /* set of places in node_ways.local */
+    uint64_t units;        /* set of places in victims_ways.local */
     struct tf_vector have; /* capped at what the most instances need */
     bool hit;              /* the surplus of the job under way is among them */
     size_t cost;           /* place in costs */
 };
 
-struct node_ways {
+struct victims_ways {
     TF_VEC(uint32_t) local; /* units on this node that may be taken */
     TF_VEC(struct tf_vector) frees;
     TF_VEC(struct way_state) states, proposed;
@@ -27,12 +27,12 @@ struct node_ways {
     TF_VEC(int64_t) cost; /* of the state in the making */
 };
 
-struct node_ways *node_ways_create(void)
+struct victims_ways *victims_ways_create(void)
 {
-    return tf_calloc(1, sizeof(struct node_ways));
+    return tf_calloc(1, sizeof(struct victims_ways));
 }
 
-void node_ways_destroy(struct node_ways *ways)
+void victims_ways_destroy(struct victims_ways *ways)
 {
     if (!ways)
         return;
@@ -46,13 +46,13 @@ void node_ways_destroy(struct node_ways *ways)
     free(ways);
 }
 
-static void list_local(struct node_ways *ways, const struct victims_search *search, uint32_t node)
+static void list_local(struct victims_ways *ways, const struct victims_search *search, uint32_t node)
 {
     const struct victim_node *detail = &search->ask->detail[node];
     ways->local.count = ways->frees.count = 0;
     for (size_t p = 0; p < detail->part_count && ways->local.count < WAY_UNITS; p++) {
         uint32_t unit = detail->parts[p].unit;
-        if (search->taken[unit] || !search_may_take(search, unit))
+        if (search->taken[unit] || !victims_search_may_take(search, unit))
             continue;
         tf_vec_push(&ways->local, unit);
         tf_vec_push(&ways->frees, detail->parts[p].frees);
@@ -61,39 +61,40 @@ static void list_local(struct node_ways *ways, const struct victims_search *sear
 
 /* ---- states ---- */
 
-static const int64_t *state_cost(const struct node_ways *ways, const struct way_state *state)
+static const int64_t *state_cost(const struct victims_ways *ways, const struct way_state *state)
 {
     return &ways->costs.items[state->cost];
 }
 
 /* a is at least as good as b, whatever follows: while a job is under way, what has some of it and what has
  * none of it go on differently. */
-static bool beats(const struct node_ways *ways, const struct victims_search *search,
+static bool beats(const struct victims_ways *ways, const struct victims_search *search,
                   const struct way_state *a, const struct way_state *b)
 {
     return a->hit == b->hit && tf_vector_fits(b->have, a->have) &&
-           cost_cmp(search, state_cost(ways, a), 1, state_cost(ways, b), 1) <= 0;
+           victims_cost_cmp(search, state_cost(ways, a), 1, state_cost(ways, b), 1) <= 0;
 }
 
-static void drop_state(struct node_ways *ways, size_t i)
+static void drop_state(struct victims_ways *ways, size_t i)
 {
     tf_vec_push(&ways->spare, ways->states.items[i].cost);
     ways->states.items[i] = ways->states.items[--ways->states.count];
 }
 
-static void drop_dearest(struct node_ways *ways, const struct victims_search *search)
+static void drop_dearest(struct victims_ways *ways, const struct victims_search *search)
 {
     size_t worst = 1; /* the first takes nothing: it stays */
     for (size_t i = 2; i < ways->states.count; i++)
-        if (cost_cmp(search, state_cost(ways, &ways->states.items[i]), 1,
-                     state_cost(ways, &ways->states.items[worst]), 1) > 0)
+        if (victims_cost_cmp(search, state_cost(ways, &ways->states.items[i]), 1,
+                             state_cost(ways, &ways->states.items[worst]), 1) > 0)
             worst = i;
     drop_state(ways, worst);
 }
 
 /* A state that another one led to: it is judged when all of its kind have been made. Its cost is in
  * ways->cost. */
-static void propose_state(struct node_ways *ways, const struct victims_search *search, struct way_state state)
+static void propose_state(struct victims_ways *ways, const struct victims_search *search,
+                          struct way_state state)
 {
     if (ways->spare.count)
         state.cost = ways->spare.items[--ways->spare.count];
@@ -105,7 +106,7 @@ static void propose_state(struct node_ways *ways, const struct victims_search *s
 }
 
 /* Keeps the state unless another beats it; those that it beats go. */
-static void accept_state(struct node_ways *ways, const struct victims_search *search,
+static void accept_state(struct victims_ways *ways, const struct victims_search *search,
                          const struct way_state *state)
 {
     tf_vec_each (s, &ways->states)
@@ -121,7 +122,7 @@ static void accept_state(struct node_ways *ways, const struct victims_search *se
         drop_dearest(ways, search);
 }
 
-static void accept_proposed(struct node_ways *ways, const struct victims_search *search)
+static void accept_proposed(struct victims_ways *ways, const struct victims_search *search)
 {
     tf_vec_each (state, &ways->proposed)
         accept_state(ways, search, state);
@@ -139,30 +140,30 @@ static struct tf_vector capped(struct tf_vector have, struct tf_vector most)
 
 /* ---- steps of the programme ---- */
 
-static void add_price(struct node_ways *ways, const struct victims_search *search, uint32_t unit,
+static void add_price(struct victims_ways *ways, const struct victims_search *search, uint32_t unit,
                       int32_t here, bool by_share)
 {
     int32_t all = search->gpus.items[unit];
     bool share = by_share && all > 0 && here < all;
-    cost_add_unit(search, unit, share ? here : 1, share ? all : 1, ways->cost.items);
+    victims_cost_add_unit(search, unit, share ? here : 1, share ? all : 1, ways->cost.items);
 }
 
 static bool surplus_is_hit(const struct victims_search *search, uint32_t unit)
 {
-    for (uint32_t u = search_job_begin(search, unit); u < search_job_end(search, unit); u++)
+    for (uint32_t u = victims_search_job_begin(search, unit); u < victims_search_job_end(search, unit); u++)
         if (search->taken[u])
             return true;
     return false;
 }
 
-static void begin_from(struct node_ways *ways, const struct victims_search *search,
+static void begin_from(struct victims_ways *ways, const struct victims_search *search,
                        const struct way_state *state)
 {
     memcpy(ways->cost.items, state_cost(ways, state), search->dims * sizeof *ways->cost.items);
 }
 
 /* Each state, and the same with the surplus step of that place. */
-static void extend_by_step(struct node_ways *ways, const struct victims_search *search, size_t place,
+static void extend_by_step(struct victims_ways *ways, const struct victims_search *search, size_t place,
                            struct tf_vector most, bool by_share)
 {
     uint32_t unit = ways->local.items[place];
@@ -172,7 +173,7 @@ static void extend_by_step(struct node_ways *ways, const struct victims_search *
         begin_from(ways, search, &state);
         add_price(ways, search, unit, ways->frees.items[place].gpus, by_share);
         if (!hit && !state.hit)
-            cost_add_hit(search, unit, ways->cost.items);
+            victims_cost_add_hit(search, unit, ways->cost.items);
         state.units |= UINT64_C(1) << place;
         state.have = capped(tf_vector_add(state.have, ways->frees.items[place]), most);
         state.hit = true;
@@ -182,26 +183,26 @@ static void extend_by_step(struct node_ways *ways, const struct victims_search *
 }
 
 /* The price of a core: its own, and that of all of its job that is not taken yet, wherever it is. */
-static void add_core_price(struct node_ways *ways, const struct victims_search *search, uint32_t core,
+static void add_core_price(struct victims_ways *ways, const struct victims_search *search, uint32_t core,
                            const int32_t *here, bool by_share)
 {
     bool hit = surplus_is_hit(search, core);
-    for (uint32_t u = search_job_begin(search, core); u <= core; u++) {
+    for (uint32_t u = victims_search_job_begin(search, core); u <= core; u++) {
         if (search->taken[u])
             continue;
-        add_price(ways, search, u, here[u - search_job_begin(search, core)], by_share);
+        add_price(ways, search, u, here[u - victims_search_job_begin(search, core)], by_share);
         if (u == core || !hit)
-            cost_add_hit(search, u, ways->cost.items);
+            victims_cost_add_hit(search, u, ways->cost.items);
         hit = true;
     }
 }
 
 /* Each state of before the job, and the same with its core and all that goes with it: places [first, place].
  */
-static void extend_by_core(struct node_ways *ways, const struct victims_search *search, size_t first,
+static void extend_by_core(struct victims_ways *ways, const struct victims_search *search, size_t first,
                            size_t place, struct tf_vector most, bool by_share)
 {
-    uint32_t core = ways->local.items[place], begin = search_job_begin(search, core);
+    uint32_t core = ways->local.items[place], begin = victims_search_job_begin(search, core);
     uint64_t job = 0;
     struct tf_vector frees = {0};
     int32_t *here = tf_calloc(core - begin + 1, sizeof *here);
@@ -226,7 +227,7 @@ static void extend_by_core(struct node_ways *ways, const struct victims_search *
 }
 
 /* From here on all states go on alike: each is judged anew. */
-static void end_job(struct node_ways *ways, const struct victims_search *search)
+static void end_job(struct victims_ways *ways, const struct victims_search *search)
 {
     size_t count = ways->states.count;
     for (size_t i = 1; i < count; i++) {
@@ -237,7 +238,7 @@ static void end_job(struct node_ways *ways, const struct victims_search *search)
     accept_proposed(ways, search);
 }
 
-static void run_programme(struct node_ways *ways, const struct victims_search *search, uint32_t node,
+static void run_programme(struct victims_ways *ways, const struct victims_search *search, uint32_t node,
                           struct tf_vector most, bool by_share)
 {
     const struct victim_unit *units = search->ask->units;
@@ -263,7 +264,7 @@ static void run_programme(struct node_ways *ways, const struct victims_search *s
 
 /* ---- the result ---- */
 
-static void export_way(const struct node_ways *ways, const struct way_state *state, struct victim_way *way)
+static void export_way(const struct victims_ways *ways, const struct way_state *state, struct victim_way *way)
 {
     way->count = 0;
     for (size_t p = 0; p < ways->local.count; p++)
@@ -272,7 +273,7 @@ static void export_way(const struct node_ways *ways, const struct way_state *sta
 }
 
 /* What the node could have if all that may go went: instances. */
-static int32_t most_instances(const struct node_ways *ways, const struct victims_search *search,
+static int32_t most_instances(const struct victims_ways *ways, const struct victims_search *search,
                               uint32_t node)
 {
     struct tf_vector all = search->have[node];
@@ -281,8 +282,8 @@ static int32_t most_instances(const struct node_ways *ways, const struct victims
     return tf_vector_count(search->ask->demand->need, tf_vector_floor0(all));
 }
 
-bool node_ways_best(struct node_ways *ways, struct victims_search *search, uint32_t node, int32_t most,
-                    bool by_share, struct victim_way *way, int64_t *cost)
+bool victims_ways_best(struct victims_ways *ways, struct victims_search *search, uint32_t node, int32_t most,
+                       bool by_share, struct victim_way *way, int64_t *cost)
 {
     struct tf_vector need = search->ask->demand->need;
     int32_t now = tf_vector_count(need, tf_vector_floor0(search->have[node]));
@@ -299,7 +300,8 @@ bool node_ways_best(struct node_ways *ways, struct victims_search *search, uint3
         int32_t more = tf_vector_count(need, tf_vector_floor0(state->have)) - now;
         if (more <= 0)
             continue;
-        int order = best ? cost_cmp(search, state_cost(ways, state), more, state_cost(ways, best), gain) : -1;
+        int order =
+            best ? victims_cost_cmp(search, state_cost(ways, state), more, state_cost(ways, best), gain) : -1;
         if (order < 0 || (order == 0 && more > gain)) {
             best = state;
             gain = more;

@@ -67,7 +67,7 @@ static void sum_gpus(struct victims_search *search)
     }
 }
 
-void search_init(struct victims_search *search, const struct victims_ask *ask)
+void victims_search_init(struct victims_search *search, const struct victims_ask *ask)
 {
     *search = (struct victims_search){.ask = ask, .level = TF_LEVEL_TOP};
     place_levels(search);
@@ -82,7 +82,7 @@ void search_init(struct victims_search *search, const struct victims_ask *ask)
         search->have[n] = ask->detail[n].going;
 }
 
-void search_release(struct victims_search *search)
+void victims_search_release(struct victims_search *search)
 {
     tf_vec_release(&search->job_first);
     tf_vec_release(&search->places);
@@ -97,30 +97,30 @@ void search_release(struct victims_search *search)
     free(search->have);
 }
 
-uint32_t search_job_begin(const struct victims_search *search, uint32_t unit)
+uint32_t victims_search_job_begin(const struct victims_search *search, uint32_t unit)
 {
     return search->job_first.items[search->ask->units[unit].job - search->ask->units[0].job];
 }
 
-uint32_t search_job_end(const struct victims_search *search, uint32_t unit)
+uint32_t victims_search_job_end(const struct victims_search *search, uint32_t unit)
 {
     return search->job_first.items[search->ask->units[unit].job - search->ask->units[0].job + 1];
 }
 
-bool search_core_taken(const struct victims_search *search, uint32_t unit)
+bool victims_search_core_taken(const struct victims_search *search, uint32_t unit)
 {
-    uint32_t last = search_job_end(search, unit) - 1;
+    uint32_t last = victims_search_job_end(search, unit) - 1;
     return search->ask->units[last].core && search->taken[last];
 }
 
 /* A core may not go when something of its job may not. */
-bool search_may_take(const struct victims_search *search, uint32_t unit)
+bool victims_search_may_take(const struct victims_search *search, uint32_t unit)
 {
     const struct victim_unit *units = search->ask->units;
     if (search->barred[unit] || units[unit].level > search->level)
         return false;
     if (units[unit].core)
-        for (uint32_t u = search_job_begin(search, unit); u < unit; u++)
+        for (uint32_t u = victims_search_job_begin(search, unit); u < unit; u++)
             if (search->barred[u] || units[u].level > search->level)
                 return false;
     return true;
@@ -140,27 +140,27 @@ static void touch(struct victims_search *search, uint32_t unit, int32_t times)
     }
 }
 
-void search_take(struct victims_search *search, uint32_t unit)
+void victims_search_take(struct victims_search *search, uint32_t unit)
 {
     assert(!search->taken[unit]);
     search->taken[unit] = true;
     touch(search, unit, 1);
 }
 
-void search_put_back(struct victims_search *search, uint32_t unit)
+void victims_search_put_back(struct victims_search *search, uint32_t unit)
 {
     assert(search->taken[unit]);
     search->taken[unit] = false;
     touch(search, unit, -1);
 }
 
-void search_set(struct victims_search *search, const bool *set)
+void victims_search_set(struct victims_search *search, const bool *set)
 {
     for (uint32_t u = 0; u < search->ask->unit_count; u++) {
         if (set[u] && !search->taken[u])
-            search_take(search, u);
+            victims_search_take(search, u);
         else if (!set[u] && search->taken[u])
-            search_put_back(search, u);
+            victims_search_put_back(search, u);
     }
 }
 
@@ -205,7 +205,7 @@ static void make_rows(struct victims_search *search)
     search->rows.count = ask->kinds.count + own;
 }
 
-bool search_fits(struct victims_search *search)
+bool victims_search_fits(struct victims_search *search)
 {
     make_rows(search);
     struct tf_fit_view view = {search->ask->kinds.catalog, search->rows.items, search->rows.count};
@@ -218,17 +218,17 @@ bool search_fits(struct victims_search *search)
 bool victims_suffice(const struct victims_ask *ask, const bool *chosen)
 {
     struct victims_search search;
-    search_init(&search, ask);
-    search_set(&search, chosen);
-    bool fits = search_fits(&search);
-    search_release(&search);
+    victims_search_init(&search, ask);
+    victims_search_set(&search, chosen);
+    bool fits = victims_search_fits(&search);
+    victims_search_release(&search);
     return fits;
 }
 
 /* ---- costs ---- */
 
-void cost_add_unit(const struct victims_search *search, uint32_t unit, int64_t share, int64_t whole,
-                   int64_t *cost)
+void victims_cost_add_unit(const struct victims_search *search, uint32_t unit, int64_t share, int64_t whole,
+                           int64_t *cost)
 {
     const struct victim_unit *u = &search->ask->units[unit];
     cost[search->place_of[u->level]] += (u->gpu_seconds + u->before) * share / whole;
@@ -236,7 +236,7 @@ void cost_add_unit(const struct victims_search *search, uint32_t unit, int64_t s
     cost[search->dims - 1] += u->age * share / whole;
 }
 
-void cost_add_hit(const struct victims_search *search, uint32_t unit, int64_t *cost)
+void victims_cost_add_hit(const struct victims_search *search, uint32_t unit, int64_t *cost)
 {
     const struct victim_unit *u = &search->ask->units[unit];
     cost[search->place_of[u->level] + 1] += u->evictions;
@@ -244,7 +244,7 @@ void cost_add_hit(const struct victims_search *search, uint32_t unit, int64_t *c
 }
 
 /* A job is hit once at the level of its surplus and once at that of its core. */
-void cost_of_set(const struct victims_search *search, const bool *set, int64_t *cost)
+void victims_cost_of_set(const struct victims_search *search, const bool *set, int64_t *cost)
 {
     const struct victim_unit *units = search->ask->units;
     memset(cost, 0, search->dims * sizeof *cost);
@@ -254,15 +254,15 @@ void cost_of_set(const struct victims_search *search, const bool *set, int64_t *
             hit = false;
         if (!set[u])
             continue;
-        cost_add_unit(search, u, 1, 1, cost);
+        victims_cost_add_unit(search, u, 1, 1, cost);
         if (units[u].core || !hit)
-            cost_add_hit(search, u, cost);
+            victims_cost_add_hit(search, u, cost);
         hit = true;
     }
 }
 
-int cost_cmp(const struct victims_search *search, const int64_t *a, int64_t of_a, const int64_t *b,
-             int64_t of_b)
+int victims_cost_cmp(const struct victims_search *search, const int64_t *a, int64_t of_a, const int64_t *b,
+                     int64_t of_b)
 {
     for (size_t i = 0; i < search->dims; i++) {
         int64_t x = a[i] * of_b, y = b[i] * of_a;
@@ -275,12 +275,12 @@ int cost_cmp(const struct victims_search *search, const int64_t *a, int64_t of_a
 int victims_cmp(const struct victims_ask *ask, const bool *a, const bool *b)
 {
     struct victims_search search;
-    search_init(&search, ask);
+    victims_search_init(&search, ask);
     int64_t *costs = tf_calloc(2 * search.dims, sizeof *costs);
-    cost_of_set(&search, a, costs);
-    cost_of_set(&search, b, costs + search.dims);
-    int order = cost_cmp(&search, costs, 1, costs + search.dims, 1);
+    victims_cost_of_set(&search, a, costs);
+    victims_cost_of_set(&search, b, costs + search.dims);
+    int order = victims_cost_cmp(&search, costs, 1, costs + search.dims, 1);
     free(costs);
-    search_release(&search);
+    victims_search_release(&search);
     return order;
 }
