@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Carries out the three things that the leader can want of an epoch. Which nodes is common/fit's, the life
- * that follows allocation.c's and members.c's. */
+/* Carries out the three things that the leader can want of an epoch. Whether and where it starts is
+ * decide.c's, the life that follows allocation.c's and members.c's. */
 #include "subcluster/core/place.h"
 
 #include "common/base/buf.h"
+#include "common/base/cleanup.h"
 #include "common/base/text.h"
-#include "common/fit/explain.h"
 #include "subcluster/core/allocation.h"
+#include "subcluster/core/decide.h"
 #include "subcluster/core/members.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/peers.h"
@@ -40,55 +41,7 @@ static void refuse(struct sub *sub, const struct tf_entry *entry, enum tf_reason
     strays_judge(sub, entry->uid);
 }
 
-/* What no capacity could help: a reason, and in *text why. NONE: it may be packed. */
-static enum tf_reason unsupported(struct sub *sub, const struct tf_entry *entry, char **text)
-{
-    const struct tf_elastic *e = &entry->spec.elastic;
-    const struct job *job = job_find(sub, entry->uid);
-    if (job && job_lives(job)) {
-        tf_reached(sub, SUB_REFUSED_EARLIER);
-        *text = tf_asprintf("epoch %llu of the job has not ended here yet",
-                            (unsigned long long)job->record.epoch);
-        return TF_REASON_REFUSED;
-    }
-    if (strays_of(sub, entry->uid).count) {
-        tf_reached(sub, SUB_REFUSED_EARLIER);
-        *text = tf_strdup("instances of an earlier epoch of the job still run here");
-        return TF_REASON_REFUSED;
-    }
-    if (entry->spec.on_cluster_lost == TF_CLUSTER_LOST_RESTART) {
-        *text = tf_strdup("onClusterLost: restart needs fences, which this subcluster does not have yet");
-        return TF_REASON_FENCE_UNSUPPORTED;
-    }
-    if (e->min < 1 || e->step < 1 || e->max < e->min || e->max > TF_INSTANCES_MAX ||
-        !tf_size_legal(e, entry->size, false) || entry->size < e->min || entry->spec.group.shape.gpus < 0 ||
-        entry->spec.group.shape.gpus > TF_NODE_GPUS_MAX) {
-        *text = tf_asprintf("%d instances of min %d, max %d, step %d is not a size that can be started",
-                            entry->size, e->min, e->max, e->step);
-        return TF_REASON_REFUSED;
-    }
-    return TF_REASON_NONE;
-}
-
-/* ---- packing ---- */
-
-/* `size`, or the largest legal size that fits; 0 if not even the core does. */
-static int32_t pack(const struct sub *sub, const struct tf_demand *demand, int32_t size,
-                    struct tf_fit_placement *packing)
-{
-    struct tf_fit_scratch *scratch = sub->scratch;
-    struct tf_fit_view view = ledger_view(&sub->ledger);
-    if (tf_fit_pack(&view, demand, TF_LEVEL_FREE, size, NULL, scratch, packing))
-        return size;
-    struct tf_fit_view kinds = tf_fit_rows_view(sub->ledger.rows);
-    struct tf_fit fit = {0};
-    tf_fit_count(&kinds, demand, TF_LEVEL_FREE, scratch, &fit);
-    int32_t n = fit.count < size ? fit.count : size;
-    n -= n % demand->step;
-    if (n < demand->core || !tf_fit_pack(&view, demand, TF_LEVEL_FREE, n, NULL, scratch, packing))
-        return 0;
-    return n;
-}
+/* ---- starting ---- */
 
 static void add_members(struct sub *sub, struct job *job, const struct tf_fit_placement *packing)
 {
@@ -164,15 +117,6 @@ static void start(struct sub *sub, struct tf_entry *entry, const struct tf_fit_p
     members_start(sub, job);
 }
 
-static void refuse_for_room(struct sub *sub, const struct tf_entry *entry, const struct tf_demand *demand)
-{
-    struct tf_fit_view kinds = tf_fit_rows_view(sub->ledger.rows);
-    struct tf_fit_why why = {0};
-    tf_reached(sub, SUB_REFUSED_ROOM);
-    tf_fit_explain(&kinds, demand, TF_LEVEL_FREE, &entry->spec, sub->scratch, &why);
-    refuse(sub, entry, why.reason, tf_strdup(why.text));
-}
-
 static void claim(struct sub *sub, struct tf_entry *entry, struct reclaim_plan *plan)
 {
     struct job *job = open_epoch(sub, entry, entry->spec.elastic.min);
@@ -185,47 +129,18 @@ static void claim(struct sub *sub, struct tf_entry *entry, struct reclaim_plan *
     reclaim_commit(sub, job, plan);
 }
 
-/* What is not free is taken from others, where the leader counted on that: a difference between its view and
- * ours costs a refusal, never an eviction that it did not mean. */
-static int64_t claim_and_evict(struct sub *sub, struct tf_entry *entry, const struct tf_demand *demand)
+static int64_t decide_and_do(struct sub *sub, struct tf_entry *entry)
 {
-    struct reclaim_plan plan = {0};
-    if (entry->level == TF_LEVEL_FREE || !reclaim_plan_make(sub, demand, entry->level, &plan)) {
-        refuse_for_room(sub, entry, demand);
-    } else if (reclaim_is_braked(sub, &plan)) {
-        tf_reached(sub, SUB_BRAKED);
-        refuse(sub, entry, TF_REASON_BRAKE,
-               tf_asprintf("%zu jobs would be evicted for it, which is more than maxEvictionsPerMinute (%d) "
-                           "leaves for this minute",
-                           plan.evicted.count, sub->policy.max_evictions_per_minute));
-    } else
-        claim(sub, entry, &plan);
-    int64_t work = plan.work;
-    reclaim_plan_release(&plan);
-    return work;
-}
-
-static int64_t pack_and_start(struct sub *sub, struct tf_entry *entry)
-{
-    struct tf_demand demand = {0};
-    struct tf_fit_placement packing = {0};
-    struct tf_error err = TF_ERROR_INIT;
-    tf_reached_if(sub->ledger.first_leaving < sub->ledger.leaving.count, sub, SUB_GPUS_WAIT);
-    ledger_refresh(&sub->ledger);
-    struct tf_fit_view view = ledger_view(&sub->ledger);
-    int64_t work = (int64_t)view.count;
-    if (tf_demand_resolve(&demand, &entry->spec, class_rank(sub, &entry->spec), view.catalog, &err)) {
-        refuse(sub, entry, TF_REASON_TOPOLOGY, tf_strdup(err.text));
-    } else {
-        if (entry->model)
-            tf_demand_fix_model(&demand, view.catalog, entry->model);
-        if (pack(sub, &demand, entry->size, &packing))
-            start(sub, entry, &packing);
-        else
-            work += claim_and_evict(sub, entry, &demand);
-    }
-    tf_fit_placement_release(&packing);
-    tf_demand_release(&demand);
+    struct place_decision decision = {0};
+    place_decide(sub, entry, &decision);
+    int64_t work = decision.work;
+    if (decision.verdict == PLACE_STARTS)
+        start(sub, entry, &decision.packing);
+    else if (decision.verdict == PLACE_CLAIMS)
+        claim(sub, entry, &decision.plan);
+    else
+        refuse(sub, entry, decision.reason, TF_STEAL(decision.text));
+    place_decision_release(&decision);
     return work;
 }
 
@@ -415,12 +330,7 @@ int64_t place(struct sub *sub, struct tf_entry *entry)
         reports_unknown(sub, entry);
         return 0;
     }
-    char *text = NULL;
-    enum tf_reason reason = unsupported(sub, entry, &text);
-    if (reason == TF_REASON_NONE)
-        return pack_and_start(sub, entry);
-    refuse(sub, entry, reason, text);
-    return 0;
+    return decide_and_do(sub, entry);
 }
 
 void release_epoch(struct sub *sub, const struct tf_entry *entry)
