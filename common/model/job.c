@@ -305,6 +305,11 @@ int32_t tf_size_align(const struct tf_elastic *e, int32_t available)
     return n <= 0 || e->step <= 0 ? 0 : n - n % e->step;
 }
 
+bool tf_elastic_eq(const struct tf_elastic *a, const struct tf_elastic *b)
+{
+    return a->min == b->min && a->max == b->max && a->step == b->step;
+}
+
 bool tf_size_legal(const struct tf_elastic *e, int32_t n, bool short_job)
 {
     if (n < 0 || n > e->max || e->step <= 0 || n % e->step != 0)

@@ -131,6 +131,7 @@ void tf_job_spec_immutable_diff(const struct tf_job_spec *a, const struct tf_job
 /* Sizes (DESIGN.md §4). legal: n = 0 or n >= min unless short_job, n <= max, a multiple of step. */
 int32_t tf_size_align(const struct tf_elastic *e,
                       int32_t available); /* floor(min(available, max) / step) * step */
+bool tf_elastic_eq(const struct tf_elastic *a, const struct tf_elastic *b);
 bool tf_size_legal(const struct tf_elastic *e, int32_t n, bool short_job);
 
 #endif

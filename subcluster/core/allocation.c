@@ -2,6 +2,7 @@
 /* Owns the phase of an allocation and its end. The members' own lives are members.c's. */
 #include "subcluster/core/allocation.h"
 
+#include "subcluster/core/levels.h"
 #include "subcluster/core/members.h"
 #include "subcluster/core/peers.h"
 #include "subcluster/core/reclaim.h"

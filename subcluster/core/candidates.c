@@ -2,6 +2,7 @@
 /* Turns records into units that can be evicted, with their costs. Chooses nothing. */
 #include "subcluster/core/candidates.h"
 
+#include "subcluster/core/levels.h"
 #include "subcluster/core/members.h"
 #include "subcluster/core/size.h"
 

@@ -3,6 +3,7 @@
 #include "subcluster/core/check.h"
 
 #include "subcluster/core/allocation.h"
+#include "subcluster/core/levels.h"
 #include "subcluster/core/members.h"
 #include "subcluster/core/size.h"
 

@@ -4,7 +4,7 @@
 #include "subcluster/core/decide.h"
 
 #include "common/fit/explain.h"
-#include "subcluster/core/members.h"
+#include "subcluster/core/levels.h"
 #include "subcluster/core/strays.h"
 
 /* What no capacity could help: a reason, and in *text why. NONE: it may be packed. */

@@ -5,11 +5,13 @@
 
 #include "subcluster/core/allocation.h"
 #include "subcluster/core/cordon.h"
+#include "subcluster/core/levels.h"
 #include "subcluster/core/link.h"
 #include "subcluster/core/members.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/policy.h"
 #include "subcluster/core/reclaim.h"
+#include "subcluster/core/retries.h"
 #include "subcluster/core/strays.h"
 #include "subcluster/core/trace.h"
 

@@ -41,37 +41,21 @@ void members_are_gone(struct sub *sub, struct job *job);
 void members_adopted(struct sub *sub, struct job *job);
 /* Gives each member its run; all are unseen. */
 void members_attach(struct sub *sub, struct job *job);
-/* Of the job's class among those in force. */
-int class_rank(const struct sub *sub, const struct tf_job_spec *spec);
-/* At which level the member's capacity is held, by the policy in force. */
-tf_level member_level(const struct sub *sub, const struct job *job, const struct tf_member *member);
-/* Of its core: protected under minRuntime, while its class is below the ceiling. */
-tf_level job_core_level(const struct sub *sub, const struct job *job);
-/* The policy or the phase changed: the ledger is told. */
-void members_set_levels(struct sub *sub, struct job *job);
 /* One more instance, PLANNED, on those GPUs. */
 void member_add(struct sub *sub, struct job *job, const char *node, uint64_t gpus);
-/* Starts all that are PLANNED. */
-void members_start(struct sub *sub, struct job *job);
-/* How long the next attempt after this one waits: retries.backoff, doubled with each, up to five minutes. */
-int64_t member_backoff(const struct job *job, const struct tf_member *m);
 /* After the listing: what should run and was not told of is started, what should stop is stopped. */
 void members_resume(struct sub *sub, struct job *job);
 /* Those in these places, which stay, are no part of the job any more: out of the peers file, then stopped.
  * The caller sees to the job's size. */
 void members_dismiss(struct sub *sub, struct job *job, const size_t *places, size_t count);
-/* All that stay are stopped and start again, together. */
-void members_restart(struct sub *sub, struct job *job);
 /* The epoch ends. */
 void members_stop_all(struct sub *sub, struct job *job);
 
-/* The engine's word on the member's present attempt. */
+/* The engine's word on the member's present attempt (told.c). */
 void member_told(struct sub *sub, struct job *job, size_t place, const struct sub_instance_event *event);
 /* Its node is lost. */
 void member_node_lost(struct sub *sub, struct job *job, size_t place, const char *why);
 /* Looks at the moments that have come. */
 void members_due(struct sub *sub, struct job *job);
-/* An action is about to leave: what it bounds begins. False if it is a start that is not wanted any more. */
-bool members_leave(struct sub *sub, const struct sub_action *action);
 
 #endif

@@ -4,6 +4,7 @@
 #include "subcluster/core/outbox.h"
 
 #include "common/model/transaction.h"
+#include "subcluster/core/calls.h"
 #include "subcluster/core/event.h"
 #include "subcluster/core/image.h"
 #include "subcluster/core/members.h"

@@ -5,8 +5,10 @@
 
 #include "common/base/buf.h"
 #include "common/base/cleanup.h"
-#include "common/base/text.h"
+#include "subcluster/core/adopt.h"
 #include "subcluster/core/allocation.h"
+#include "subcluster/core/calls.h"
+#include "subcluster/core/change.h"
 #include "subcluster/core/decide.h"
 #include "subcluster/core/members.h"
 #include "subcluster/core/outbox.h"
@@ -57,8 +59,7 @@ static void add_members(struct sub *sub, struct job *job, const struct tf_fit_pl
     assert(job->record.members.count == (size_t)packing->instances);
 }
 
-/* The live epoch of a job that has none; what the entry owns of it moves. */
-static struct job *open_epoch(struct sub *sub, struct tf_entry *entry, int32_t size)
+struct job *epoch_open(struct sub *sub, struct tf_entry *entry, int32_t size)
 {
     struct job *job = job_find(sub, entry->uid);
     if (!job)
@@ -106,7 +107,7 @@ static void set_model(struct sub *sub, struct job *job, int32_t model)
 static void start(struct sub *sub, struct tf_entry *entry, const struct tf_fit_placement *packing)
 {
     tf_reached_if(packing->instances < entry->size, sub, SUB_SMALLER);
-    struct job *job = open_epoch(sub, entry, packing->instances);
+    struct job *job = epoch_open(sub, entry, packing->instances);
     set_model(sub, job, packing->model);
     add_members(sub, job, packing);
     members_attach(sub, job);
@@ -119,7 +120,7 @@ static void start(struct sub *sub, struct tf_entry *entry, const struct tf_fit_p
 
 static void claim(struct sub *sub, struct tf_entry *entry, struct reclaim_plan *plan)
 {
-    struct job *job = open_epoch(sub, entry, entry->spec.elastic.min);
+    struct job *job = epoch_open(sub, entry, entry->spec.elastic.min);
     job->record.phase = TF_ALLOCATION_CLAIMING;
     set_model(sub, job, plan->model);
     job_changed(sub, job);
@@ -144,84 +145,6 @@ static int64_t decide_and_do(struct sub *sub, struct tf_entry *entry)
     return work;
 }
 
-/* ---- adoption: the local store has lost what runs (DESIGN.md §7, truth order) ---- */
-
-/* All of the epoch's instances run, each once, on GPUs that nobody else has; and they are as many as the job
- * may have (a leader whose store was restored, too, may know an older spec of it). */
-static bool adoptable(const struct sub *sub, const struct tf_entry *entry, struct stray_range range)
-{
-    const struct tf_elastic *e = &entry->spec.elastic;
-    if (range.count != (size_t)entry->size || entry->size < e->min || !tf_size_legal(e, entry->size, false))
-        return false;
-    for (size_t i = 0; i < range.count; i++) {
-        const struct stray *stray = &sub->strays.items[range.first + i];
-        const struct ledger_node *node = stray->node ? ledger_find(&sub->ledger, stray->node) : NULL;
-        if (stray->id.epoch != entry->epoch || stray->id.index != i || stray->stopping || !node ||
-            tf_gpu_set_count(stray->gpus) != entry->spec.group.shape.gpus ||
-            (ledger_held_gpus(node) & stray->gpus))
-            return false;
-        for (size_t j = 0; j < i; j++) {
-            const struct stray *other = &sub->strays.items[range.first + j];
-            if (strcmp(other->node, stray->node) == 0 && (other->gpus & stray->gpus))
-                return false;
-        }
-    }
-    return true;
-}
-
-static void adopt_member(struct sub *sub, struct job *job, const struct stray *stray)
-{
-    const struct tf_elastic *e = &job->record.spec.elastic;
-    struct tf_member *member = tf_vec_add(&job->record.members);
-    member->index = stray->id.index;
-    member->attempt = stray->id.attempt;
-    member->node = tf_strdup(stray->node);
-    member->gpus = stray->gpus;
-    member->mark = size_mark(e, (int32_t)stray->id.index);
-    member->state = stray->ready ? TF_MEMBER_READY : TF_MEMBER_STARTING;
-    member->started = sub->now.wall;
-    if (stray->ready)
-        member->ready = sub->now.wall;
-    tf_strs_copy(&member->ports, &stray->ports);
-    ledger_hold(&sub->ledger, job->record.uid, member, tf_shape_vector(&job->record.spec.group.shape),
-                member_level(sub, job, member));
-}
-
-static void adopt(struct sub *sub, struct tf_entry *entry, struct stray_range range)
-{
-    struct job *job = open_epoch(sub, entry, entry->size);
-    const struct ledger_node *node = ledger_find(&sub->ledger, sub->strays.items[range.first].node);
-    if (job->record.spec.group.shape.gpus > 0)
-        tf_str_set(&job->record.model, node->node.model);
-    for (size_t i = 0; i < range.count; i++) {
-        adopt_member(sub, job, &sub->strays.items[range.first]);
-        stray_remove(sub, range.first);
-    }
-    members_attach(sub, job);
-    members_adopted(sub, job);
-    trace_epoch(sub, job, "runs here without a record: adopted, %zu instances", job->record.members.count);
-    job_changed(sub, job);
-    raise_floor(sub, job->record.epoch);
-    peers_write(sub, job);
-    epoch_look(sub, job);
-}
-
-static void place_strays(struct sub *sub, struct tf_entry *entry, struct stray_range range)
-{
-    if (adoptable(sub, entry, range)) {
-        adopt(sub, entry, range);
-        return;
-    }
-    char *text =
-        tf_asprintf("the subcluster lost its record of the epoch, and the %zu instances of it that run "
-                    "are not the %d that were started",
-                    range.count, entry->size);
-    struct tf_ended ended = {.epoch = entry->epoch, .end = TF_END_LOST, .message = text};
-    epoch_record_end(sub, entry->uid, entry->tenant, entry->name, ended);
-    raise_floor(sub, entry->epoch);
-    strays_judge(sub, entry->uid);
-}
-
 /* ---- what the leader wants ---- */
 
 static bool any_stray_of(const struct sub *sub, struct stray_range range, uint64_t epoch)
@@ -232,84 +155,12 @@ static bool any_stray_of(const struct sub *sub, struct stray_range range, uint64
     return false;
 }
 
-/* ---- a live epoch is told again: what may change under it is taken ---- */
-
-static bool is_sound(const struct tf_elastic *e)
-{
-    return e->step >= 1 && e->min >= 1 && e->max >= e->min && e->max <= TF_INSTANCES_MAX &&
-           e->min % e->step == 0 && e->max % e->step == 0;
-}
-
-/* Nothing of it has started: what does not fit its claims any more is for the leader to place anew. */
-static void take_sizes_of_claims(struct sub *sub, struct job *job, const struct tf_elastic *e)
-{
-    struct tf_allocation *record = &job->record;
-    if (tf_size_legal(e, record->size, false)) {
-        record->spec.elastic = *e;
-        job_changed(sub, job);
-        return;
-    }
-    char *message = tf_asprintf("its sizes were changed to %d to %d before it had started", e->min, e->max);
-    epoch_end(sub, job,
-              (struct ending){.end = TF_END_REFUSED, .reason = TF_REASON_REFUSED, .message = message});
-}
-
-static bool sizes_differ(const struct tf_elastic *a, const struct tf_elastic *b)
-{
-    return a->min != b->min || a->max != b->max || a->step != b->step;
-}
-
-static void take_sizes(struct sub *sub, struct job *job, const struct tf_elastic *e)
-{
-    struct tf_allocation *record = &job->record;
-    if (!sizes_differ(&record->spec.elastic, e))
-        return;
-    if (is_sound(e) && record->phase == TF_ALLOCATION_CLAIMING)
-        take_sizes_of_claims(sub, job, e);
-    else if (!is_sound(e) || !size_set_elastic(sub, job, e))
-        trace_epoch(sub, job, "keeps its sizes: %d instances cannot go by min %d, max %d, step %d",
-                    record->size, e->min, e->max, e->step);
-}
-
-static void take_words(struct sub *sub, struct job *job, const struct tf_job_spec *spec)
-{
-    struct tf_job_spec *own = &job->record.spec;
-    bool other_class = !tf_str_eq(own->priority, spec->priority);
-    bool changed = other_class || own->max_runtime != spec->max_runtime ||
-                   spec->min_runtime < own->min_runtime || own->below_min != spec->below_min ||
-                   own->grow != spec->grow;
-    if (!changed)
-        return;
-    tf_str_set(&own->priority, spec->priority);
-    if (spec->min_runtime < own->min_runtime) /* a running protection is never lengthened */
-        own->min_runtime = spec->min_runtime;
-    own->below_min = spec->below_min;
-    own->grow = spec->grow;
-    if (own->max_runtime != spec->max_runtime) {
-        own->max_runtime = spec->max_runtime;
-        job->runtime_due = TF_NEVER;
-        epoch_set_runtime(sub, job);
-        job_due_again(sub, job);
-    }
-    if (other_class)
-        members_set_levels(sub, job);
-    job_changed(sub, job);
-}
-
-static void take_changes(struct sub *sub, struct job *job, const struct tf_job_spec *spec)
-{
-    if (job->record.phase == TF_ALLOCATION_ENDING)
-        return;
-    take_words(sub, job, spec);
-    take_sizes(sub, job, &spec->elastic);
-}
-
 int64_t place(struct sub *sub, struct tf_entry *entry)
 {
     struct job *job = job_find(sub, entry->uid);
     assert(sub->listed);
     if (job && job_lives(job) && job->record.epoch == entry->epoch)
-        take_changes(sub, job, &entry->spec);
+        change_take(sub, job, &entry->spec);
     if (job && ((job_lives(job) && job->record.epoch == entry->epoch) || job_ended(job, entry->epoch))) {
         tf_reached(sub, SUB_PLACE_REPEATED);
         job_tell(sub, job);
@@ -317,7 +168,7 @@ int64_t place(struct sub *sub, struct tf_entry *entry)
     }
     struct stray_range range = strays_of(sub, entry->uid);
     if (any_stray_of(sub, range, entry->epoch) && !(job && job_lives(job))) {
-        place_strays(sub, entry, range);
+        adopt_strays(sub, entry, range);
         return 0;
     }
     if (entry->epoch <= sub->floor || sub->unsure) {

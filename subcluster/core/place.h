@@ -14,6 +14,8 @@ void release_epoch(struct sub *sub, const struct tf_entry *entry);
 /* The leader has stored its end. */
 void stored(struct sub *sub, const struct tf_entry *entry);
 
+/* The live epoch of a job that has none, without members yet; what the entry owns of it moves. */
+struct job *epoch_open(struct sub *sub, struct tf_entry *entry, int32_t size);
 /* Nothing up to this epoch is begun here any more. */
 void raise_floor(struct sub *sub, uint64_t epoch);
 

@@ -3,6 +3,7 @@
 #include "subcluster/core/policy.h"
 
 #include "common/base/text.h"
+#include "subcluster/core/levels.h"
 #include "subcluster/core/members.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/profile.h"

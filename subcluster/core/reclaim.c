@@ -4,7 +4,9 @@
 #include "subcluster/core/reclaim.h"
 
 #include "subcluster/core/allocation.h"
+#include "subcluster/core/calls.h"
 #include "subcluster/core/candidates.h"
+#include "subcluster/core/levels.h"
 #include "subcluster/core/members.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/peers.h"

@@ -4,7 +4,9 @@
 #include "subcluster/core/size.h"
 
 #include "subcluster/core/allocation.h"
+#include "subcluster/core/levels.h"
 #include "subcluster/core/members.h"
+#include "subcluster/core/retries.h"
 #include "subcluster/core/trace.h"
 
 #include <assert.h>
@@ -152,7 +154,7 @@ bool size_set_elastic(struct sub *sub, struct job *job, const struct tf_elastic 
     struct tf_elastic *e = &record->spec.elastic;
     if (elastic->step < 1 || record->size % elastic->step != 0)
         return false;
-    if (e->min == elastic->min && e->max == elastic->max && e->step == elastic->step)
+    if (tf_elastic_eq(e, elastic))
         return true;
     *e = *elastic;
     job_changed(sub, job);

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_SUBCLUSTER_CORE_MEMBERS_PRIVATE_H
+#define TF_SUBCLUSTER_CORE_MEMBERS_PRIVATE_H
+
+#include "subcluster/core/members.h"
+
+/* What the files that carry out members' lives share. */
+
+static inline struct tf_mono moment_in(const struct sub *sub, int64_t ms)
+{
+    return (struct tf_mono){sub->now.mono.ms + ms};
+}
+/* It is looked at at that moment (TF_NEVER: not). */
+void member_set_due(struct sub *sub, struct job *job, size_t place, struct tf_mono due);
+/* Of an attempt that nothing is known of yet. */
+struct member_run member_new_run(struct sub *sub, const struct tf_member *m);
+/* It holds nothing any more: DONE or GONE. */
+void member_let_go(struct sub *sub, struct job *job, struct tf_member *m, enum tf_member_state state);
+/* It is gone, and not by its own doing. message is taken. */
+void member_lose(struct sub *sub, struct job *job, size_t place, char *message);
+/* How long a start may take from when the engine has begun it. */
+int64_t member_start_bound(const struct sub *sub, const struct job *job);
+/* The engine or its node says so. */
+void member_lost(struct sub *sub, struct job *job, size_t place, const char *why);
+
+#endif

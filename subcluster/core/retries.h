@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_SUBCLUSTER_CORE_RETRIES_H
+#define TF_SUBCLUSTER_CORE_RETRIES_H
+
+#include "subcluster/core/state.h"
+
+/* Failures, back-off and the next attempts of members. */
+
+struct failure {
+    bool runs; /* it must be stopped first */
+    int32_t exit_code;
+    const char *output; /* may be NULL */
+    char *message;      /* taken */
+};
+/* Of the member in that place: a retry, or beyond the limit the epoch's end. */
+void member_fail(struct sub *sub, struct job *job, size_t place, struct failure f);
+/* Nothing of the attempt is left; the next may follow once its back-off is over. */
+void member_back_off(struct sub *sub, struct job *job, size_t place);
+/* Starts again those whose back-off is over. */
+void members_retry(struct sub *sub, struct job *job);
+/* All that stay are stopped and start again, together. */
+void members_restart(struct sub *sub, struct job *job);
+/* How long the next attempt after this one waits: retries.backoff, doubled with each, up to five minutes. */
+int64_t member_backoff(const struct job *job, const struct tf_member *m);
+
+#endif
