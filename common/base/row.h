@@ -189,6 +189,27 @@ void tf_table_markdown(const struct tf_table *table, struct tf_buf *buf);
  */
 void tf_buf_yaml(struct tf_buf *buf, const char *s);
 
+/* ---- flat: what an object holds, a line a value ---- */
+
+struct tf_row_item {
+    char *key;                /* "settings.classes.batch", "nodes[0].prefix" */
+    char *value;              /* as YAML in one line; NULL = not said */
+    const struct tf_row *row; /* that says what the key means */
+    bool reloadable;          /* it, or what it is in */
+};
+struct tf_row_items {
+    struct tf_row_item *items;
+    size_t count, cap;
+};
+
+/* Adds every key that is in the documentation, in its order: items of lists and maps one by one, other keys
+ * also when they are not said. */
+void tf_table_items(const struct tf_table *table, const void *object, struct tf_row_items *out);
+void tf_row_items_sort(struct tf_row_items *items); /* by key */
+/* NULL if there is none. Of sorted ones only. */
+const struct tf_row_item *tf_row_items_find(const struct tf_row_items *sorted, const char *key);
+void tf_row_items_release(struct tf_row_items *items);
+
 /* ---- single rows; object is the struct that the row's table describes ---- */
 
 const struct tf_row *tf_table_find(const struct tf_table *table, const char *key); /* NULL if there is none */

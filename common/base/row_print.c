@@ -140,8 +140,7 @@ static bool print_pairs(const struct tf_pairs *map, bool json, struct tf_buf *bu
     return true;
 }
 
-/* Anything that fits one line; false if it was not said. */
-static bool print_flat(const struct tf_row *row, const void *object, bool json, struct tf_buf *buf)
+bool tf_row_print_flat(const struct tf_row *row, const void *object, bool json, struct tf_buf *buf)
 {
     const void *field = (const char *)object + row->offset;
     if (tf_row_is_scalar(row))
@@ -151,12 +150,12 @@ static bool print_flat(const struct tf_row *row, const void *object, bool json, 
     return print_strings(row, field, json, buf);
 }
 
-static bool is_nested(const struct tf_row *row)
+bool tf_row_is_nested(const struct tf_row *row)
 {
     return row->type == TF_ROW_OBJECT || row->type == TF_ROW_OBJECTS || row->type == TF_ROW_MAP;
 }
 
-static const char *item_key(const struct tf_row *row, const void *item)
+const char *tf_row_item_key(const struct tf_row *row, const void *item)
 {
     return *(char *const *)(const void *)((const char *)item + row->table->rows[0].offset);
 }
@@ -172,11 +171,11 @@ static void yaml_map_item(const struct tf_row *row, const void *item, int indent
 {
     const struct tf_row *value = tf_row_map_value(row);
     indent_by(indent, buf);
-    tf_buf_yaml(buf, item_key(row, item));
+    tf_buf_yaml(buf, tf_row_item_key(row, item));
     TF_AUTO_BUF text = TF_BUF_INIT;
-    if (value && !is_nested(value)) {
+    if (value && !tf_row_is_nested(value)) {
         tf_buf_str(buf, ": ");
-        if (!print_flat(value, item, false, buf))
+        if (!tf_row_print_flat(value, item, false, buf))
             tf_buf_str(buf, "{}");
         tf_buf_char(buf, '\n');
         return;
@@ -212,10 +211,10 @@ static void yaml_list(const struct tf_row *row, const void *field, int indent, s
 static bool print_short(const struct tf_row *row, const void *object, struct tf_buf *buf)
 {
     TF_AUTO_BUF others = TF_BUF_INIT;
-    if (!(row->flags & TF_ROW_SHORT) || is_nested(&row->table->rows[0]))
+    if (!(row->flags & TF_ROW_SHORT) || tf_row_is_nested(&row->table->rows[0]))
         return false;
     yaml_rows(row->table, object, 1, 0, &others);
-    return others.len == 0 && print_flat(&row->table->rows[0], object, false, buf);
+    return others.len == 0 && tf_row_print_flat(&row->table->rows[0], object, false, buf);
 }
 
 static void yaml_object(const struct tf_row *row, const char *key, const void *field, int indent,
@@ -243,9 +242,9 @@ static void yaml_row(const struct tf_row *row, const char *key, const void *obje
     const void *field = (const char *)object + row->offset;
     if (row->type == TF_ROW_OBJECT) {
         yaml_object(row, key, field, indent, buf);
-    } else if (is_nested(row)) {
+    } else if (tf_row_is_nested(row)) {
         yaml_list(row, field, indent, buf);
-    } else if (print_flat(row, object, false, &text)) {
+    } else if (tf_row_print_flat(row, object, false, &text)) {
         indent_by(indent, buf);
         tf_buf_fmt(buf, "%s: %s\n", key, text.data);
     }
@@ -295,11 +294,11 @@ static void json_item(const struct tf_row *row, const void *item, struct tf_buf 
         return;
     }
     const struct tf_row *value = tf_row_map_value(row);
-    quoted(buf, item_key(row, item));
+    quoted(buf, tf_row_item_key(row, item));
     tf_buf_char(buf, ':');
-    if (!value || is_nested(value))
+    if (!value || tf_row_is_nested(value))
         json_rows(row->table, item, 1, buf);
-    else if (!print_flat(value, item, true, buf))
+    else if (!tf_row_print_flat(value, item, true, buf))
         tf_buf_str(buf, "{}");
 }
 
@@ -328,7 +327,7 @@ static bool json_value(const struct tf_row *row, const void *object, struct tf_b
         json_rows(row->table, field, 0, buf);
         return buf->len > before + strlen("{}");
     }
-    return is_nested(row) ? json_list(row, field, buf) : print_flat(row, object, true, buf);
+    return tf_row_is_nested(row) ? json_list(row, field, buf) : tf_row_print_flat(row, object, true, buf);
 }
 
 static void json_rows(const struct tf_table *table, const void *object, size_t first, struct tf_buf *buf)
@@ -427,13 +426,13 @@ static void markdown_row(const struct tf_row *row, const char *prefix, struct tf
         tf_buf_fmt(buf, " | %s | %s%s |\n", row->flags & TF_ROW_RELOADABLE ? "yes" : "no",
                    row->flags & TF_ROW_UNUSED ? "*not used yet:* " : "", row->help ? row->help : "");
     }
-    if (!is_nested(row))
+    if (!tf_row_is_nested(row))
         return;
     static const char *const suffixes[] = {
         [TF_ROW_OBJECT] = ".", [TF_ROW_OBJECTS] = "[].", [TF_ROW_MAP] = ".<name>."};
     TF_AUTO_FREE char *inner = tf_asprintf("%s%s", path, suffixes[row->type]);
     bool map = row->type == TF_ROW_MAP;
-    if (!map || !tf_row_map_value(row) || is_nested(tf_row_map_value(row)))
+    if (!map || !tf_row_map_value(row) || tf_row_is_nested(tf_row_map_value(row)))
         markdown_rows(row->table, map ? 1 : 0, inner, buf);
 }
 

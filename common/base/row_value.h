@@ -16,6 +16,13 @@ void tf_row_format_number(const struct tf_row *row, int64_t value, struct tf_buf
  * whatever its other fields hold. */
 bool tf_row_left_out(const struct tf_row *row, const void *field);
 
+/* Appends what fits one line, as YAML or JSON; false if it was not said. Not of objects, nor of lists of
+ * them. */
+bool tf_row_print_flat(const struct tf_row *row, const void *object, bool json, struct tf_buf *buf);
+bool tf_row_is_nested(const struct tf_row *row); /* an object, or a list of them */
+/* Of an item of a map. */
+const char *tf_row_item_key(const struct tf_row *row, const void *item);
+
 /* Any {struct x *items; size_t count, cap;} seen without knowing x. Read and written by copying, since the
  * pointer's type differs. */
 struct tf_row_list {

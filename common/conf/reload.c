@@ -11,8 +11,8 @@ void tf_conf_changes_release(struct tf_conf_changes *changes)
 }
 
 /* The rules between several keys, for the mixture of both. */
-static int check_mixture(const char *path, const struct tf_table *table, const void *config,
-                         const void *fresh, struct tf_error *err)
+int tf_conf_may_reload(const char *path, const struct tf_table *table, const void *config, const void *fresh,
+                       struct tf_error *err)
 {
     struct tf_complaints complaints = {0};
     void *mixture = tf_calloc(1, table->size);
@@ -48,7 +48,7 @@ int tf_conf_reload(const char *path, const struct tf_table *table, void *config,
     void *fresh = tf_calloc(1, table->size);
     int failed = tf_conf_load(path, table, fresh, err);
     if (!failed)
-        failed = check_mixture(path, table, config, fresh, err);
+        failed = tf_conf_may_reload(path, table, config, fresh, err);
     if (!failed) {
         note_changes(table, config, fresh, changes);
         tf_table_take(table, config, fresh, TF_ROW_RELOADABLE);

@@ -473,6 +473,10 @@ static const struct method {
     [TF_METHOD_CORDON_NODE] = {"/tidefed.v1.Federation/CordonNode", &cordon_request, &change, false},
     [TF_METHOD_FORGET_CLUSTER] = {"/tidefed.v1.Federation/ForgetCluster", &cluster_request, &change, false},
     [TF_METHOD_STATUS] = {"/tidefed.v1.Federation/Status", &status_request, &status, false},
+    [TF_METHOD_GET_CONFIG] = {"/tidefed.v1.Federation/GetConfig", &tf_wire_get_config_request,
+                              &tf_wire_get_config_reply, false},
+    [TF_METHOD_DIFF_CONFIG] = {"/tidefed.v1.Federation/DiffConfig", &tf_wire_diff_config_request,
+                               &tf_wire_diff_config_reply, false},
 };
 
 static const struct method *find(enum tf_method method)
@@ -499,7 +503,14 @@ static const char *name_of(enum tf_method method)
 
 static size_t request_limit(enum tf_method method)
 {
-    return method == TF_METHOD_SUBMIT ? TF_WIRE_MANIFEST_MAX : TF_WIRE_REQUEST_MAX;
+    switch (method) {
+    case TF_METHOD_SUBMIT:
+        return TF_WIRE_MANIFEST_MAX;
+    case TF_METHOD_DIFF_CONFIG:
+        return TF_WIRE_CONFIG_MAX;
+    default:
+        return TF_WIRE_REQUEST_MAX;
+    }
 }
 
 static void *request_body(const struct tf_request *request)

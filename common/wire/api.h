@@ -257,6 +257,55 @@ struct tf_status_reply {
     int32_t jobs, clusters, attached;
 };
 
+/* ---- configuration: of the fedd that answers ---- */
+
+enum tf_config_origin { /* numbers are wire format */
+                        TF_CONFIG_NONE = 0,
+                        TF_CONFIG_DEFAULT = 1, /* as without a line in the file */
+                        TF_CONFIG_FILE = 2,    /* read at the start */
+                        TF_CONFIG_RELOAD = 3,  /* taken over from the file since */
+                        TF_CONFIG_OPTION = 4,  /* of the command line */
+};
+
+struct tf_config_value {
+    char *key;   /* "settings.classes.batch" */
+    char *value; /* as YAML in one line; NULL = not set */
+    enum tf_config_origin origin;
+    bool reloadable;
+    bool unused;   /* decides nothing yet */
+    char *meaning; /* one line; NULL of items of maps and lists */
+};
+
+struct tf_get_config_request {
+    char *key;   /* and what is below it; NULL = all */
+    bool leader; /* a fedd that does not lead names the leader instead of answering */
+};
+
+struct tf_get_config_reply {
+    TF_VEC(struct tf_config_value) values; /* in the order of the documentation */
+    bool leads;
+};
+
+struct tf_diff_config_request {
+    char *name; /* of the file, for messages */
+    char *text; /* any bytes, no NUL at the end */
+    size_t len;
+    bool leader;
+};
+
+struct tf_config_change {
+    char *key;
+    char *running, *file; /* NULL = not set */
+    bool restart;         /* needed before it counts */
+    bool unused;
+};
+
+struct tf_diff_config_reply {
+    TF_VEC(struct tf_config_change) changes; /* by key */
+    char *conflict;                          /* why a reload would take over nothing of it; NULL = it would */
+    bool leads;
+};
+
 /* ---- methods ---- */
 
 enum tf_method {
@@ -280,6 +329,8 @@ enum tf_method {
     TF_METHOD_CORDON_NODE,
     TF_METHOD_FORGET_CLUSTER,
     TF_METHOD_STATUS,
+    TF_METHOD_GET_CONFIG,
+    TF_METHOD_DIFF_CONFIG,
     TF_METHOD_COUNT,
 };
 /* "/tidefed.v1.Federation/Submit" */
@@ -302,6 +353,8 @@ struct tf_request {
         struct tf_logs_request logs;
         struct tf_cluster_request cluster; /* CORDON_, UNCORDON_, FORGET_CLUSTER */
         struct tf_cordon_request cordon;   /* CORDON_NODE */
+        struct tf_get_config_request get_config;
+        struct tf_diff_config_request diff_config;
     };
 };
 
@@ -320,6 +373,8 @@ struct tf_reply {
         struct tf_instances_reply instances;
         struct tf_logs_reply logs;
         struct tf_status_reply status;
+        struct tf_get_config_reply config;
+        struct tf_diff_config_reply config_diff;
     };
 };
 
@@ -330,6 +385,7 @@ void tf_nodes_reply_release(struct tf_nodes_reply *nodes);
 
 enum {
     TF_WIRE_MANIFEST_MAX = 96 * 1024, /* of a submit: keeps a job's record within TF_RECORD_BYTES_MAX */
+    TF_WIRE_CONFIG_MAX = 512 * 1024,  /* of a configuration: 4096 tenants with all their limits */
     TF_WIRE_REQUEST_MAX = 64 * 1024,  /* of any other request */
     TF_WIRE_REPLY_MAX = 4 << 20,      /* of one reply: what gRPC takes by default */
 };

@@ -23,5 +23,8 @@ extern const struct tf_wire_table tf_wire_counter, tf_wire_placement, tf_wire_re
 /* attach.c */
 extern const struct tf_wire_table tf_wire_hello, tf_wire_report, tf_wire_answer, tf_wire_entry, tf_wire_ask,
     tf_wire_down, tf_wire_log_chunk;
+/* config.c */
+extern const struct tf_wire_table tf_wire_get_config_request, tf_wire_get_config_reply,
+    tf_wire_diff_config_request, tf_wire_diff_config_reply;
 
 #endif

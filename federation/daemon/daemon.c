@@ -62,6 +62,7 @@ static int open_server(struct fedd *fedd, struct tf_error *err)
     asks_register(fedd);
     logs_register(fedd);
     archive_register(fedd);
+    config_register(fedd);
     return 0;
 }
 
@@ -74,6 +75,7 @@ struct fedd *fedd_create(struct tf_loop *loop, struct tf_rpc *rpc, struct fedd_o
     fedd->config = options->config;
     fedd->accept_rollback = options->accept_rollback;
     options->config = (struct fedd_config){0};
+    tf_table_copy(&fedd_config_table, &fedd->first_config, &fedd->config);
     if (make_folder(fedd->config.data_dir, err) || archive_open(fedd, err) || open_decisions(fedd, err) ||
         open_recorder(fedd, err) || open_store(fedd, err) || open_server(fedd, err) ||
         lead_start(fedd, err)) {
@@ -124,6 +126,7 @@ void fedd_destroy(struct fedd *fedd)
     tf_decisions_close(fedd->decisions);
     tf_recorder_destroy(fedd->recorder);
     fedd_config_release(&fedd->config);
+    fedd_config_release(&fedd->first_config);
     free(fedd->address);
     free(fedd->leader);
     tf_strs_release(&fedd->left);

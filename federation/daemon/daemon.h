@@ -19,6 +19,7 @@
  *   asks.c      questions about nodes             logs.c    output of instances
  *   archive.c   finished jobs, on disk            upkeep.c  quota and compaction of the store
  *   reload.c    SIGHUP                            roles.c   who may call what
+ *   config_show.c  the configuration in force, for clients
  *   metrics.c   figures for Prometheus, health    census.c  how many jobs there are, for them
  */
 struct fedd;

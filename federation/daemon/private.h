@@ -26,8 +26,8 @@ struct metrics;
 struct fedd {
     struct tf_loop *loop;
     struct tf_rpc *rpc;
-    struct fedd_config config;
-    char *address; /* as advertised */
+    struct fedd_config config, first_config; /* in force; as it was at the start */
+    char *address;                           /* as advertised */
     struct tf_server *server;
     struct tf_store *store;
     struct tf_keep *keep;
@@ -142,6 +142,9 @@ void asks_register(struct fedd *fedd);
 void asks_answer(struct fedd *fedd, uint64_t link, const struct tf_answer *answer);
 void asks_link_down(struct fedd *fedd, uint64_t link);
 void asks_fail_all(struct fedd *fedd);
+
+/* config_show.c */
+void config_register(struct fedd *fedd);
 
 /* logs.c */
 void logs_register(struct fedd *fedd);

@@ -97,13 +97,45 @@ mv "$home/conf/fedd.yaml" "$home/conf/away"
 reload fedd "$fedd" "No such file"
 ! "$bin/fedctl" apply -f "$home/job.yaml" >"$home/said" 2>&1 || fail "a wrong file changed the classes"
 
+# What runs, and what the file would change of it before it is taken over.
+config_get() { # KEY VALUE ORIGIN CHANGES-BY
+    "$bin/fedctl" config get "$1" --no-headers >"$home/said" || fail "config get $1"
+    grep -Eqx "$1 +$2 +$3 +$4" "$home/said" || fail "config get $1: $(cat "$home/said")"
+}
+differ() { # EXIT-CODE LINE...: what config diff says
+    local wanted=$1 code=0 line
+    shift
+    "$bin/fedctl" config diff -f "$home/conf/fedd.yaml" --no-headers >"$home/said" 2>&1 || code=$?
+    [ $code -eq "$wanted" ] || fail "config diff ends with $code: $(cat "$home/said")"
+    for line in "$@"; do grep -Eq "^$line\$" "$home/said" || fail "config diff: no $line in $(cat "$home/said")"; done
+}
+config_get settings.leaseTtl 2s file restart
+config_get settings.claimAfter 30m default reload
+config_get listen "$fedd_at" option restart
+"$bin/fedctl" config get settings.claimAftr >"$home/said" 2>&1 && fail "a key that is not there" || code=$?
+[ $code -eq 3 ] && grep -q 'did you mean settings.claimAfter?' "$home/said" || fail "no nearest key: $code $(cat "$home/said")"
+fedd_config 'leaseTtl: 2s' info
+differ 0
+fedd_config 'leaseTtl: 2s, classes: {urgent: high}' info
+differ 2 '.*fedd.yaml:5:44: settings.classes.urgent: .*'
+fedd_config 'leaseTtl: 2s' info && sed -i 's#http://#http://me:secret@#' "$home/conf/fedd.yaml"
+differ 1 'store.endpoints +\["http://[0-9.:]+"\] +\["http://\*\*\*@[0-9.:]+"\] +restart'
+! grep -q secret "$home/said" || fail "a secret is shown: $(cat "$home/said")"
+cp "$home/conf/a.yaml" "$home/conf/fedd.yaml"
+differ 2 '.*fedd.yaml:1:1: unknown key "name".*'
+
 # Some may change, one may not.
 fedd_config 'leaseTtl: 3s, classes: {urgent: 999, batch: 300}, claimAfter: 1m' warn
+differ 1 'log.level +info +warn +reload' 'settings.leaseTtl +2s +3s +restart' 'settings.classes.offline +100 +- +reload' \
+    'settings.classes.urgent +- +999 +reload' 'settings.claimAfter +30m +1m +reload'
 reload fedd "$fedd" 'needs a restart, and is not in force'
 logged fedd 'key=settings.leaseTtl' || fail "the log does not name leaseTtl"
 ! logged fedd 'key=listen' || fail "--listen counts as a change of the file"
 wait_for "tidefed_config_restart_keys" shows "$fedd_http" 'tidefed_config_restart_keys 1'
 wait_for "tidefed_config_reload_failed to go" shows "$fedd_http" 'tidefed_config_reload_failed 0'
+differ 1 'settings.leaseTtl +2s +3s +restart'
+config_get settings.classes.urgent 999 reload reload
+config_get settings.claimAfter 1m reload reload
 "$bin/fedctl" apply -f "$home/job.yaml" || fail "the new class is not in force"
 "$bin/fedctl" wait job t/j --for=running --timeout 60s
 seen=$(wc -l <"$home/log/fedd.log")

@@ -180,6 +180,14 @@ static struct tf_elastic elastic(struct tf_rng *r)
     return (struct tf_elastic){INSTANCES, INSTANCES, INSTANCES};
 }
 
+static void random_bytes(struct tf_rng *r, char **data, size_t *len)
+{
+    *len = (size_t)tf_rng_below(r, 50);
+    *data = *len ? tf_malloc(*len) : NULL;
+    for (size_t i = 0; i < *len; i++)
+        (*data)[i] = (char)tf_rng_below(r, 256);
+}
+
 void random_request(struct tf_rng *r, enum tf_method method, struct tf_request *out)
 {
     *out = (struct tf_request){.method = method};
@@ -221,6 +229,13 @@ void random_request(struct tf_rng *r, enum tf_method method, struct tf_request *
     case TF_METHOD_CORDON_NODE:
         out->cordon = (struct tf_cordon_request){NAME, NAME, tf_rng_next(r), BOOL, OPTIONAL};
         break;
+    case TF_METHOD_GET_CONFIG:
+        out->get_config = (struct tf_get_config_request){OPTIONAL, BOOL};
+        break;
+    case TF_METHOD_DIFF_CONFIG:
+        out->diff_config = (struct tf_diff_config_request){.name = OPTIONAL, .leader = BOOL};
+        random_bytes(r, &out->diff_config.text, &out->diff_config.len);
+        break;
     case TF_METHOD_LIST_CLUSTERS:
     case TF_METHOD_STATUS:
     case TF_METHOD_NONE:
@@ -255,12 +270,26 @@ static void random_instances(struct tf_rng *r, struct tf_instances_reply *out)
     RANDOM_LIST(r, &out->instances, random_instance);
 }
 
-static void random_logs(struct tf_rng *r, struct tf_logs_reply *out)
+static void random_config_value(struct tf_rng *r, struct tf_config_value *out)
 {
-    *out = (struct tf_logs_reply){NULL, (size_t)tf_rng_below(r, 50)};
-    out->data = out->len ? tf_malloc(out->len) : NULL;
-    for (size_t i = 0; i < out->len; i++)
-        out->data[i] = (char)tf_rng_below(r, 256);
+    *out = (struct tf_config_value){TEXT, OPTIONAL, UP_TO(TF_CONFIG_OPTION), BOOL, BOOL, OPTIONAL};
+}
+
+static void random_config(struct tf_rng *r, struct tf_get_config_reply *out)
+{
+    *out = (struct tf_get_config_reply){LATER, BOOL};
+    RANDOM_LIST(r, &out->values, random_config_value);
+}
+
+static void random_config_change(struct tf_rng *r, struct tf_config_change *out)
+{
+    *out = (struct tf_config_change){TEXT, OPTIONAL, OPTIONAL, BOOL, BOOL};
+}
+
+static void random_config_diff(struct tf_rng *r, struct tf_diff_config_reply *out)
+{
+    *out = (struct tf_diff_config_reply){LATER, OPTIONAL, BOOL};
+    RANDOM_LIST(r, &out->changes, random_config_change);
 }
 
 void random_reply(struct tf_rng *r, enum tf_method method, struct tf_reply *out)
@@ -290,10 +319,16 @@ void random_reply(struct tf_rng *r, enum tf_method method, struct tf_reply *out)
         random_instances(r, &out->instances);
         break;
     case TF_METHOD_LOGS:
-        random_logs(r, &out->logs);
+        random_bytes(r, &out->logs.data, &out->logs.len);
         break;
     case TF_METHOD_STATUS:
         out->status = status(r);
+        break;
+    case TF_METHOD_GET_CONFIG:
+        random_config(r, &out->config);
+        break;
+    case TF_METHOD_DIFF_CONFIG:
+        random_config_diff(r, &out->config_diff);
         break;
     case TF_METHOD_SUBMIT:
     case TF_METHOD_DELETE:

@@ -5,6 +5,7 @@
 #include "common/base/cleanup.h"
 #include "common/base/text.h"
 #include "common/model/phase.h"
+#include "tools/fedctl/live_config.h"
 #include "tools/fedctl/resource.h"
 
 #include <ctype.h>
@@ -113,6 +114,12 @@ static int offer_kind(struct fedctl *ctl, const char *kind, const char *begun)
     return offer_jobs(ctl, begun, false);
 }
 
+static int offer_settings(struct fedctl *ctl)
+{
+    ctl->options.output = OUTPUT_NAME;
+    return live_config_get(ctl, NULL);
+}
+
 /* ---- what follows a verb ---- */
 
 static const char *const lists[] = {"jobs", "clusters", "nodes", "gpus", "instances", NULL};
@@ -122,7 +129,7 @@ static const char *const fleets[] = {"clusters", "nodes", NULL};
 static const char *const questions[] = {"job", "manifest", NULL};
 static const char *const ends[] = {"forget", NULL};
 static const char *const shells[] = {"bash", "zsh", NULL};
-static const char *const checks[] = {"check", NULL};
+static const char *const configs[] = {"get", "diff", "check", NULL};
 
 static const struct {
     const char *verb;
@@ -134,7 +141,7 @@ static const struct {
     {"top", fleets, false},       {"logs", NULL, true},     {"events", NULL, true},
     {"wait", NULL, true},         {"scale", NULL, true},    {"hold", NULL, true},
     {"resume", NULL, true},       {"delete", NULL, true},   {"completion", shells, false},
-    {"config", checks, false},    {"cluster", ends, false},
+    {"config", configs, false},   {"cluster", ends, false},
 };
 
 /* first: the word after the verb, "" if it is the one being typed. */
@@ -143,7 +150,9 @@ static int offer_words(struct fedctl *ctl, const char *verb, const char *first, 
     for (size_t i = 0; i < TF_ARRAY_LEN(follows); i++) {
         if (strcmp(follows[i].verb, verb) != 0)
             continue;
-        bool has_names = follows[i].kinds != shells && follows[i].kinds != checks;
+        bool has_names = follows[i].kinds != shells && follows[i].kinds != configs;
+        if (follows[i].kinds == configs && strcmp(first, "get") == 0)
+            return offer_settings(ctl);
         if (*first)
             return has_names ? offer_kind(ctl, follows[i].kinds == ends ? verb : first, begun) : FEDCTL_DONE;
         if (follows[i].kinds)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Owns config: whether a configuration file is right. Each program knows the rules of its own file, so that
- * of a daemon is given to that daemon of the same installation, which only reads it. */
+/* Owns config: which part of it is meant (get and diff are in live_config.c), and whether a configuration
+ * file is right. Each program knows the rules of its own file, so that of a daemon is given to that daemon of
+ * the same installation, which only reads it. */
 #include "common/base/cleanup.h"
 #include "common/base/text.h"
 #include "common/conf/conf.h"
-#include "tools/fedctl/fedctl.h"
+#include "tools/fedctl/live_config.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -64,24 +65,76 @@ static int check_with(const char *program, const char *path)
     return FEDCTL_FAILED;
 }
 
+static int check(struct fedctl *ctl, const char *path)
+{
+    const char *program = program_of(path);
+    return program ? check_with(program, path) : check_own(ctl, path);
+}
+
+static const struct option options[] = {
+    OPTION_OUTPUT_ALL,
+    OPTION_FILES("diff, check: the configuration; - for stdin"),
+    {0,
+     NULL,
+     {.key = "no-headers", TF_BOOL(struct options, no_headers), .help = "tables without their titles"}},
+};
+
+/* The one file of check and diff, as a word or as -f; NULL if there is none or more. */
+static const char *the_file(const struct fedctl *ctl)
+{
+    const struct tf_strs *words = &ctl->words, *files = &ctl->options.files;
+    if (words->count - 1 + files->count != 1)
+        return NULL;
+    return files->count ? files->items[0] : words->items[1];
+}
+
 static int run(struct fedctl *ctl)
 {
     const struct tf_strs *words = &ctl->words;
-    if (words->count != 2 || strcmp(words->items[0], "check") != 0)
-        return fedctl_usage(ctl, "check which file? Say fedctl config check FILE");
-    const char *path = words->items[1], *program = program_of(path);
-    return program ? check_with(program, path) : check_own(ctl, path);
+    const char *what = words->count ? words->items[0] : "";
+    bool is_check = strcmp(what, "check") == 0, is_diff = strcmp(what, "diff") == 0;
+    if (strcmp(what, "get") == 0) {
+        if (words->count > 2 || ctl->options.files.count)
+            return fedctl_usage(ctl, "config get takes one KEY, and no file");
+        return live_config_get(ctl, words->count > 1 ? words->items[1] : NULL);
+    }
+    if (!is_check && !is_diff)
+        return fedctl_usage(ctl, "config what? Say get, diff -f FILE or check FILE");
+    const char *path = the_file(ctl);
+    if (!path)
+        return fedctl_usage(ctl, "%s which file? Say fedctl config %s", what,
+                            is_diff ? "diff -f FILE" : "check FILE");
+    return is_check ? check(ctl, path) : live_config_diff(ctl, path);
 }
 
 const struct verb verb_config = {
     .name = "config",
-    .usage = "check FILE",
-    .help = "Say whether a configuration of fedd, subclusterd or fedctl is right",
-    .more = "What is wrong is told with line and column, and exit code 2; nothing is started or changed. A "
-            "daemon's\n"
-            "file is checked by that daemon, which must be installed beside fedctl or be in the PATH.",
-    .examples = "# Before a reload\n"
-                "fedctl config check /etc/tidefed/fedd.yaml && systemctl reload fedd\n"
+    .usage = "get [KEY]\ndiff -f FILE\ncheck FILE",
+    .help = "Show the configuration that fedd runs with, and what a file would change of it",
+    .more =
+        "get: every key with its value, where that comes from (default, file, reload: taken over since the "
+        "start,\n"
+        "option: of the command line), and whether it changes by a reload or by a restart. KEY may be a "
+        "group. "
+        "-o wide\n"
+        "has the meaning of each. What is secret is never shown.\n"
+        "diff: exit code 0 the same, 1 some differ, 2 and more: not known. With one endpoint both ask the "
+        "fedd "
+        "there,\n"
+        "with several the leader.\n"
+        "check: whether a file of fedd, subclusterd or fedctl is right; what is wrong is told with line and "
+        "column, and\n"
+        "exit code 2; nothing is started or changed. A daemon's file is checked by that daemon, which must "
+        "be "
+        "installed\n"
+        "beside fedctl or be in the PATH.",
+    .examples = "# What decisions go by\n"
+                "fedctl config get settings -o wide\n"
+                "fedctl config get settings.classes\n"
+                "# Before a reload\n"
+                "fedctl config check /etc/tidefed/fedd.yaml\n"
+                "fedctl config diff -f /etc/tidefed/fedd.yaml\n"
                 "fedctl config check ~/.config/tidefed/fedctl.yaml\n",
+    .options = OPTION_LIST(options),
     .run = run,
 };

@@ -330,6 +330,14 @@ static void answer(struct fake *fake, const struct tf_request *request, struct t
     case TF_METHOD_STATUS:
         status(fake, &reply->status);
         break;
+    case TF_METHOD_GET_CONFIG:
+        world_config(request->get_config.key, &reply->config);
+        if (!reply->config.values.count)
+            fail(failure, TF_ERR_NOT_FOUND, "fedd.yaml has no such key; `fedctl config get` lists all");
+        break;
+    case TF_METHOD_DIFF_CONFIG:
+        world_config_diff(request->diff_config.len, &reply->config_diff);
+        break;
     default:
         fail(failure, TF_ERR_REFUSED, "the fake does not know this method");
     }

@@ -419,3 +419,40 @@ void world_nodes(const char *in, struct tf_wall now, struct tf_nodes_reply *repl
     if (in && strcmp(in, "us-c") == 0)
         tf_strs_add(&reply->missing, "us-c");
 }
+
+/* ---- configuration ---- */
+
+void world_config(const char *key, struct tf_get_config_reply *reply)
+{
+    static const struct tf_config_value values[] = {
+        {"listen", "127.0.0.1:7700", TF_CONFIG_OPTION, false, false, "address and port"},
+        {"advertise", NULL, TF_CONFIG_DEFAULT, false, false, "address that others are sent to"},
+        {"settings.classes.batch", "300", TF_CONFIG_RELOAD, true, false, NULL},
+        {"settings.classes.online", "900", TF_CONFIG_FILE, true, false, NULL},
+        {"settings.claimAfter", "30m", TF_CONFIG_DEFAULT, true, true, "how long it waits"},
+    };
+    size_t len = key ? strlen(key) : 0;
+    for (size_t i = 0; i < TF_ARRAY_LEN(values); i++) {
+        struct tf_config_value value = values[i];
+        if (key && (strncmp(value.key, key, len) != 0 || (value.key[len] && value.key[len] != '.')))
+            continue;
+        value.key = tf_strdup(value.key);
+        value.value = tf_strdup(value.value);
+        value.meaning = tf_strdup(value.meaning);
+        tf_vec_push(&reply->values, value);
+    }
+    reply->leads = true;
+}
+
+void world_config_diff(size_t len, struct tf_diff_config_reply *reply)
+{
+    reply->leads = true;
+    if (len == 0)
+        return;
+    tf_vec_push(&reply->changes, (struct tf_config_change){.key = tf_strdup("settings.classes.batch"),
+                                                           .running = tf_strdup("300"),
+                                                           .file = tf_strdup("400")});
+    tf_vec_push(
+        &reply->changes,
+        (struct tf_config_change){.key = tf_strdup("advertise"), .file = tf_strdup("f:7"), .restart = true});
+}

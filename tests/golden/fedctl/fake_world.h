@@ -18,5 +18,9 @@ void world_explain(size_t i, struct tf_wall now, struct tf_explain_reply *reply)
 void world_clusters(struct tf_wall now, struct tf_clusters_reply *reply);
 /* cluster NULL: all; us-c does not answer. */
 void world_nodes(const char *cluster, struct tf_wall now, struct tf_nodes_reply *reply);
+/* The configuration; of a key that is not there, no value. What a file changes: a setting that a reload takes
+ * over, and one that needs a restart; nothing if the file is empty. */
+void world_config(const char *key, struct tf_get_config_reply *reply);
+void world_config_diff(size_t len, struct tf_diff_config_reply *reply);
 
 #endif

@@ -215,6 +215,7 @@ offers cordon cluster b
 offers top n
 offers cluster forget u
 offers config ""
+offers config get ""
 offers help rep
 offers apply -f ""
 TIDEFED_ENDPOINTS=127.0.0.1:1 offers get clusters ""
@@ -255,6 +256,21 @@ run logs web/hello
 run logs rec/wants-b300
 run logs web/none
 golden logs
+
+run config get
+run config get settings -o wide
+run config get settings.claimAfter -o yaml
+run config get settings.classes -o json
+run config get nothing
+run config get settings.classes -o name --endpoints "$address,$address"
+run config get a b
+: >"$tmp/same.yaml" && echo 'advertise: f:7' >"$tmp/fedd.yaml"
+run config diff -f "$tmp/same.yaml"
+run config diff -f "$tmp/fedd.yaml"
+run config diff "$tmp/fedd.yaml" -o json
+run config diff -f "$tmp/none.yaml"
+run config diff
+golden config-live
 
 run version
 run version -o json

@@ -91,6 +91,27 @@ static bool eq_cordon_request(const struct tf_cordon_request *a, const struct tf
     return EQ_END;
 }
 
+static bool eq_get_config(const struct tf_get_config_request *a, const struct tf_get_config_request *b)
+{
+    EQ_BEGIN(struct tf_get_config_request);
+    EQ_STR(key);
+    return EQ_END;
+}
+
+static bool eq_bytes(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+    return a_len == b_len && (a_len == 0 || memcmp(a, b, a_len) == 0);
+}
+
+static bool eq_diff_config(const struct tf_diff_config_request *a, const struct tf_diff_config_request *b)
+{
+    EQ_BEGIN(struct tf_diff_config_request);
+    EQ_STR(name);
+    same_ = same_ && eq_bytes(a->text, a->len, b->text, b->len);
+    EQ_TAKE(text);
+    return EQ_END;
+}
+
 static bool eq_request(const struct tf_request *a, const struct tf_request *b)
 {
     if (a->method != b->method)
@@ -122,6 +143,10 @@ static bool eq_request(const struct tf_request *a, const struct tf_request *b)
         return eq_cluster_request(&a->cluster, &b->cluster);
     case TF_METHOD_CORDON_NODE:
         return eq_cordon_request(&a->cordon, &b->cordon);
+    case TF_METHOD_GET_CONFIG:
+        return eq_get_config(&a->get_config, &b->get_config);
+    case TF_METHOD_DIFF_CONFIG:
+        return eq_diff_config(&a->diff_config, &b->diff_config);
     case TF_METHOD_LIST_CLUSTERS:
     case TF_METHOD_STATUS:
         return true;
@@ -262,6 +287,39 @@ static bool eq_status(const struct tf_status_reply *a, const struct tf_status_re
     return EQ_END;
 }
 
+static bool eq_config_value(const struct tf_config_value *a, const struct tf_config_value *b)
+{
+    EQ_BEGIN(struct tf_config_value);
+    EQ_STR(key);
+    EQ_STR(value);
+    EQ_STR(meaning);
+    return EQ_END;
+}
+
+static bool eq_config(const struct tf_get_config_reply *a, const struct tf_get_config_reply *b)
+{
+    EQ_BEGIN(struct tf_get_config_reply);
+    EQ_LIST(values, eq_config_value);
+    return EQ_END;
+}
+
+static bool eq_config_change(const struct tf_config_change *a, const struct tf_config_change *b)
+{
+    EQ_BEGIN(struct tf_config_change);
+    EQ_STR(key);
+    EQ_STR(running);
+    EQ_STR(file);
+    return EQ_END;
+}
+
+static bool eq_config_diff(const struct tf_diff_config_reply *a, const struct tf_diff_config_reply *b)
+{
+    EQ_BEGIN(struct tf_diff_config_reply);
+    EQ_LIST(changes, eq_config_change);
+    EQ_STR(conflict);
+    return EQ_END;
+}
+
 static bool eq_reply(const struct tf_reply *a, const struct tf_reply *b)
 {
     if (a->method != b->method)
@@ -283,10 +341,13 @@ static bool eq_reply(const struct tf_reply *a, const struct tf_reply *b)
     case TF_METHOD_LIST_INSTANCES:
         return eq_instances(&a->instances, &b->instances);
     case TF_METHOD_LOGS:
-        return a->logs.len == b->logs.len &&
-               (a->logs.len == 0 || memcmp(a->logs.data, b->logs.data, a->logs.len) == 0);
+        return eq_bytes(a->logs.data, a->logs.len, b->logs.data, b->logs.len);
     case TF_METHOD_STATUS:
         return eq_status(&a->status, &b->status);
+    case TF_METHOD_GET_CONFIG:
+        return eq_config(&a->config, &b->config);
+    case TF_METHOD_DIFF_CONFIG:
+        return eq_config_diff(&a->config_diff, &b->config_diff);
     default:
         return eq_change(&a->change, &b->change);
     }
@@ -340,6 +401,10 @@ static const struct {
     [TF_METHOD_FORGET_CLUSTER] = {&tidefed__v1__cluster_request__descriptor,
                                   &tidefed__v1__change_reply__descriptor},
     [TF_METHOD_STATUS] = {&tidefed__v1__status_request__descriptor, &tidefed__v1__status_reply__descriptor},
+    [TF_METHOD_GET_CONFIG] = {&tidefed__v1__get_config_request__descriptor,
+                              &tidefed__v1__get_config_reply__descriptor},
+    [TF_METHOD_DIFF_CONFIG] = {&tidefed__v1__diff_config_request__descriptor,
+                               &tidefed__v1__diff_config_reply__descriptor},
 };
 
 static void request_round_trip(const struct tf_request *request)

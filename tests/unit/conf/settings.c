@@ -3,6 +3,7 @@
 
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"
+#include "common/base/text.h"
 #include "common/conf/conf.h"
 #include "tests/support/suite.h"
 
@@ -77,6 +78,40 @@ static void test_read(void)
     tf_settings_release(&copy);
 }
 
+static void expect_item(const struct tf_row_items *items, const char *key, const char *value)
+{
+    const struct tf_row_item *item = tf_row_items_find(items, key);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(item);
+    CU_ASSERT_TRUE(tf_str_eq(item->value, value));
+    CU_ASSERT_EQUAL(item->reloadable, strcmp(key, "leaseTtl") != 0);
+}
+
+/* A line a value: of maps each item, of what is not said no value. */
+static void test_items(void)
+{
+    const char *text =
+        "classes: {high: 20, low: 10}\ntenants: {search: {maxGpus: 64}}\nscheduleLabels: [disk, x y]\n";
+    struct tf_settings s;
+    struct tf_conf_problems problems = {0};
+    struct tf_row_items items = {0};
+    CU_ASSERT_EQUAL_FATAL(tf_conf_read_text(text, strlen(text), NULL, &tf_settings_table, &s, &problems), 0);
+    tf_table_items(&tf_settings_table, &s, &items);
+    CU_ASSERT_STRING_EQUAL(items.items[0].key, "classes.low");
+    tf_row_items_sort(&items);
+    expect_item(&items, "classes.high", "20");
+    expect_item(&items, "classes.low", "10");
+    expect_item(&items, "tenants.search.maxGpus", "64");
+    expect_item(&items, "tenants.search.maxJobs", NULL);
+    expect_item(&items, "scheduleLabels", "[disk, \"x y\"]");
+    expect_item(&items, "protectionCeiling", NULL);
+    expect_item(&items, "leaseTtl", "5s");
+    expect_item(&items, "history.keep", "30d");
+    CU_ASSERT_PTR_NULL(tf_row_items_find(&items, "classes"));
+    CU_ASSERT_PTR_NULL(tf_row_items_find(&items, "tenants.search.tenant"));
+    tf_row_items_release(&items);
+    tf_settings_release(&s);
+}
+
 static void test_problems(void)
 {
     expect("", "");
@@ -111,6 +146,7 @@ static void test_reference(void)
 
 static const struct suite_test tests[] = {{"defaults", test_defaults},
                                           {"read", test_read},
+                                          {"a value a line", test_items},
                                           {"problems", test_problems},
                                           {"reference", test_reference}};
 
