@@ -204,7 +204,7 @@ static void image_health(struct tf_image *image, struct tf_health_counts *health
     tf_image_close(image);
 }
 
-static void image_generation(struct tf_image *image, struct tf_generation *generation)
+void tf_image_generation(struct tf_image *image, struct tf_generation *generation)
 {
     tf_image_open(image, generation);
     tf_image_number(image, &generation->owner);
@@ -215,8 +215,8 @@ static void image_generation(struct tf_image *image, struct tf_generation *gener
 void tf_image_profile(struct tf_image *image, struct tf_profile *profile)
 {
     tf_image_open(image, profile);
-    image_generation(image, &profile->base);
-    image_generation(image, &profile->generation);
+    tf_image_generation(image, &profile->base);
+    tf_image_generation(image, &profile->generation);
     tf_image_number(image, &profile->full);
     tf_image_term(image, &profile->reflects_term);
     tf_image_number(image, &profile->reflects_n);
@@ -237,7 +237,7 @@ void tf_image_summary_record(struct tf_image *image, struct tf_summary_record *r
     tf_image_open(image, record);
     tf_image_string(image, &record->name);
     tf_image_number(image, &record->contact);
-    image_generation(image, &record->generation);
+    tf_image_generation(image, &record->generation);
     image_health(image, &record->health);
     tf_image_close(image);
 }
@@ -272,6 +272,6 @@ void tf_image_down(struct tf_image *image, struct tf_down *down)
     tf_image_list(image, &down->entries, tf_image_entry);
     tf_image_number(image, &down->fence_boot_ms);
     image_ask(image, &down->ask);
-    image_generation(image, &down->considered);
+    tf_image_generation(image, &down->considered);
     tf_image_close(image);
 }

@@ -9,6 +9,7 @@
 /* Images of the model (common/base/image.h): whole, and, unlike the wire's form, without rules or bounds. */
 void tf_image_uid(struct tf_image *image, struct tf_uid *uid);
 void tf_image_term(struct tf_image *image, struct tf_term *term);
+void tf_image_generation(struct tf_image *image, struct tf_generation *generation);
 void tf_image_now(struct tf_image *image, struct tf_now *now);
 void tf_image_instance_id(struct tf_image *image, struct tf_instance_id *id);
 void tf_image_vector(struct tf_image *image, struct tf_vector *vector);

@@ -165,5 +165,7 @@ void fed_desired_send(struct fed *fed, struct cluster *cluster, enum tf_down_kin
     struct tf_down message = {.kind = kind};
     if (kind == TF_DOWN_POLICY)
         tf_policy_copy(&message.policy, &fed->settings.policy);
+    if (kind == TF_DOWN_CONSIDERED)
+        message.considered = cluster->profile->generation;
     hold_message(fed, cluster, message);
 }

@@ -14,7 +14,7 @@ void fed_desired_stored(struct cluster *cluster, struct tf_uid uid, uint64_t epo
 void fed_desired_flush(struct fed *fed);
 /* The full desired set, for a stream that has just said hello. */
 void fed_desired_all(struct fed *fed, struct cluster *cluster);
-/* Without entries: WANT_PROFILE, POLICY. */
+/* Without entries: WANT_PROFILE, POLICY, and CONSIDERED with the present profile's generation. */
 void fed_desired_send(struct fed *fed, struct cluster *cluster, enum tf_down_kind kind);
 
 #endif

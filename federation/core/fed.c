@@ -222,6 +222,7 @@ void fed_step(struct fed *fed, struct tf_now now, struct fed_event *event, struc
     fed_retention_run(fed);
     fed_place_round(fed);
     fed_desired_flush(fed);
+    fed_place_tell(fed);
     wish_wake(fed);
     wish_continue(fed);
     fed_outbox_flush(fed);

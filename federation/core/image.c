@@ -259,6 +259,7 @@ static void image_cluster(struct tf_image *image, struct cluster *c)
     tf_image_list(image, &c->entries, tf_image_entry);
     tf_image_number(image, &c->proof);
     tf_image_number(image, &c->wants_profile);
+    tf_image_generation(image, &c->considered);
     image_room(image, c);
     tf_image_number(image, &c->summary_due);
     tf_image_number(image, &c->summary_next);
@@ -399,6 +400,7 @@ static void image_counters(struct tf_image *image, struct fed *fed)
     tf_image_number(image, &fed->world);
     tf_image_number(image, &fed->more_room);
     tf_image_number(image, &fed->unfinished);
+    tf_image_number(image, &fed->told_late);
     tf_image_number(image, &fed->continuing);
     tf_image_number(image, &fed->archives_out);
     tf_image_number(image, &fed->quota);

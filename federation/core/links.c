@@ -37,6 +37,7 @@ static void detach(struct fed *fed, struct cluster *cluster)
     cluster->away_since = fed->now.mono;
     cluster->listed = false;
     cluster->wants_profile = false;
+    cluster->considered = (struct tf_generation){0};
     cluster->unknown.count = 0;
     tf_vec_each (entry, &cluster->entries)
         tf_entry_release(entry);
@@ -200,6 +201,7 @@ static void take_profile(struct fed *fed, struct cluster *cluster, struct tf_pro
     }
     if (full)
         cluster->wants_profile = false;
+    fed->told_late = true;
     if (fed_cluster_is_current(fed, cluster) && !was_current)
         fed_cluster_grew(fed, cluster);
     fed_retention_profile(cluster);

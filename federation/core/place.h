@@ -9,5 +9,8 @@ enum tf_reason fed_place_bar(const struct fed *fed, const struct job *job, const
 
 /* Considers the waiting jobs that may have a new answer, as far as the budget goes. */
 void fed_place_round(struct fed *fed);
+/* After the placements have been told: subclusters whose profile every waiting core has been considered
+ * against hear of it, so that what is free there may be absorbed. */
+void fed_place_tell(struct fed *fed);
 
 #endif

@@ -109,6 +109,7 @@ struct cluster {
     TF_VEC(struct tf_entry) entries; /* of this step, for one CHANGE at its end */
     bool proof;                      /* they wait for a proof of leadership */
     bool wants_profile;              /* asked for a full one */
+    struct tf_generation considered; /* of its profile: told that the waiting cores were gone through */
 
     struct tf_profile *profile;    /* as received; NULL until one came in this attach */
     struct tf_fit_rows *room;      /* the same less the flights */
@@ -199,6 +200,7 @@ struct fed {
     uint64_t world;  /* counts the times that some subcluster may have become able to take more */
     bool more_room;  /* it has grown: consider every shape */
     bool unfinished; /* the budget was used up */
+    bool told_late;  /* some subcluster has yet to be told that what it has free was considered */
     bool continuing; /* FED_ACT_CONTINUE is out */
 
     struct tf_tree finished, expiry;

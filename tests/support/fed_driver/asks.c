@@ -305,6 +305,7 @@ static struct tf_profile make_profile(struct drive *d, struct drive_cluster *c, 
         add_row(&p, row);
         rows += len + (rows[len] == ' ');
     }
+    p.health.free_gpus = d->counts_free ? p.health.gpus : 0;
     return p;
 }
 

@@ -10,6 +10,7 @@
  *
  *     reply 1: created #1
  *     bj-a BEGIN 1, 0 entries              also PART, END, WANT_PROFILE, POLICY
+ *     bj-a CONSIDERED 7.3                 owner and counter of the profile
  *     bj-a CHANGE 2: place rec/x e1 4 H800; release #1 e1 delete; stored #1 e1
  *     close bj-a: words                    archive rec/x Succeeded
  *     alarm: words                         trace: the line (only if asked for)
@@ -40,6 +41,7 @@ struct drive {
 
     bool hold_commits, hold_archives, hold_continue;
     bool log_persists, log_traces;
+    bool counts_free;       /* profiles count their free GPUs, so CONSIDERED is told */
     bool deltas;            /* profiles after the first of a stream are sent as deltas */
     struct tf_buf log;      /* since the last drive_expect */
     char *said;             /* the text of the last reply's error, close or alarm */

@@ -60,6 +60,7 @@ static void add_send(const struct drive *d, struct tf_buf *log, const struct fed
         [TF_DOWN_CHANGE] = "CHANGE",
         [TF_DOWN_WANT_PROFILE] = "WANT_PROFILE",
         [TF_DOWN_POLICY] = "POLICY",
+        [TF_DOWN_CONSIDERED] = "CONSIDERED",
     };
     const struct tf_down *down = &action->send;
     tf_buf_fmt(log, "%s %s", name_of(d, action->link), kinds[down->kind]);
@@ -67,6 +68,8 @@ static void add_send(const struct drive *d, struct tf_buf *log, const struct fed
         tf_buf_fmt(log, " %" PRIu64, down->n);
     if (down->kind == TF_DOWN_BEGIN)
         tf_buf_fmt(log, ", %" PRIu64 " entries", down->count);
+    if (down->kind == TF_DOWN_CONSIDERED)
+        tf_buf_fmt(log, " %" PRIu64 ".%" PRIu64, down->considered.owner, down->considered.counter);
     tf_vec_each (entry, &down->entries) {
         tf_buf_str(log, entry == down->entries.items ? ": " : "; ");
         add_entry(log, entry);

@@ -4,6 +4,8 @@
 #include "tests/support/fed_driver/fed_driver.h"
 #include "tests/support/suite.h"
 
+#include <stdio.h>
+
 #define PHASE(job, text) CU_ASSERT_STRING_EQUAL(drive_phase(&d, job), text)
 
 /* ---- order ---- */
@@ -390,12 +392,36 @@ static void test_raising_gives_nothing_away(void)
     drive_release(&d);
 }
 
+/* ---- what is left is told to be free for running jobs ---- */
+
+static void test_considered_is_told_after_the_placements(void)
+{
+    struct drive d;
+    drive_init(&d);
+    d.counts_free = true;
+    drive_submit(&d, "rec/x", "n=2 gpus=8");
+    drive_attach(&d, "bj-a", "north");
+    tf_buf_clear(&d.log);
+    drive_profile(&d, "bj-a", "4x8");
+    uint64_t owner = drive_find(&d, "bj-a")->owner;
+    char line[120];
+    snprintf(line, sizeof line, "bj-a CHANGE 2: place rec/x e1 2 H800\nbj-a CONSIDERED %llu.1\n",
+             (unsigned long long)owner);
+    drive_expect(&d, line);
+    drive_submit(&d, "rec/y", "n=1 gpus=8"); /* a generation is considered once */
+    drive_expect(&d, "reply 2: created #2\nbj-a CHANGE 3: place rec/y e2 1 H800\n");
+    drive_profile(&d, "bj-a", "2x0"); /* nothing is free: nothing to tell */
+    drive_expect(&d, "");
+    drive_release(&d);
+}
+
 static const struct suite_test tests[] = {
     {"queue order", test_queue_order},
     {"what does not fit blocks nobody", test_what_does_not_fit_blocks_nobody},
     {"preference", test_preference},
     {"cordoned and unknown places", test_cordoned_and_unknown_places},
     {"cores first, then steps", test_cores_first_then_steps},
+    {"what was considered is told after the placements", test_considered_is_told_after_the_placements},
     {"one grower takes what it can use", test_one_grower_takes_what_it_can_use},
     {"two submits race for one slot", test_two_submits_race_for_one_slot},
     {"a flight lands with the profile that reflects it",
