@@ -108,13 +108,51 @@ static const struct tf_wire_table scale = WIRE_TABLE(scale_rows, tidefed__v1__sc
 #undef MODEL
 #undef WIRE
 
+#define MODEL struct tf_selector_term
+#define WIRE Tidefed__V1__SelectorTerm
+static const struct tf_wire_row selector_rows[] = {
+    WIRE_STRING(key, | TF_WIRE_REQUIRED),
+    WIRE_ENUM(op, TF_SELECTOR_IN, TF_SELECTOR_ABSENT),
+    WIRE_STRINGS(values),
+};
+
+static int check_term(const void *object, const struct tf_wire_path *path, struct tf_error *err)
+{
+    const struct tf_selector_term *term = object;
+    bool takes = term->op == TF_SELECTOR_IN || term->op == TF_SELECTOR_NOT_IN;
+    if (takes == (term->values.count == 0))
+        return tf_wire_error(path, err, takes ? "has no values" : "has values, and takes none");
+    return 0;
+}
+static const struct tf_wire_table selector =
+    WIRE_TABLE(selector_rows, tidefed__v1__selector_term__descriptor, .check = check_term);
+#undef MODEL
+#undef WIRE
+
 #define MODEL struct tf_job_filter
 #define WIRE Tidefed__V1__JobFilter
 static const struct tf_wire_row filter_rows[] = {
-    WIRE_NAME(tenant, 0), WIRE_NAME(name, 0), WIRE_NAME(cluster, 0), WIRE_UINT32(phases, UINT32_MAX),
-    WIRE_PAIRS(labels),
+    WIRE_NAME(tenant, 0),
+    WIRE_NAME(name, 0),
+    WIRE_NAME(cluster, 0),
+    WIRE_UINT32(phases, UINT32_MAX),
+    WIRE_LIST(selector, selector, TF_SELECTOR_TERMS_MAX),
 };
-static const struct tf_wire_table filter = WIRE_TABLE(filter_rows, tidefed__v1__job_filter__descriptor);
+
+/* A filter is held against each of very many jobs. */
+static int check_filter(const void *object, const struct tf_wire_path *path, struct tf_error *err)
+{
+    const struct tf_job_filter *f = object;
+    size_t values = 0;
+    tf_vec_each (term, &f->selector)
+        values += term->values.count;
+    if (values > TF_SELECTOR_VALUES_MAX)
+        return tf_wire_error(path, err, "its selector has %zu values, more than %d", values,
+                             TF_SELECTOR_VALUES_MAX);
+    return 0;
+}
+static const struct tf_wire_table filter =
+    WIRE_TABLE(filter_rows, tidefed__v1__job_filter__descriptor, .check = check_filter);
 #undef MODEL
 #undef WIRE
 

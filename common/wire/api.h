@@ -4,6 +4,7 @@
 
 #include "common/base/buf.h"
 #include "common/model/record.h"
+#include "common/model/selector.h"
 
 /* What people and their tools ask of the federation (proto/federation.proto), as plain structs: a request and
  * a reply for each method, and how they become bytes. All strings and lists are owned by the struct; all
@@ -56,7 +57,7 @@ struct tf_scale_request {
 struct tf_job_filter {
     char *tenant, *name, *cluster; /* NULL = all */
     uint32_t phases;               /* set of 1 << enum tf_phase; 0 = all */
-    struct tf_pairs labels;
+    struct tf_selector selector;
 };
 
 enum { TF_PAGE_MAX = 1000 };

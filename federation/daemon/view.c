@@ -148,5 +148,5 @@ bool view_matches(const struct tf_job_record *job, const struct tf_job_filter *f
         return false;
     if (filter->cluster && !in_cluster(job, filter->cluster))
         return false;
-    return tf_pairs_match(&job->labels, &filter->labels);
+    return tf_selector_match(&filter->selector, &job->labels);
 }

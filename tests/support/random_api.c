@@ -21,11 +21,21 @@ static struct tf_job_manifest manifest(struct tf_rng *r)
     return out;
 }
 
+static void random_selector_term(struct tf_rng *r, struct tf_selector_term *out)
+{
+    *out = (struct tf_selector_term){TEXT, FROM_1(TF_SELECTOR_ABSENT), LATER};
+    if (out->op == TF_SELECTOR_IN || out->op == TF_SELECTOR_NOT_IN)
+        for (int64_t n = R(1, 3); n > 0; n--) {
+            char *value = TEXT;
+            tf_vec_push(&out->values, value);
+        }
+}
+
 static struct tf_job_filter filter(struct tf_rng *r)
 {
     struct tf_job_filter out = {optional_name(r), optional_name(r), optional_name(r),
                                 (uint32_t)R(0, UINT32_MAX), LATER};
-    random_pairs(r, &out.labels);
+    RANDOM_LIST(r, &out.selector, random_selector_term);
     return out;
 }
 

@@ -141,7 +141,7 @@ static void merge_begin(struct fedctl *ctl, const struct tf_request *request, st
                                                   .name = tf_strdup(request->list.filter.name),
                                                   .cluster = tf_strdup(request->list.filter.cluster),
                                                   .phases = request->list.filter.phases};
-        tf_pairs_copy(&own->list.filter.labels, &request->list.filter.labels);
+        tf_selector_copy(&own->list.filter.selector, &request->list.filter.selector);
     }
 }
 

@@ -141,9 +141,9 @@ int fetch_clusters(struct fedctl *ctl, struct listing *listing)
     struct tf_request request = {.method = TF_METHOD_LIST_CLUSTERS};
     struct tf_reply reply = {0};
     struct tf_error err = TF_ERROR_INIT;
-    struct tf_pairs labels = {0};
+    struct tf_selector labels = {0};
     if (ctl->options.selector && target_selector(ctl->options.selector, &labels, &err)) {
-        tf_pairs_release(&labels);
+        tf_selector_release(&labels);
         return fedctl_usage(ctl, "%s", err.text);
     }
     int code = FEDCTL_DONE;
@@ -153,9 +153,9 @@ int fetch_clusters(struct fedctl *ctl, struct listing *listing)
         code = add_named(ctl, &reply.clusters, listing);
     else
         tf_vec_each (info, &reply.clusters.clusters)
-            if (tf_pairs_match(&info->labels, &labels))
+            if (tf_selector_match(&labels, &info->labels))
                 listing_add(listing, info);
     tf_reply_release(&reply);
-    tf_pairs_release(&labels);
+    tf_selector_release(&labels);
     return code;
 }

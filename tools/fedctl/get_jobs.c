@@ -167,7 +167,7 @@ int fetch_filter(const struct fedctl *ctl, struct tf_job_filter *filter, struct 
     if (o->tenant && !o->all_tenants)
         filter->tenant = tf_strdup(o->tenant);
     filter->cluster = tf_strdup(o->cluster);
-    if (o->selector && target_selector(o->selector, &filter->labels, err))
+    if (o->selector && target_selector(o->selector, &filter->selector, err))
         return -1;
     return o->phase ? target_phases(o->phase, &filter->phases, err) : 0;
 }

@@ -154,9 +154,9 @@ int fetch_each_node(struct fedctl *ctl, node_each_f *each, void *arg)
     struct tf_request request = {.method = TF_METHOD_LIST_NODES};
     struct tf_reply reply = {0};
     struct tf_error err = TF_ERROR_INIT;
-    struct tf_pairs labels = {0};
+    struct tf_selector labels = {0};
     if (ctl->options.selector && target_selector(ctl->options.selector, &labels, &err)) {
-        tf_pairs_release(&labels);
+        tf_selector_release(&labels);
         return fedctl_usage(ctl, "%s", err.text);
     }
     request.nodes.cluster = tf_strdup(ctl->options.cluster);
@@ -167,13 +167,13 @@ int fetch_each_node(struct fedctl *ctl, node_each_f *each, void *arg)
         code = each_named(ctl, &reply.nodes, each, arg);
     else
         tf_vec_each (info, &reply.nodes.nodes)
-            if (tf_pairs_match(&info->node.labels, &labels))
+            if (tf_selector_match(&labels, &info->node.labels))
                 each(arg, info);
     if (code == FEDCTL_DONE)
         code = tell_missing(&reply.nodes.missing, "nodes");
     tf_reply_release(&reply);
     tf_request_release(&request);
-    tf_pairs_release(&labels);
+    tf_selector_release(&labels);
     return code;
 }
 

@@ -101,6 +101,14 @@ struct option_list {
             .help = "of every tenant, also where the configuration names one" \
         }                                                                     \
     }
+#define OPTION_SELECTOR                                                            \
+    {                                                                              \
+        'l', "SELECTOR",                                                           \
+        {                                                                          \
+            .key = "selector", TF_STRING(struct options, selector),                \
+            .help = "only with these labels: a=x,b!=y,c in (x,y),d notin (x),e,!f" \
+        }                                                                          \
+    }
 #define OPTION_DURATION(text)                                                   \
     {                                                                           \
         0, "TIME",                                                              \

@@ -125,7 +125,7 @@ static int look(struct replaying *r)
     struct tf_request request = {.method = TF_METHOD_LIST, .list.page_size = PAGE};
     struct tf_error err = TF_ERROR_INIT;
     int code = FEDCTL_DONE;
-    tf_pairs_set(&request.list.filter.labels, "replay", r->id);
+    tf_selector_add(&request.list.filter.selector, "replay", r->id);
     for (struct replayed *one = r->by_uid; one; one = one->hh.next)
         one->seen = false;
     do {

@@ -173,25 +173,9 @@ int target_node(const struct fedctl *ctl, const char *word, char **cluster, char
     return take_part(name, len, word, "node", node, err);
 }
 
-int target_selector(const char *text, struct tf_pairs *labels, struct tf_error *err)
+int target_selector(const char *text, struct tf_selector *labels, struct tf_error *err)
 {
-    while (*text) {
-        size_t len = strcspn(text, ",");
-        TF_AUTO_FREE char *one = tf_strndup(text, len);
-        char *equals = strchr(one, '=');
-        if (!equals || equals == one)
-            return tf_error_set(err, TF_ERR_INVALID,
-                                "--selector: \"%.100s\" is not KEY=VALUE (several: KEY=VALUE,KEY=VALUE)",
-                                one);
-        const char *value = equals + (equals[1] == '=' ? 2 : 1);
-        if (equals[-1] == '!')
-            return tf_error_set(err, TF_ERR_INVALID,
-                                "--selector: \"%.100s\": only KEY=VALUE is understood, not !=", one);
-        *equals = '\0';
-        tf_pairs_set(labels, one, value);
-        text += len + (text[len] == ',');
-    }
-    return 0;
+    return tf_selector_parse(text, labels, err) ? tf_error_wrap(err, "--selector") : 0;
 }
 
 static const char *const phase_words[] = {"pending",  "held",      "starting", "running",

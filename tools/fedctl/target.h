@@ -33,8 +33,8 @@ int target_node(const struct fedctl *ctl, const char *word, char **cluster, char
                 struct tf_error *err);
 void target_release(struct tf_job_ref *ref);
 
-/* "team=ranking,tier=1" (also "=="), added to labels. */
-int target_selector(const char *text, struct tf_pairs *labels, struct tf_error *err);
+/* "team=ranking,tier in (a,b)" (common/model/selector.h), added to labels. */
+int target_selector(const char *text, struct tf_selector *labels, struct tf_error *err);
 /* "running,pending": a set of 1 << enum tf_phase. */
 int target_phases(const char *text, uint32_t *phases, struct tf_error *err);
 

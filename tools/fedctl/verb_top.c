@@ -17,9 +17,7 @@ static const struct option options[] = {
       .help = "nodes: fullest first by gpus, cpu or memory; or by name"}},
     {'n', "N", {.key = "limit", TF_INT64(O, limit), .help = "nodes: only the first so many"}},
     {'c', "CLUSTER", {.key = "cluster", TF_NAME(O, cluster), .help = "nodes: only of this cluster"}},
-    {'l',
-     "SELECTOR",
-     {.key = "selector", TF_STRING(O, selector), .help = "only with these labels: KEY=VALUE,..."}},
+    OPTION_SELECTOR,
     {0, NULL, {.key = "no-headers", TF_BOOL(O, no_headers), .help = "tables without their titles"}},
 };
 #undef O
@@ -100,7 +98,7 @@ static const struct resource top_clusters = {
     "clusters", cluster_columns, TF_ARRAY_LEN(cluster_columns), &view_cluster, cluster_cells, cluster_name,
 };
 
-static int list_clusters(struct fedctl *ctl, struct listing *listing, const struct tf_pairs *labels)
+static int list_clusters(struct fedctl *ctl, struct listing *listing, const struct tf_selector *labels)
 {
     struct tf_request request = {.method = TF_METHOD_LIST_CLUSTERS};
     struct tf_reply reply = {0};
@@ -110,7 +108,7 @@ static int list_clusters(struct fedctl *ctl, struct listing *listing, const stru
     if (fedctl_call(ctl, &request, &reply, &err))
         return fedctl_fail(ctl, &err);
     tf_vec_each (info, &reply.clusters.clusters) {
-        if (!tf_pairs_match(&info->labels, labels))
+        if (!tf_selector_match(labels, &info->labels))
             continue;
         listing_add(listing, info);
         add_up(&sum, info);
@@ -203,12 +201,12 @@ static int fullest_first(const void *a, const void *b)
 }
 
 static void add_sorted(const struct fedctl *ctl, const struct tf_nodes_reply *nodes,
-                       const struct tf_pairs *labels, struct listing *listing)
+                       const struct tf_selector *labels, struct listing *listing)
 {
     TF_VEC(struct place) places = {0};
     int64_t limit = ctl->options.limit ? ctl->options.limit : INT64_MAX;
     tf_vec_each (info, &nodes->nodes)
-        if (tf_pairs_match(&info->node.labels, labels))
+        if (tf_selector_match(labels, &info->node.labels))
             tf_vec_push(&places, (struct place){fullness(info, ctl->options.sort), info});
     if (places.count)
         qsort(places.items, places.count, sizeof *places.items, fullest_first);
@@ -217,7 +215,7 @@ static void add_sorted(const struct fedctl *ctl, const struct tf_nodes_reply *no
     tf_vec_release(&places);
 }
 
-static int list_nodes(struct fedctl *ctl, struct listing *listing, const struct tf_pairs *labels)
+static int list_nodes(struct fedctl *ctl, struct listing *listing, const struct tf_selector *labels)
 {
     struct tf_request request = {.method = TF_METHOD_LIST_NODES,
                                  .nodes.cluster = ctl->options.cluster}; /* lent */
@@ -235,7 +233,7 @@ static int run(struct fedctl *ctl)
 {
     struct tf_error err = TF_ERROR_INIT;
     enum resource_kind kind;
-    struct tf_pairs labels = {0};
+    struct tf_selector labels = {0};
     struct listing listing;
     if (target_kind(ctl, 1u << RESOURCE_CLUSTERS | 1u << RESOURCE_NODES, &kind, &err))
         return fedctl_usage(ctl, "%s", err.text);
@@ -243,14 +241,14 @@ static int run(struct fedctl *ctl)
         return fedctl_usage(ctl, "top takes no names, not \"%.100s\"; see --cluster and --selector",
                             ctl->words.items[0]);
     if (ctl->options.selector && target_selector(ctl->options.selector, &labels, &err)) {
-        tf_pairs_release(&labels);
+        tf_selector_release(&labels);
         return fedctl_usage(ctl, "%s", err.text);
     }
     bool clusters = kind == RESOURCE_CLUSTERS;
     listing_begin(&listing, clusters ? &top_clusters : &top_nodes, &ctl->options, false, &ctl->out);
     int code = clusters ? list_clusters(ctl, &listing, &labels) : list_nodes(ctl, &listing, &labels);
     listing_end(&listing, code == FEDCTL_DONE);
-    tf_pairs_release(&labels);
+    tf_selector_release(&labels);
     return code;
 }
 

@@ -194,7 +194,7 @@ static bool matches(const struct tf_job_filter *filter, const struct tf_job_view
            (!filter->name || tf_str_eq(filter->name, job->manifest.name)) &&
            (!filter->cluster || tf_str_eq(filter->cluster, job->cluster)) &&
            (!filter->phases || filter->phases >> job->phase & 1u) &&
-           tf_pairs_match(&job->manifest.labels, &filter->labels);
+           tf_selector_match(&filter->selector, &job->manifest.labels);
 }
 
 /* Two jobs a page, whatever was asked: the token is the place of the next. */

@@ -28,7 +28,8 @@ run get jobs -Z
 run get jobs --timeout 5
 run get jobs --endpoints nowhere
 run get jobs --phase runing
-run get jobs -l team
+run get jobs -l 'team='x=y
+run watch jobs -l 'team in'
 run get jobs ../etc/passwd
 run get jobs web/..
 run describe instances web/hello

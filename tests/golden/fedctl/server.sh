@@ -13,6 +13,10 @@ run get jobs -o name
 run get jobs --no-headers --tenant rec
 run get jobs --phase pending,failed
 run get jobs -l team=corpus
+run get jobs -l 'team!=corpus' -o name
+run get jobs -l 'team in (corpus, web)' -o name
+run get jobs -l '!team' -o name
+run get jobs -l 'team in (corpus'
 run get jobs --cluster us-c
 run get jobs --tenant nobody
 run get jobs --tenant nobody -o json
@@ -49,6 +53,7 @@ run get clusters
 run get clusters -o wide
 run get clusters -o name
 run get clusters -l site=gz
+run get clusters -l 'site notin (gz)' -o name
 run get clusters bj-a nowhere
 run get clusters -o json
 run get cluster gz-b -o yaml

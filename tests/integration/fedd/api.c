@@ -122,8 +122,20 @@ static void test_list(void)
     CU_ASSERT_EQUAL(list_all(&(struct tf_list_request){.page_size = 1}, &pages), JOBS);
 
     struct tf_list_request few = {.page_size = 2};
-    tf_pairs_set(&few.filter.labels, "team", "few");
+    tf_selector_add(&few.filter.selector, "team", "few");
     CU_ASSERT_EQUAL(list_all(&few, &pages), JOBS / 5);
+    static const struct {
+        const char *text;
+        size_t jobs;
+    } selectors[] = {
+        {"team!=few", JOBS - JOBS / 5}, {"team in (few,none)", JOBS / 5}, {"team", JOBS}, {"!team", 0},
+        {"team,team notin (x)", JOBS},
+    };
+    for (size_t i = 0; i < TF_ARRAY_LEN(selectors); i++) {
+        struct tf_list_request some = {.page_size = 7};
+        CU_ASSERT_EQUAL(tf_selector_parse(selectors[i].text, &some.filter.selector, NULL), 0);
+        CU_ASSERT_EQUAL(list_all(&some, &pages), selectors[i].jobs);
+    }
     CU_ASSERT_EQUAL(list_all(&(struct tf_list_request){.filter.tenant = tf_strdup("other")}, &pages), 0);
     CU_ASSERT_EQUAL(list_all(&(struct tf_list_request){.filter.name = tf_strdup("job-07")}, &pages), 1);
     CU_ASSERT_EQUAL(list_all(&(struct tf_list_request){.filter.phases = 1U << TF_PHASE_RUNNING}, &pages), 0);

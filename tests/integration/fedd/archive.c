@@ -90,7 +90,7 @@ static void check_filters(void)
     other.list.filter.phases = 1u << TF_PHASE_DELETED;
     CU_ASSERT_EQUAL(count(0, other), 25);
     other = request(NULL, NULL, 0);
-    tf_pairs_set(&other.list.filter.labels, "team", "ranking");
+    tf_selector_add(&other.list.filter.selector, "team", "ranking");
     CU_ASSERT_EQUAL(count(0, other), 0);
 }
 

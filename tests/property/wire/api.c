@@ -21,13 +21,21 @@ static bool eq_ref(const struct tf_job_ref *a, const struct tf_job_ref *b)
     return EQ_END;
 }
 
+static bool eq_selector_term(const struct tf_selector_term *a, const struct tf_selector_term *b)
+{
+    EQ_BEGIN(struct tf_selector_term);
+    EQ_STR(key);
+    EQ_WITH(values, tf_strs_eq);
+    return EQ_END;
+}
+
 static bool eq_filter(const struct tf_job_filter *a, const struct tf_job_filter *b)
 {
     EQ_BEGIN(struct tf_job_filter);
     EQ_STR(tenant);
     EQ_STR(name);
     EQ_STR(cluster);
-    EQ_WITH(labels, tf_pairs_eq);
+    EQ_LIST(selector, eq_selector_term);
     return EQ_END;
 }
 
