@@ -12,6 +12,8 @@
 
 #include <getopt.h>
 #include <inttypes.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 
 enum {
     JOBS = 100000,
@@ -177,6 +179,28 @@ static bool list_all(struct crowd *c, char **last)
     return ok && jobs == (size_t)c->jobs;
 }
 
+/* The program as people use it: how long it takes, and how much memory, for a table and for names. */
+static bool list_with_fedctl(struct crowd *c, const char *output)
+{
+    const char *argv[] = {TF_FEDCTL, "--endpoints", NULL, "--timeout", "5m", "get",
+                          "jobs",    "-A",          "-o", output,      NULL};
+    struct rusage used;
+    struct timespec a, b;
+    int status;
+    argv[2] = test_federation_endpoints(c->federation)->items[0];
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    pid_t pid = test_process_start(argv, NULL, NULL, NULL);
+    if (pid < 0 || wait4(pid, &status, 0, &used) != pid || status != 0)
+        return false;
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    TF_AUTO_FREE char *time = tf_asprintf("fedctl_%s", output);
+    TF_AUTO_FREE char *memory = tf_asprintf("fedctl_%s_memory", output);
+    TF_AUTO_FREE char *about = tf_asprintf("fedctl get jobs -A -o %s", output);
+    add(c, time, (double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) / 1e6, "ms", about);
+    add(c, memory, (double)used.ru_maxrss / 1024, "MiB", "its RSS");
+    return true;
+}
+
 static bool ask_all(struct crowd *c)
 {
     TF_AUTO_FREE char *last = NULL;
@@ -191,6 +215,7 @@ static bool ask_all(struct crowd *c)
     ok = ok && ask_often(c, "explain", &job, "of the last that waits");
     job.method = TF_METHOD_GET;
     ok = ok && ask_often(c, "get", &job, "");
+    ok = ok && list_with_fedctl(c, "table") && list_with_fedctl(c, "name");
     tf_request_release(&job);
     return ok;
 }

@@ -6,8 +6,6 @@
 #include "tools/fedctl/resource.h"
 #include "tools/fedctl/when.h"
 
-enum { PAGE = 500 };
-
 /* ---- how one is shown ---- */
 
 static const struct column columns[] = {
@@ -163,7 +161,7 @@ static int list(struct fedctl *ctl, struct tf_request *request, struct listing *
     struct merge merge;
     struct source *source;
     size_t limit = ctl->options.limit ? (size_t)ctl->options.limit : SIZE_MAX;
-    request->list.page_size = limit < PAGE ? (int32_t)limit : PAGE;
+    request->list.page_size = fetch_page_size(ctl);
     merge_begin(ctl, request, &merge);
     while (merge.added < limit && !listing_is_over(listing) && (source = latest(ctl, &merge))) {
         if (is_new(&merge, head(source)->uid)) {

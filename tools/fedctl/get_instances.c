@@ -127,6 +127,7 @@ static int fetch_of_job(struct fedctl *ctl, const char *word, struct listing *li
     if (target_job(ctl, word, &ref, &err))
         return fedctl_usage(ctl, "%s", err.text);
     struct tf_request request = {.method = TF_METHOD_LIST_INSTANCES};
+    request.list.page_size = ctl->options.chunk; /* instances of so many jobs */
     request.list.filter.tenant = ref.tenant;
     request.list.filter.name = ref.name;
     request.list.filter.cluster = tf_strdup(ctl->options.cluster);
@@ -157,6 +158,7 @@ int fetch_instances(struct fedctl *ctl, struct listing *listing)
     if (ctl->words.count)
         return tell_away(listing);
     struct tf_request request = {.method = TF_METHOD_LIST_INSTANCES};
+    request.list.page_size = ctl->options.chunk; /* instances of so many jobs */
     struct tf_error err = TF_ERROR_INIT;
     int code = fetch_filter(ctl, &request.list.filter, &err)
                    ? fedctl_usage(ctl, "%s", err.text)

@@ -6,8 +6,6 @@
 #include "tools/fedctl/resource.h"
 #include "tools/fedctl/when.h"
 
-enum { PAGE = 500 };
-
 enum cell_style phase_style(enum tf_phase phase)
 {
     switch (phase) {
@@ -172,6 +170,13 @@ int fetch_filter(const struct fedctl *ctl, struct tf_job_filter *filter, struct 
     return o->phase ? target_phases(o->phase, &filter->phases, err) : 0;
 }
 
+int32_t fetch_page_size(const struct fedctl *ctl)
+{
+    const struct options *o = &ctl->options;
+    int32_t chunk = o->chunk ? o->chunk : TF_PAGE_MAX; /* verbs without the option */
+    return o->limit && o->limit < chunk ? (int32_t)o->limit : chunk;
+}
+
 int fetch_pages(struct fedctl *ctl, struct tf_request *request, struct listing *listing,
                 char *(*add)(struct tf_reply *reply, struct listing *listing))
 {
@@ -184,6 +189,8 @@ int fetch_pages(struct fedctl *ctl, struct tf_request *request, struct listing *
         request->list.page_token = add(&reply, listing);
         tf_reply_release(&reply);
     } while (request->list.page_token && *request->list.page_token && !listing_is_over(listing));
+    if (request->list.page_token && *request->list.page_token)
+        listing->more = listing->limit != 0;
     return FEDCTL_DONE;
 }
 
@@ -200,7 +207,7 @@ int fetch_jobs(struct fedctl *ctl, struct listing *listing)
         return fetch_named(ctl, listing);
     struct tf_request request = {.method = TF_METHOD_LIST};
     struct tf_error err = TF_ERROR_INIT;
-    request.list.page_size = PAGE;
+    request.list.page_size = fetch_page_size(ctl);
     int code = fetch_filter(ctl, &request.list.filter, &err) ? fedctl_usage(ctl, "%s", err.text)
                                                              : fetch_pages(ctl, &request, listing, add_jobs);
     tf_request_release(&request);

@@ -29,6 +29,10 @@ void listing_add(struct listing *listing, const void *object)
 {
     const struct resource *resource = listing->resource;
     bool json = listing->output == OUTPUT_JSON;
+    if (listing->limit && listing->count >= listing->limit) {
+        listing->more = true;
+        return;
+    }
     if (is_list(listing)) {
         if (listing->count == 0)
             view_list_begin(json, &listing->text);
@@ -71,6 +75,8 @@ void listing_end(struct listing *listing, bool complete)
     else if (table && complete)
         message("no %s", listing->resource->plural);
     out_buf(listing->out, &listing->text);
+    if (listing->more)
+        message("only the first %zu; there may be more %s", listing->limit, listing->resource->plural);
     tf_strs_release(&listing->missing);
     columns_release(&listing->columns);
     tf_buf_release(&listing->text);
@@ -78,5 +84,6 @@ void listing_end(struct listing *listing, bool complete)
 
 bool listing_is_over(const struct listing *listing)
 {
-    return listing->out->closed || listing->out->failed;
+    return listing->out->closed || listing->out->failed ||
+           (listing->limit && listing->count >= listing->limit);
 }

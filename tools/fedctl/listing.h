@@ -30,18 +30,20 @@ struct listing {
     struct tf_wall now;
     struct columns columns;
     struct tf_buf text;
-    size_t count;
+    size_t count, limit;    /* limit 0 = none */
+    bool more;              /* than the limit lets through */
     struct tf_strs missing; /* subclusters that could not be asked */
 };
 
 void listing_begin(struct listing *listing, const struct resource *resource, const struct options *options,
                    bool single, struct out *out);
 void listing_add(struct listing *listing, const void *object);
-/* Prints what is left; releases. Without any object a note on stderr says so, if complete. */
+/* Prints what is left; releases. Notes on stderr say that there was no object, if complete, or more than the
+ * limit. */
 void listing_end(struct listing *listing, bool complete);
 /* The table so far, appended to buf; the listing is empty again. Of tables only. */
 void listing_take_table(struct listing *listing, struct tf_buf *buf);
-/* True when nobody reads any more: no need to fetch the rest. */
+/* True when nobody reads any more, or the limit is reached: no need to fetch the rest. */
 bool listing_is_over(const struct listing *listing);
 
 #endif

@@ -26,6 +26,7 @@ struct options {
     char *tenant, *selector, *phase, *cluster;
     bool all_tenants, no_headers, archived;
     int64_t limit; /* 0 = all */
+    int32_t chunk; /* objects a request */
     bool restart, dry_run;
     bool ignore_not_found, wait;
     bool follow;

@@ -36,6 +36,8 @@ int fetch_each_node(struct fedctl *ctl, node_each_f *each, void *arg);
 
 /* The filter that the options say: tenant, cluster, selector, phase. */
 int fetch_filter(const struct fedctl *ctl, struct tf_job_filter *filter, struct tf_error *err);
+/* Jobs a request, by --chunk and --limit. */
+int32_t fetch_page_size(const struct fedctl *ctl);
 /* Asks for page after page of request->list; add takes what is in the reply and gives the next token (owned).
  */
 int fetch_pages(struct fedctl *ctl, struct tf_request *request, struct listing *listing,

@@ -29,7 +29,15 @@ static const struct option options[] = {
       .min = 1,
       .max = INT64_C(1000000000),
       .flags = TF_ROW_ZERO,
-      .help = "with --archived: so many at most"}},
+      .help = "so many at most"}},
+    {0,
+     "N",
+     {.key = "chunk",
+      TF_INT32(struct options, chunk),
+      .min = 1,
+      .max = TF_PAGE_MAX,
+      .def = "500",
+      .help = "jobs asked for at a time, for a slow link or a large federation; default 500"}},
     {0,
      NULL,
      {.key = "no-headers", TF_BOOL(struct options, no_headers), .help = "tables without their titles"}},
@@ -64,15 +72,16 @@ static int run(struct fedctl *ctl)
         return fedctl_usage(ctl, "%s", err.text);
     if (ctl->options.archived && kind != RESOURCE_JOBS)
         return fedctl_usage(ctl, "only jobs are archived: say `fedctl get jobs --archived`");
-    if (ctl->options.limit && !ctl->options.archived)
-        return fedctl_usage(ctl, "--limit goes with --archived");
     if (ctl->options.follow && ctl->options.archived)
         return fedctl_usage(ctl, "what is archived does not change: --watch has no use there");
+    if (ctl->options.follow && ctl->options.limit)
+        return fedctl_usage(ctl, "--limit does not go with --watch: a screen shows what lives first");
     if (ctl->options.follow)
         return watching(ctl, kind);
     const struct fetcher *fetcher = ctl->options.archived ? &archive : &fetchers[kind];
     struct listing listing;
     listing_begin(&listing, fetcher->resource, &ctl->options, is_single(ctl, kind), &ctl->out);
+    listing.limit = (size_t)ctl->options.limit;
     int code = fetcher->fetch(ctl, &listing);
     listing_end(&listing, code == FEDCTL_DONE);
     return code;
@@ -84,9 +93,12 @@ const struct verb verb_get = {
              "[CLUSTER/NODE...]\ninstances [TENANT/NAME...]",
     .help = "List jobs, clusters, nodes, GPUs or instances",
     .more =
-        "Ages and spans are rounded; -o json and -o yaml have exact times in UTC. A single object that "
-        "was named\n"
-        "is shown as itself, anything else as a List.\n"
+        "A list is fetched in pages, and all of it is shown unless --limit ends it. Ages and spans are "
+        "rounded; "
+        "-o json\n"
+        "and -o yaml have exact times in UTC. A single object that was named is shown as itself, anything "
+        "else "
+        "as a List.\n"
         "Finished jobs leave the store after their keepFinished; each member of the federation keeps those "
         "that\n"
         "left while it led, as long as settings.history says: give all members as endpoints to see all.",

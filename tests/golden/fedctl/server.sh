@@ -18,6 +18,14 @@ run get jobs -l 'team in (corpus, web)' -o name
 run get jobs -l '!team' -o name
 run get jobs -l 'team in (corpus'
 run get jobs --cluster us-c
+run get jobs --limit 3 --no-headers
+run get jobs --limit 3 --chunk 2 -o name
+run get jobs --limit 8 -o name
+run get jobs web/hello data/refresh --limit 1 -o name
+run get jobs --limit 1 -o json --phase failed
+run get jobs --limit 0
+run get jobs --limit 2 --watch
+run get jobs --chunk 1001
 run get jobs --tenant nobody
 run get jobs --tenant nobody -o json
 run get jobs --tenant nobody -o yaml
@@ -43,7 +51,6 @@ run get jobs --archived -t nobody
 run get jobs --archived web/nothing
 run get jobs --archived -o yaml --limit 1
 run get clusters --archived
-run get jobs --limit 3
 # two members: what both have is shown once; one that is away is missed
 run get jobs --archived -o name --endpoints "$address,$address"
 run get jobs --archived -o name --endpoints "$address,127.0.0.1:1"
@@ -62,6 +69,7 @@ golden get-clusters
 run get nodes
 run get nodes -o wide
 run get nodes -o name
+run get nodes -o name --limit 2
 run get nodes --cluster us-c
 run get nodes gz-b/a1
 run get nodes n1 nowhere
@@ -71,6 +79,7 @@ golden get-nodes
 
 run get instances
 run get instances -o wide
+run get instances --limit 1 --no-headers
 run get instances web/hello
 run get instances web/hello -o name
 run get instances web/none
