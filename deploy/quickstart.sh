@@ -102,9 +102,13 @@ stop_all
 [ $keep -eq 1 ] || rm -rf "$home"
 mkdir -p "$home"/{log,conf,data,state}
 
-free_port() {
+free_port() { # below those that the kernel gives to outgoing connections, so that it stays free while a daemon restarts
     perl -MIO::Socket::INET -e '
-        my $s = IO::Socket::INET->new(LocalAddr => "127.0.0.1", LocalPort => 0, Listen => 1) or die; print $s->sockport'
+        for (1 .. 100) {
+            my $port = 10000 + int rand 10000;
+            if (IO::Socket::INET->new(LocalAddr => "127.0.0.1", LocalPort => $port, Listen => 1)) { print $port; exit }
+        }
+        die "no free port from 10000 to 19999\n"'
 }
 launch() { # NAME COMMAND...: in a session of its own, so that the terminal's Ctrl-C does not reach it
     local name=$1

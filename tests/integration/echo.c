@@ -7,6 +7,7 @@
 #include "common/rpc/client.h"
 #include "common/store/etcd.h"
 #include "tests/support/etcd.h"
+#include "tests/support/loopback.h"
 #include "tests/support/process.h"
 #include "tests/support/suite.h"
 
@@ -45,14 +46,13 @@ static struct {
     struct tf_store *store;
     struct test_etcd *etcd;
     struct client clients[CLIENTS];
-    char address[64];
+    char *address;
     pid_t daemon;
     int acknowledged, repeated, unknown;
 } t;
 
 /* ---- the daemon ---- */
 
-/* On the same address as before, from the second time on. */
 static void start_daemon(void)
 {
     int out = -1;
@@ -63,7 +63,6 @@ static void start_daemon(void)
     ssize_t n = read(out, line, sizeof line - 1); /* it serves, or it is dead */
     close(out);
     CU_ASSERT_TRUE_FATAL(n > 0);
-    snprintf(t.address, sizeof t.address, "127.0.0.1:%ld", strtol(line, NULL, 10));
 }
 
 /* ---- the clients ---- */
@@ -180,7 +179,7 @@ static void begin(void)
     struct tf_error err = TF_ERROR_INIT;
     t.etcd = test_etcd_start(NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(t.etcd);
-    snprintf(t.address, sizeof t.address, "127.0.0.1:0");
+    t.address = test_new_address();
     start_daemon();
     t.loop = tf_loop_create(&err);
     t.rpc = tf_rpc_create(t.loop, &err);
@@ -209,6 +208,7 @@ static void end(void)
     tf_loop_destroy(t.loop);
     test_process_kill(t.daemon);
     test_etcd_stop(t.etcd);
+    free(t.address);
 }
 
 static void turn_until_acknowledged(int wanted)

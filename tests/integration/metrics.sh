@@ -8,7 +8,7 @@ bin=$1/bin test_name=metrics
 need etcd prometheus promtool jq curl
 
 launch_etcd store
-fedd_at=127.0.0.1:$(free_port) fedd_http=127.0.0.1:$(free_port) sub_http=127.0.0.1:$(free_port)
+fedd_at=$(new_address) fedd_http=$(new_address) sub_http=$(new_address)
 cat >"$home/conf/fedd.yaml" <<END
 listen: $fedd_at
 dataDir: $home/data/fedd
@@ -57,7 +57,7 @@ global: {scrape_interval: 1s, scrape_timeout: 1s}
 scrape_configs:
   - {job_name: tidefed, static_configs: [{targets: ["$fedd_http", "$sub_http"]}]}
 END
-prometheus_at=127.0.0.1:$(free_port)
+prometheus_at=$(new_address)
 launch prometheus prometheus --config.file="$home/conf/prometheus.yml" --storage.tsdb.path="$home/data/prometheus" \
     --web.listen-address="$prometheus_at" --log.level=warn
 is() { # QUERY VALUE

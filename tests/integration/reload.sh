@@ -8,7 +8,7 @@ bin=$1/bin test_name=reload
 need etcd curl
 
 launch_etcd store
-fedd_at=127.0.0.1:$(free_port) fedd_http=127.0.0.1:$(free_port) sub_http=127.0.0.1:$(free_port)
+fedd_at=$(new_address) fedd_http=$(new_address) sub_http=$(new_address)
 fedd_config() { # SETTINGS LEVEL
     cat >"$home/conf/fedd.yaml" <<END
 listen: $fedd_at

@@ -8,7 +8,7 @@ bin=$1/bin test_name=replay
 need etcd jq curl gzip
 
 launch_etcd store
-fedd_at=127.0.0.1:$(free_port)
+fedd_at=$(new_address)
 export TIDEFED_ENDPOINTS=$fedd_at HOME=$home
 unset TIDEFED_TENANT TIDEFED_CONTEXT XDG_CONFIG_HOME
 cat >"$home/conf/fedd.yaml" <<END

@@ -48,7 +48,7 @@ struct store_fixture *store_fixture_create(enum store_kind kind)
     fixture->etcd = test_etcd_start(NULL);
     fixture->loop = fixture->etcd ? tf_loop_create(NULL) : NULL;
     if (fixture->loop && kind == STORE_PROXY)
-        fixture->proxy = test_proxy_start(test_etcd_port(fixture->etcd));
+        fixture->proxy = test_proxy_start(test_etcd_address(fixture->etcd));
     if (fixture->loop && (fixture->proxy || kind == STORE_ETCD))
         return fixture;
     store_fixture_destroy(fixture);

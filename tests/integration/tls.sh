@@ -48,14 +48,14 @@ expired old-admin admin clientAuth
 expired old-fedd fedd serverAuth DNS:localhost,IP:127.0.0.1
 
 # ---- etcd: TLS, and a user who may only write below the two prefixes ----
-client=$(free_port) peer=$(free_port)
+client=$(new_address) peer=$(new_address)
 make_tls --dir "$home/etcd" ca
-make_tls --dir "$home/etcd" fedd
+make_tls --dir "$home/etcd" fedd "$test_host"
 launch etcd etcd --name store --data-dir "$home/data/store" --unsafe-no-fsync --log-level warn \
-    --cert-file "$home/etcd/fedd.pem" --key-file "$home/etcd/fedd.key" --listen-client-urls "https://127.0.0.1:$client" \
-    --advertise-client-urls "https://127.0.0.1:$client" --listen-peer-urls "http://127.0.0.1:$peer" \
-    --initial-advertise-peer-urls "http://127.0.0.1:$peer" --initial-cluster "store=http://127.0.0.1:$peer"
-ctl() { ETCDCTL_API=3 etcdctl --endpoints "https://127.0.0.1:$client" --cacert "$home/etcd/ca.pem" "$@" >>"$home/log/etcdctl.log" 2>&1; }
+    --cert-file "$home/etcd/fedd.pem" --key-file "$home/etcd/fedd.key" --listen-client-urls "https://$client" \
+    --advertise-client-urls "https://$client" --listen-peer-urls "http://$peer" \
+    --initial-advertise-peer-urls "http://$peer" --initial-cluster "store=http://$peer"
+ctl() { ETCDCTL_API=3 etcdctl --endpoints "https://$client" --cacert "$home/etcd/ca.pem" "$@" >>"$home/log/etcdctl.log" 2>&1; }
 wait_for etcd ctl endpoint health
 printf 'very "secret"\\\n' >"$home/password"
 ctl user add root:root && ctl user grant-role root root
@@ -64,12 +64,15 @@ ctl role grant-permission tidefed --prefix=true readwrite /tidefed/
 ctl auth enable
 
 # ---- configurations ----
+free_port() { # on all addresses of the machine, since this fedd listens on all
+    python3 -c 'import socket; s = socket.socket(); s.bind(("0.0.0.0", 0)); print(s.getsockname()[1])'
+}
 at=127.0.0.1:$(free_port)
-store="{endpoints: [\"https://127.0.0.1:$client\"], user: tidefed, passwordFile: $home/password, tls: {ca: $home/etcd/ca.pem}}"
+store="{endpoints: [\"https://$client\"], user: tidefed, passwordFile: $home/password, tls: {ca: $home/etcd/ca.pem}}"
 tls() { echo "tls: {ca: $pki/ca.pem, certificate: $pki/$1.pem, key: $pki/$1.key}"; }
 cp "$pki/fedd.pem" "$pki/live.pem"
 cp "$pki/fedd.key" "$pki/live.key"
-http=127.0.0.1:$(free_port)
+http=$(new_address)
 cat >"$home/conf/fedd.yaml" <<END
 listen: 0.0.0.0:${at##*:}
 advertise: $at
@@ -259,7 +262,7 @@ sed 's/leaseTtl: 2s/leaseTtl: 1s/; s#/data/fedd#/data/fedd-2#; s/^listen:.*/list
     sed "s#$home/password#$home/wrong#" >"$home/conf/second.yaml"
 echo guess >"$home/wrong"
 launch second "$bin/fedd" --config "$home/conf/second.yaml"
-wait_for "the wrong password to be told" told second 'the user \"tidefed\" cannot log in: https://127.0.0.1'
+wait_for "the wrong password to be told" told second "the user \\\"tidefed\\\" cannot log in: https://$test_host"
 sed "s#$home/etcd/ca.pem#$pki/ca.pem#; s#/data/fedd-2#/data/fedd-3#" "$home/conf/second.yaml" >"$home/conf/third.yaml"
 launch third "$bin/fedd" --config "$home/conf/third.yaml"
 wait_for "the wrong CA of etcd to be told" told third 'check the `tls` of the store'

@@ -26,8 +26,14 @@ trap 'exit 1' INT TERM
 
 fail() { echo "$test_name: $*"; exit 1; }
 
-free_port() {
-    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+# A loopback address of this test alone, made of the pid of its shell: while a killed server is away, no other test and no
+# outgoing connection can take its port.
+test_host=127.$((64 + ($$ >> 16))).$(($$ >> 8 & 255)).$(($$ & 255))
+echo 10000 >"$home/port"
+new_address() { # an address that was not given out before
+    local port=$(($(cat "$home/port") + 1))
+    echo $port >"$home/port"
+    echo "$test_host:$port"
 }
 
 # NAME COMMAND...: dies with this shell. Its pid is in $launched.
@@ -53,13 +59,13 @@ wait_for() {
 launch_etcd() {
     local name=$1 client peer
     shift
-    client=$(free_port) peer=$(free_port)
-    echo "127.0.0.1:$client" >"$home/conf/$name.etcd"
+    client=$(new_address) peer=$(new_address)
+    echo "$client" >"$home/conf/$name.etcd"
     launch "etcd-$name" etcd --name "$name" --data-dir "$home/data/$name" --unsafe-no-fsync --log-level warn \
-        --listen-client-urls "http://127.0.0.1:$client" --advertise-client-urls "http://127.0.0.1:$client" \
-        --listen-peer-urls "http://127.0.0.1:$peer" --initial-advertise-peer-urls "http://127.0.0.1:$peer" \
-        --initial-cluster "$name=http://127.0.0.1:$peer" "$@"
-    wait_for "etcd $name" curl -fsS "http://127.0.0.1:$client/health"
+        --listen-client-urls "http://$client" --advertise-client-urls "http://$client" \
+        --listen-peer-urls "http://$peer" --initial-advertise-peer-urls "http://$peer" \
+        --initial-cluster "$name=http://$peer" "$@"
+    wait_for "etcd $name" curl -fsS "http://$client/health"
 }
 
 allow_root=false

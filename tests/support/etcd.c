@@ -4,6 +4,7 @@
 #include "common/base/alloc.h"
 #include "common/base/buf.h"
 #include "common/base/cleanup.h"
+#include "tests/support/loopback.h"
 #include "tests/support/process.h"
 
 #include <arpa/inet.h>
@@ -15,12 +16,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { START_TIMEOUT_MS = 30 * 1000, START_ATTEMPTS = 5, PAGE_MAX = 4 << 20 };
+enum { START_TIMEOUT_MS = 30 * 1000, PAGE_MAX = 4 << 20 };
 
 struct test_etcd {
     struct test_etcd_options options;
-    char *dir, *log, *endpoint, *peer;
-    int port;
+    char *dir, *log, *address, *endpoint, *peer;
     pid_t pid;
 };
 
@@ -40,27 +40,17 @@ bool test_etcd_available(void)
     return false;
 }
 
-static int connect_to(int port)
-{
-    struct sockaddr_in address = {
-        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    struct timeval second = {.tv_sec = 1};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &second, sizeof second);
-    if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
-        return fd;
-    close(fd);
-    return -1;
-}
-
 /* The whole answer, headers too. */
 static bool get(const struct test_etcd *etcd, const char *path, struct tf_buf *out)
 {
     char request[128], chunk[8192];
     int len = snprintf(request, sizeof request, "GET %s HTTP/1.0\r\n\r\n", path);
-    int fd = connect_to(etcd->port);
+    struct timeval second = {.tv_sec = 1};
+    struct sockaddr_in address;
+    int fd = test_parse_address(etcd->address, &address) ? test_connect(&address) : -1;
     if (fd < 0)
         return false;
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &second, sizeof second);
     ssize_t n = send(fd, request, (size_t)len, MSG_NOSIGNAL);
     while (n > 0 && out->len < PAGE_MAX) {
         n = recv(fd, chunk, sizeof chunk, 0);
@@ -76,7 +66,7 @@ static bool healthy(void *ctx)
     return get(ctx, "/health", &page) && strstr(tf_buf_text(&page), "\"health\":\"true\"");
 }
 
-/* Healthy, or ended (a port was taken meanwhile). */
+/* Healthy, or ended. */
 static bool decided(void *ctx)
 {
     const struct test_etcd *etcd = ctx;
@@ -119,13 +109,12 @@ static bool launch(struct test_etcd *etcd)
     return up;
 }
 
-static void choose_ports(struct test_etcd *etcd)
+static void choose_addresses(struct test_etcd *etcd)
 {
-    etcd->port = test_free_port();
-    free(etcd->endpoint);
-    free(etcd->peer);
-    etcd->endpoint = tf_asprintf("http://127.0.0.1:%d", etcd->port);
-    etcd->peer = tf_asprintf("http://127.0.0.1:%d", test_free_port());
+    TF_AUTO_FREE char *peer = test_new_address();
+    etcd->address = test_new_address();
+    etcd->endpoint = tf_asprintf("http://%s", etcd->address);
+    etcd->peer = tf_asprintf("http://%s", peer);
 }
 
 struct test_etcd *test_etcd_start(const struct test_etcd_options *options)
@@ -139,11 +128,9 @@ struct test_etcd *test_etcd_start(const struct test_etcd_options *options)
         return NULL;
     }
     etcd->log = tf_asprintf("%s/log", etcd->dir);
-    for (int i = 0; i < START_ATTEMPTS; i++) {
-        choose_ports(etcd);
-        if (launch(etcd))
-            return etcd;
-    }
+    choose_addresses(etcd);
+    if (launch(etcd))
+        return etcd;
     fprintf(stderr, "etcd does not start; the end of its log:\n");
     TF_AUTO_FREE char *tail = tf_asprintf("tail -n 5 '%s' >&2", etcd->log);
     if (system(tail) != 0)
@@ -160,6 +147,7 @@ void test_etcd_stop(struct test_etcd *etcd)
     test_remove_tree(etcd->dir);
     free(etcd->dir);
     free(etcd->log);
+    free(etcd->address);
     free(etcd->endpoint);
     free(etcd->peer);
     free(etcd);
@@ -170,9 +158,9 @@ const char *test_etcd_endpoint(const struct test_etcd *etcd)
     return etcd->endpoint;
 }
 
-int test_etcd_port(const struct test_etcd *etcd)
+const char *test_etcd_address(const struct test_etcd *etcd)
 {
-    return etcd->port;
+    return etcd->address;
 }
 
 int64_t test_etcd_cpu_us(const struct test_etcd *etcd)

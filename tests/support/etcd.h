@@ -23,9 +23,9 @@ struct test_etcd *test_etcd_start(const struct test_etcd_options *options);
 /* Ends it and removes its data. NULL is fine. */
 void test_etcd_stop(struct test_etcd *etcd);
 
-const char *test_etcd_endpoint(
-    const struct test_etcd *etcd); /* http://127.0.0.1:PORT, also after a restart */
-int test_etcd_port(const struct test_etcd *etcd);
+/* "127.x.y.z:PORT", and the same behind "http://"; they stay after a restart. */
+const char *test_etcd_address(const struct test_etcd *etcd);
+const char *test_etcd_endpoint(const struct test_etcd *etcd);
 /* User and system time that it has used since it was started, in microseconds; 0 if it is not running. */
 int64_t test_etcd_cpu_us(const struct test_etcd *etcd);
 

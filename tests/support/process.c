@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/support/process.h"
 
-#include "common/base/rng.h"
-
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -91,37 +86,6 @@ int64_t test_process_cpu_us(pid_t pid)
     if (pid <= 0 || clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0)
         return 0;
     return (int64_t)used.tv_sec * 1000000 + used.tv_nsec / 1000;
-}
-
-/* Below the ports that the kernel hands out to outgoing connections: else, while a killed server is away, one
- * of those could get its port, even the connection of a client that keeps dialling it. */
-enum { PORT_LOW = 10000, PORT_HIGH = 19999, PORT_TRIES = 100 };
-
-static bool port_is_free(int port)
-{
-    struct sockaddr_in address = {
-        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool ok = fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0;
-    if (fd >= 0)
-        close(fd);
-    return ok;
-}
-
-int test_free_port(void)
-{
-    static struct tf_rng rng;
-    static pid_t seeded; /* a fork draws numbers of its own */
-    if (seeded != getpid())
-        tf_rng_init(&rng, (uint64_t)getpid() ^ (uint64_t)test_now_ms() << 20);
-    seeded = getpid();
-    for (int i = 0; i < PORT_TRIES; i++) {
-        int port = (int)tf_rng_range(&rng, PORT_LOW, PORT_HIGH);
-        if (port_is_free(port))
-            return port;
-    }
-    fprintf(stderr, "cannot find a free port\n");
-    abort();
 }
 
 int64_t test_now_ms(void)

@@ -20,8 +20,6 @@ void test_process_kill(pid_t pid);
 /* User and system time that a process has used, in microseconds; 0 if there is none. */
 int64_t test_process_cpu_us(pid_t pid);
 
-/* A TCP port of the loopback that nobody listens on now. */
-int test_free_port(void);
 /* Calls ready until it is true, with short pauses; false after timeout_ms. */
 bool test_wait_for(bool (*ready)(void *ctx), void *ctx, int64_t timeout_ms);
 /* Milliseconds of the monotonic clock. */

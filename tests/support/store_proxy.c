@@ -54,11 +54,10 @@ static char *read_answer(struct test_proxy *proxy)
     return line;
 }
 
-struct test_proxy *test_proxy_start(int upstream_port)
+struct test_proxy *test_proxy_start(const char *upstream)
 {
     struct test_proxy *proxy = tf_calloc(1, sizeof *proxy);
-    TF_AUTO_FREE char *port = tf_asprintf("%d", upstream_port);
-    const char *argv[] = {TF_STORE_PROXY, port, NULL};
+    const char *argv[] = {TF_STORE_PROXY, upstream, NULL};
     proxy->pid = test_process_start(argv, NULL, &proxy->in, &proxy->out);
     TF_AUTO_FREE char *line = proxy->pid > 0 ? read_answer(proxy) : NULL;
     if (line && tf_starts_with(line, "listening ")) {

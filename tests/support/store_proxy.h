@@ -10,7 +10,7 @@
 struct test_proxy;
 
 /* In front of the etcd on that loopback port. NULL after saying why on stderr. */
-struct test_proxy *test_proxy_start(int upstream_port);
+struct test_proxy *test_proxy_start(const char *upstream);
 void test_proxy_stop(struct test_proxy *proxy);                  /* NULL is fine */
 const char *test_proxy_endpoint(const struct test_proxy *proxy); /* http://127.0.0.1:PORT */
 

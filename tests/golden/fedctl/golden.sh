@@ -6,6 +6,7 @@ set -euo pipefail
 fedctl=$1 fake=$2
 here=tests/golden/fedctl
 tmp=$(mktemp -d /tmp/fedctl-golden.XXXXXX)
+own_host=127.$((64 + ($$ >> 16))).$(($$ >> 8 & 255)).$(($$ & 255))
 pids=() names=()
 failed=0 compared=0
 
@@ -38,10 +39,10 @@ serve() {
     names+=(-e "s/127\\.0\\.0\\.1:$port\\b/$name/g")
 }
 
-# A port that nobody listens on: bound once, then free.
-closed_port() {
-    perl -MIO::Socket::INET -e '
-        print IO::Socket::INET->new(LocalAddr => "127.0.0.1", LocalPort => 0, Listen => 1)->sockport'
+# closed NAME: sets $address to one where nobody listens, nor will: no other test has this host, made of the shell's pid.
+closed() {
+    address=$own_host:9
+    names+=(-e "s/${address//./\\.}\\b/$1/g")
 }
 
 plain() {

@@ -4,9 +4,8 @@
 # within its time-out, and what to do. usage: unreachable.sh FEDCTL FAKE_FEDD
 . tests/golden/fedctl/golden.sh
 
-port=$(closed_port)
-names+=(-e "s/127\\.0\\.0\\.1:$port\\b/CLOSED/g")
-closed=127.0.0.1:$port
+closed CLOSED
+closed=$address
 run --endpoints "$closed" get jobs
 run --endpoints "$closed" apply -f $here/manifests/two.yaml
 run --endpoints "$closed" wait web/hello --for=running --timeout 1m

@@ -14,7 +14,7 @@ unset TIDEFED_TENANT TIDEFED_CONTEXT TIDEFED_TLS_CA TIDEFED_TLS_CERT TIDEFED_TLS
 # ---- the federation ----
 
 launch_etcd store
-TIDEFED_ENDPOINTS=127.0.0.1:$(free_port)
+TIDEFED_ENDPOINTS=$(new_address)
 export TIDEFED_ENDPOINTS
 cat >"$home/conf/fedd.yaml" <<END
 listen: $TIDEFED_ENDPOINTS

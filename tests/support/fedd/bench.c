@@ -4,6 +4,7 @@
 #include "common/base/cleanup.h"
 #include "common/base/text.h"
 #include "common/store/etcd.h"
+#include "tests/support/loopback.h"
 #include "tests/support/process.h"
 
 #include <CUnit/CUnit.h>
@@ -31,7 +32,7 @@ static void close_at_exit(void)
 static void prepare_fedd(struct bench *b, size_t i)
 {
     struct bench_fedd *f = &b->fedds[i];
-    f->address = tf_asprintf("127.0.0.1:%d", test_free_port());
+    f->address = test_new_address();
     f->folder = tf_asprintf("%s/fedd-%zu", b->folder, i);
     f->log = tf_asprintf("%s/fedd-%zu.log", b->folder, i);
     struct tf_channel_options options = {.address = f->address};

@@ -6,6 +6,7 @@
 #include "common/base/text.h"
 #include "tests/support/federation/instances.h"
 #include "tests/support/federation/stored.h"
+#include "tests/support/loopback.h"
 #include "tests/support/process.h"
 
 #include <errno.h>
@@ -230,11 +231,11 @@ static bool add_daemon(struct test_federation *f, char *name, int subcluster)
     d->subcluster = subcluster;
     tf_strs_add(&f->names, name);
     if (subcluster < 0) {
-        TF_AUTO_FREE char *address = tf_asprintf("127.0.0.1:%d", test_free_port());
+        TF_AUTO_FREE char *address = test_new_address();
         tf_strs_add(&f->endpoints, address);
     }
     if (f->options.proxies)
-        d->proxy = test_proxy_start(test_etcd_port(f->etcds[test_config_role(d)]));
+        d->proxy = test_proxy_start(test_etcd_address(f->etcds[test_config_role(d)]));
     return d->proxy || !f->options.proxies;
 }
 

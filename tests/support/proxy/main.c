@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tf_store_proxy UPSTREAM_PORT [LISTEN_PORT]: stands between a daemon and etcd, both on the loopback, counts
+/* tf_store_proxy UPSTREAM: stands between a daemon and etcd, both on the loopback, counts
  * durable writes, and lets a test hit the k-th of them.
  *
  * A durable write is a POST of /v3/kv/txn with a put or a removal in its success branch, of /v3/kv/put or of
@@ -16,31 +16,29 @@
  *     release       what is held goes on: the request to etcd, or the reply to its client
  *     discard       what is held goes nowhere; its client sees a closed connection
  *
- *     FATE = pass   nothing special
- *            drop   not forwarded; the client's connection is closed                               ! dropped
- * K lose   forwarded; when etcd has answered, the client's connection is closed instead   ! lost K before
- * held, not forwarded                                                            ! before K after  forwarded,
- * and etcd's answer is held                                           ! after K mark   forwarded and answered
- * as usual, but announced when it is forwarded            ! mark K
+ *     FATE       what happens                                                        announced
+ *     pass       nothing special
+ *     drop       not forwarded; the client's connection is closed                    ! dropped K
+ *     lose       forwarded; then the client's connection is closed, unanswered       ! lost K
+ *     before     held, not forwarded                                                 ! before K
+ *     after      forwarded, and etcd's answer is held                                ! after K
+ *     mark       forwarded and answered as usual, announced when it is forwarded     ! mark K
  *
  * A test that kills a process before (after) its k-th write says "at K before" ("at K after"), waits for the
  * announcement, kills, and says "discard". To kill etcd it does the same and says "release". It ends with its
  * stdin. */
+#include "tests/support/loopback.h"
 #include "tests/support/proxy/proxy.h"
-
-#include "common/base/text.h"
 
 #include <signal.h>
 
 int main(int argc, char **argv)
 {
-    struct tf_error err = TF_ERROR_INIT;
-    int64_t upstream = 0, listen_port = 0;
-    if (argc < 2 || argc > 3 || tf_parse_int64(argv[1], 1, 65535, &upstream, &err) != 0 ||
-        (argc == 3 && tf_parse_int64(argv[2], 0, 65535, &listen_port, &err) != 0)) {
-        fprintf(stderr, "usage: tf_store_proxy UPSTREAM_PORT [LISTEN_PORT]  %s\n", err.text);
+    struct sockaddr_in upstream;
+    if (argc != 2 || !test_parse_address(argv[1], &upstream)) {
+        fprintf(stderr, "usage: tf_store_proxy UPSTREAM, an address like 127.0.0.1:2379\n");
         return 2;
     }
     signal(SIGPIPE, SIG_IGN);
-    return proxy_run((int)upstream, (int)listen_port);
+    return proxy_run(&upstream);
 }

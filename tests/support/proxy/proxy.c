@@ -6,6 +6,7 @@
 #include "common/base/buf.h"
 #include "common/base/text.h"
 #include "common/base/vec.h"
+#include "tests/support/loopback.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -36,7 +37,8 @@ struct plan {
 };
 
 struct proxy {
-    int listener, upstream_port;
+    int listener;
+    const struct sockaddr_in *to;
     uint64_t count;
     struct tf_buf commands;
     TF_VEC(struct plan) plans;
@@ -49,20 +51,22 @@ static void say(const char *what, uint64_t number)
     fflush(stdout);
 }
 
-static int loopback_socket(int port, bool server)
+/* On any port of the loopback. */
+static int listen_somewhere(void)
 {
-    struct sockaddr_in address = {
-        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int one = 1;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (server)
-        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    int failed = server ? bind(fd, (struct sockaddr *)&address, sizeof address) != 0 || listen(fd, 64) != 0
-                        : connect(fd, (struct sockaddr *)&address, sizeof address) != 0;
-    if (failed) {
-        close(fd);
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (bind(fd, (struct sockaddr *)&address, sizeof address) == 0 && listen(fd, 64) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static int connect_upstream(const struct sockaddr_in *to)
+{
+    int one = 1, fd = test_connect(to);
+    if (fd < 0)
         return -1;
-    }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     fcntl(fd, F_SETFL, O_NONBLOCK);
     return fd;
@@ -116,7 +120,7 @@ static bool write_from(int fd, struct tf_buf *buf)
 static void forward(const struct proxy *proxy, struct pair *pair, size_t len)
 {
     if (pair->upstream < 0)
-        pair->upstream = loopback_socket(proxy->upstream_port, false);
+        pair->upstream = connect_upstream(proxy->to);
     tf_buf_add(&pair->to_upstream, pair->request.data, len);
     memmove(pair->request.data, pair->request.data + len, pair->request.len - len);
     pair->request.len -= len;
@@ -338,13 +342,13 @@ static bool turn(struct proxy *proxy)
     return more;
 }
 
-int proxy_run(int upstream_port, int listen_port)
+int proxy_run(const struct sockaddr_in *upstream)
 {
-    struct proxy proxy = {.upstream_port = upstream_port, .listener = loopback_socket(listen_port, true)};
+    struct proxy proxy = {.to = upstream, .listener = listen_somewhere()};
     struct sockaddr_in address;
     socklen_t len = sizeof address;
     if (proxy.listener < 0 || getsockname(proxy.listener, (struct sockaddr *)&address, &len) != 0) {
-        fprintf(stderr, "tf_store_proxy: cannot listen on port %d\n", listen_port);
+        fprintf(stderr, "tf_store_proxy: cannot listen: %s\n", strerror(errno));
         return 1;
     }
     say("listening", ntohs(address.sin_port));

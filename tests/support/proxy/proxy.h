@@ -4,10 +4,11 @@
 
 #include "common/base/bytes.h"
 
+#include <netinet/in.h>
 #include <stdbool.h>
 
 /* Serves until stdin ends; what main returns. See main.c for what it does. */
-int proxy_run(int upstream_port, int listen_port);
+int proxy_run(const struct sockaddr_in *upstream);
 
 /* ---- the HTTP that it needs to understand ---- */
 
