@@ -47,26 +47,40 @@ microhttpd.h     common/monitor
 openssl/         common/net
 '
 
-failures=$(
-    git ls-files -co --exclude-standard -- '*.c' '*.h' | while read -r file; do
-        [ -f "$file" ] || continue
-        allowed=$(awk -v f="$file" '$1 != "" && index(f, $1 "/") == 1 { $1 = ""; print; exit }' <<<"$layers")
-        [ -n "$allowed" ] || { echo "$file: in no known layer (see tests/lint/layers.sh)"; continue; }
-        sed -n 's/^#[[:space:]]*include "\([^"]*\)".*/\1/p' "$file" | while read -r header; do
-            case $header in *.pb-c.h) header=proto/$header ;; esac
-            ok=
-            for folder in $allowed; do case $header in "$folder"/*) ok=1 ;; esac; done
-            [ -n "$ok" ] || echo "$file: may not include \"$header\" (allowed:$allowed)"
-        done
-        sed -n 's/^#[[:space:]]*include <\([^>]*\)>.*/\1/p' "$file" | while read -r header; do
-            awk -v h="$header" -v f="$file" '
-                $1 != "" && index(h, $1) == 1 {
-                    for (i = 2; i <= NF; i++) if (index(f, $i "/") == 1) exit
-                    print f ": may not include <" h ">"; exit
-                }' <<<"$owners"
-        done
-    done
-)
+files() {
+    git ls-files -co --exclude-standard -- '*.c' '*.h' | while read -r file; do [ ! -f "$file" ] || echo "$file"; done
+}
+# The tables are cut once; then one pass over all lines.
+check='
+BEGIN {
+    layer_count = split(ENVIRON["layers"], line, "\n")
+    for (i = 1; i <= layer_count; i++) if (match(line[i], /^[^ ]+ +/)) {
+        layer[i] = line[i]; sub(/ .*/, "", layer[i]); allowed[i] = substr(line[i], RLENGTH + 1)
+    }
+    owner_count = split(ENVIRON["owners"], line, "\n")
+    for (i = 1; i <= owner_count; i++) if (match(line[i], /^[^ ]+ +/)) {
+        owned[i] = line[i]; sub(/ .*/, "", owned[i]); owners[i] = substr(line[i], RLENGTH + 1)
+    }
+}
+function below(path, folders,    n, i, folder) {
+    n = split(folders, folder, " ")
+    for (i = 1; i <= n; i++) if (index(path, folder[i] "/") == 1) return 1
+    return 0
+}
+FNR == 1 {
+    for (mine = 1; mine <= layer_count; mine++) if (mine in layer && index(FILENAME, layer[mine] "/") == 1) break
+    if (!(mine in layer)) print FILENAME ": in no known layer (see tests/lint/layers.sh)"
+}
+(mine in layer) && match($0, /^#[ \t]*include "[^"]+"/) {
+    header = $0; sub(/^[^"]*"/, "", header); sub(/".*/, "", header)
+    seen = header ~ /\.pb-c\.h$/ ? "proto/" header : header
+    if (!below(seen, allowed[mine])) print FILENAME ": may not include \"" header "\" (allowed: " allowed[mine] ")"
+}
+match($0, /^#[ \t]*include <[^>]+>/) {
+    header = $0; sub(/^[^<]*</, "", header); sub(/>.*/, "", header)
+    for (i in owned) if (index(header, owned[i]) == 1 && !below(FILENAME, owners[i])) print FILENAME ": may not include <" header ">"
+}'
+failures=$(files | layers=$layers owners=$owners xargs awk "$check")
 if [ -n "$failures" ]; then
     echo "$failures"
     exit 1
