@@ -85,6 +85,7 @@
     X(SUB_SHRUNK, "subcluster: a live epoch shrank")                                                  \
     X(SUB_CLAIMED, "subcluster: claims were made, and holders evicted for them")                      \
     X(SUB_CLAIM_MOVED, "subcluster: claims moved to what had become free")                            \
+    X(SUB_CLAIM_TAKEN, "subcluster: claims were taken by a higher priority")                          \
     X(SUB_CLAIM_BROKEN, "subcluster: claims could not be had any more: refused")                      \
     X(SUB_GPUS_WAIT, "subcluster: GPUs that were given up stayed taken until that was durable")       \
     X(SUB_BUDGET, "subcluster: the decision budget was used up")

@@ -70,22 +70,53 @@ static void append_waiting(struct tf_journal *journal, struct entry *e)
         HASH_ADD_KEYPTR(hh, journal->by_key, e->key, e->key_len, e);
 }
 
-void tf_journal_touch(struct tf_journal *journal, struct tf_journal_key key)
+static struct entry *find_waiting(const struct tf_journal *journal, struct tf_journal_key key)
 {
     uint8_t bytes[1 + TF_JOURNAL_KEY_MAX];
     size_t len = full_key(key, bytes);
     struct entry *known = NULL;
+    HASH_FIND(hh, journal->by_key, bytes, len, known);
+    return known;
+}
+
+void tf_journal_touch(struct tf_journal *journal, struct tf_journal_key key)
+{
     journal->last++;
-    if (key.kind != TF_RECORD_NONE)
-        HASH_FIND(hh, journal->by_key, bytes, len, known);
-    if (known)
+    if (key.kind != TF_RECORD_NONE && find_waiting(journal, key))
         return;
     struct entry *e = tf_calloc(1, sizeof *e);
     e->first = journal->last;
     e->kind = key.kind;
-    e->key_len = len;
-    memcpy(e->key, bytes, len);
+    e->key_len = full_key(key, e->key);
     append_waiting(journal, e);
+}
+
+static void unlink_waiting(struct tf_journal *journal, struct entry *e)
+{
+    *(e->prev ? &e->prev->next : &journal->waiting) = e->next;
+    *(e->next ? &e->next->prev : &journal->waiting_tail) = e->prev;
+}
+
+static void link_before(struct tf_journal *journal, struct entry *e, struct entry *next)
+{
+    e->prev = next->prev;
+    e->next = next;
+    *(e->prev ? &e->prev->next : &journal->waiting) = e;
+    next->prev = e;
+}
+
+/* It moves up only to where `later` is, and counts as changed then: what waits for it waits a little longer
+ * than it must, never less. */
+void tf_journal_touch_before(struct tf_journal *journal, struct tf_journal_key key,
+                             struct tf_journal_key later)
+{
+    tf_journal_touch(journal, key);
+    struct entry *e = find_waiting(journal, key), *other = find_waiting(journal, later);
+    if (!other || e->first <= other->first)
+        return;
+    unlink_waiting(journal, e);
+    link_before(journal, e, other);
+    e->first = other->first;
 }
 
 uint64_t tf_journal_last(const struct tf_journal *journal)

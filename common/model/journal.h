@@ -29,6 +29,11 @@ void tf_journal_destroy(struct tf_journal *journal); /* NULL is fine */
  * that this process still leads before anything later goes out. */
 void tf_journal_touch(struct tf_journal *journal, struct tf_journal_key key);
 
+/* The same of one that must not become durable later than `later`, which has changed or will: it is written
+ * in the same transaction or in an earlier one. */
+void tf_journal_touch_before(struct tf_journal *journal, struct tf_journal_key key,
+                             struct tf_journal_key later);
+
 /* The number of the last change; what leaves the core now must wait for it. */
 uint64_t tf_journal_last(const struct tf_journal *journal);
 /* Every change up to this number is durable. */

@@ -48,8 +48,10 @@ void epoch_end(struct sub *sub, struct job *job, struct ending ending)
     decided->evictions += ending.end == TF_END_EVICTED;
     decided->lost_gpu_seconds += ending.lost_gpu_seconds;
     tf_str_set(&decided->output, ending.output);
-    if (record->phase == TF_ALLOCATION_CLAIMING)
+    if (record->phase == TF_ALLOCATION_CLAIMING) {
+        job_changed(sub, job); /* the change by which they are given up */
         reclaim_drop(sub, job);
+    }
     record->phase = TF_ALLOCATION_ENDING;
     job->runtime_due = job->protected_until = TF_NEVER;
     trace_epoch(sub, job, "is ended %s%s%s", tf_end_name(ending.end), ending.message ? ": " : "",

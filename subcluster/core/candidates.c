@@ -70,9 +70,35 @@ static void add_unit(struct listing *listing, struct job *job, int32_t mark, tf_
     tf_vec_push(&out->marks, mark);
 }
 
+/* What it frees of the nodes that it claims: also of GPUs whose holders are still going. */
+static void add_claims(struct listing *listing, const struct job *job, uint32_t number)
+{
+    tf_vec_each (claim, &job->record.claims) {
+        const struct ledger_node *node = ledger_find(&listing->sub->ledger, claim->node);
+        uint64_t gpus = claim->gpus & ledger_unclaimed_gpus(node);
+        struct tf_vector frees = {tf_gpu_set_count(gpus), claim->slots, claim->cpu, claim->memory};
+        if (node->known)
+            tf_vec_push(&listing->out->parts, (struct candidate_part){node->number, number, gpus, frees});
+    }
+}
+
+/* One that waits for its claims has nothing to lose but these (§5: a reservation ranks at its owner's core
+ * level): of what is at that level it goes first. */
+static void add_claimant(struct listing *listing, struct job *job)
+{
+    tf_level core = tf_level_core(class_rank(listing->sub, &job->record.spec));
+    if (core > listing->level)
+        return;
+    add_claims(listing, job, (uint32_t)listing->out->units.count);
+    add_unit(listing, job, 0, core);
+    listing->next_job++;
+}
+
 static void add_job(struct listing *listing, struct job *job)
 {
     const struct tf_allocation *record = &job->record;
+    if (record->phase == TF_ALLOCATION_CLAIMING)
+        add_claimant(listing, job);
     if (record->phase != TF_ALLOCATION_STARTING && record->phase != TF_ALLOCATION_RUNNING)
         return;
     tf_level surplus = tf_level_surplus(class_rank(listing->sub, &record->spec));

@@ -23,8 +23,8 @@ struct candidates {
     TF_VEC(struct victim_node) nodes;
 };
 
-/* All that is held at `level` or below by jobs that start or run. What is claimed is not among it: a claim is
- * taken only when it has become a holder. zeroed before. */
+/* All that is held at `level` or below by jobs that start or run, and all that is claimed by others; a job
+ * that waits for its claims is one unit. zeroed before. */
 void candidates_list(struct candidates *candidates, struct sub *sub, tf_level level);
 void candidates_release(struct candidates *candidates);
 

@@ -209,9 +209,32 @@ uint64_t ledger_free_gpus(const struct ledger_node *node)
     return ledger_usable_gpus(node) & ~ledger_held_gpus(node) & ~ledger_claimed_gpus_of(node);
 }
 
+/* By claims that are given up as soon as that is durable. */
+static uint64_t leaving_claims(const struct ledger_node *node)
+{
+    uint64_t gpus = 0;
+    tf_vec_each (c, &node->claims)
+        gpus |= c->gone_after ? c->hold.gpus : 0;
+    return gpus;
+}
+
+/* A GPU may be under a claim that stands and, of before, one that leaves. */
+static uint64_t standing_claims(const struct ledger_node *node)
+{
+    uint64_t gpus = 0;
+    tf_vec_each (c, &node->claims)
+        gpus |= c->gone_after ? 0 : c->hold.gpus;
+    return gpus;
+}
+
+uint64_t ledger_unclaimed_gpus(const struct ledger_node *node)
+{
+    return ledger_usable_gpus(node) & ~staying_gpus(node);
+}
+
 uint64_t ledger_going_gpus(const struct ledger_node *node)
 {
-    return ledger_usable_gpus(node) & ~staying_gpus(node) & ~ledger_claimed_gpus_of(node);
+    return ledger_unclaimed_gpus(node) & ~standing_claims(node);
 }
 
 struct tf_vector ledger_used(const struct ledger_node *node)
@@ -328,7 +351,7 @@ void ledger_claim(struct ledger *ledger, struct tf_uid uid, uint32_t index, cons
                   tf_level level)
 {
     struct ledger_node *node = ledger_need(ledger, claim->node);
-    assert(!(ledger_claimed_gpus_of(node) & claim->gpus) && "a GPU has at most one claimant");
+    assert(!(standing_claims(node) & claim->gpus) && "a GPU has at most one claimant");
     struct holding holding = {.uid = uid, .index = index, .hold = {level, claim->gpus, claim_amount(claim)}};
     tf_vec_push(&node->claims, holding);
     set_dirty(ledger, node);
@@ -367,6 +390,7 @@ void ledger_unclaim(struct ledger *ledger, struct tf_uid uid, uint32_t index, co
         return;
     }
     node->claims.items[at].gone_after = change;
+    node->claims.items[at].hold.level = TF_LEVEL_GOING;
     struct leaving leaving = {change, node};
     tf_vec_push(&ledger->leaving, leaving);
 }
@@ -398,6 +422,16 @@ static struct tf_hold claims_of(const struct ledger_node *node, struct tf_uid ui
     return sum;
 }
 
+/* But for GPUs, which are named. */
+static struct tf_vector amount_of_leaving_claims(const struct ledger_node *node)
+{
+    struct tf_vector sum = {0};
+    tf_vec_each (c, &node->claims)
+        sum = c->gone_after ? tf_vector_add(sum, c->hold.amount) : sum;
+    sum.gpus = 0;
+    return sum;
+}
+
 enum claim_state ledger_claim_state(const struct ledger *ledger, struct tf_uid uid, const char *name)
 {
     const struct ledger_node *node = ledger_find(ledger, name);
@@ -409,7 +443,9 @@ enum claim_state ledger_claim_state(const struct ledger *ledger, struct tf_uid u
     if ((claimed.gpus & ~ledger_usable_gpus(node)) || (claimed.gpus & staying_gpus(node)) ||
         !tf_vector_fits(claimed.amount, later))
         return CLAIM_BROKEN;
-    bool free = tf_vector_fits(claimed.amount, now) && !(claimed.gpus & ledger_held_gpus(node));
+    now = tf_vector_sub(now, amount_of_leaving_claims(node));
+    bool free = tf_vector_fits(claimed.amount, now) &&
+                !(claimed.gpus & (ledger_held_gpus(node) | leaving_claims(node)));
     return free ? CLAIM_FREE : CLAIM_WAITS;
 }
 
@@ -419,7 +455,7 @@ struct tf_vector ledger_going(const struct ledger_node *node)
     if (!node->known || node->node.state != TF_NODE_READY)
         return (struct tf_vector){0};
     tf_vec_each (c, &node->claims)
-        going = tf_vector_sub(going, c->hold.amount);
+        going = c->gone_after ? going : tf_vector_sub(going, c->hold.amount);
     going.gpus = tf_gpu_set_count(ledger_going_gpus(node));
     return going;
 }

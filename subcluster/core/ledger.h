@@ -17,7 +17,7 @@ struct holding {
     uint32_t index;
     struct tf_hold hold;
     bool stuck;          /* it should have gone by now: nobody counts on it */
-    uint64_t gone_after; /* 0 = held; else it is free once the change of that number is durable */
+    uint64_t gone_after; /* 0 = held, or claimed; else it is over once the change of that number is durable */
 };
 
 /* What an instance without a record has. */
@@ -98,7 +98,8 @@ void ledger_claim(struct ledger *ledger, struct tf_uid uid, uint32_t index, cons
                   tf_level level);
 void ledger_set_claim_level(struct ledger *ledger, struct tf_uid uid, uint32_t index,
                             const struct tf_claim *claim, tf_level level);
-/* Given up by the change of that number; 0: its owner becomes the holder in the same change. */
+/* Given up by the change of that number: until then it is what a begun stop will free; 0: its owner becomes
+ * the holder in the same change. */
 void ledger_unclaim(struct ledger *ledger, struct tf_uid uid, uint32_t index, const struct tf_claim *claim,
                     uint64_t change);
 enum claim_state {
@@ -120,7 +121,9 @@ uint64_t ledger_held_gpus(const struct ledger_node *node); /* by records */
 uint64_t ledger_claimed_gpus_of(const struct ledger_node *node);
 uint64_t ledger_free_gpus(const struct ledger_node *node);
 uint64_t ledger_usable_gpus(
-    const struct ledger_node *node);                        /* healthy, and nothing but ours may be on them */
+    const struct ledger_node *node); /* healthy, and nothing but ours may be on them */
+uint64_t ledger_unclaimed_gpus(
+    const struct ledger_node *node);                        /* what they were if nobody claimed anything */
 uint64_t ledger_going_gpus(const struct ledger_node *node); /* free, or will be: nobody stays or claims */
 struct tf_vector ledger_used(const struct ledger_node *node);
 

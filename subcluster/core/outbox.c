@@ -133,11 +133,19 @@ void out_touch_node(struct sub *sub, const char *node)
     tf_journal_touch(sub->outbox.journal, (struct tf_journal_key){TF_RECORD_CORDON, node, strlen(node)});
 }
 
+static struct tf_journal_key key_of(const struct job *job)
+{
+    return (struct tf_journal_key){TF_RECORD_ALLOCATION, job->record.uid.bytes, TF_UID_BYTES};
+}
+
 void out_touch_job(struct sub *sub, const struct job *job)
 {
-    const struct tf_uid *uid = &job->record.uid;
-    tf_journal_touch(sub->outbox.journal,
-                     (struct tf_journal_key){TF_RECORD_ALLOCATION, uid->bytes, TF_UID_BYTES});
+    tf_journal_touch(sub->outbox.journal, key_of(job));
+}
+
+void out_touch_job_before(struct sub *sub, const struct job *job, const struct job *later)
+{
+    tf_journal_touch_before(sub->outbox.journal, key_of(job), key_of(later));
 }
 
 /* ---- images ---- */

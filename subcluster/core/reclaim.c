@@ -47,6 +47,7 @@ static void list_evicted(const struct candidates *candidates, const struct victi
         victim->level = u->level > victim->level ? u->level : victim->level;
         victim->lost_gpu_seconds += u->gpu_seconds;
         victim->whole = victim->whole || u->core;
+        victim->waits = last->record.phase == TF_ALLOCATION_CLAIMING;
         if (!u->core)
             tf_vec_push(&victim->marks, candidates->marks.items[*unit]);
     }
@@ -183,11 +184,21 @@ static size_t evicted_lately(const struct sub *sub)
     return count;
 }
 
+/* Where nothing runs nothing is stopped: those do not count. */
+static size_t running_victims(const struct reclaim_plan *plan)
+{
+    size_t count = 0;
+    tf_vec_each (victim, &plan->evicted)
+        count += !victim->waits;
+    return count;
+}
+
 /* A plan that is larger than the brake by itself goes when nothing else has. */
 bool reclaim_is_braked(const struct sub *sub, const struct reclaim_plan *plan)
 {
     size_t lately = evicted_lately(sub), most = (size_t)sub->policy.max_evictions_per_minute;
-    return lately > 0 && lately + plan->evicted.count > most;
+    size_t more = running_victims(plan);
+    return lately > 0 && more > 0 && lately + more > most;
 }
 
 static void count_eviction(struct sub *sub)
@@ -208,6 +219,18 @@ static char *eviction_message(const struct sub *sub, const struct job *owner, co
     return tf_asprintf("%s gave way to %s/%s (%s): %lld GPU-seconds lost",
                        tf_level_name(gone->level, &sub->policy.classes, level), owner->record.tenant,
                        owner->record.name, owner->record.spec.priority, (long long)gone->lost_gpu_seconds);
+}
+
+/* The owner's record goes to the store before the taker's or with it: at no crash two claim the same GPU. */
+static void take_claims(struct sub *sub, const struct job *taker, const struct evicted_job *gone)
+{
+    struct job *job = job_find(sub, gone->uid);
+    assert(job && job->record.phase == TF_ALLOCATION_CLAIMING);
+    char *message = tf_asprintf("what it had claimed and waited for went to %s/%s (%s); nothing of it ran",
+                                taker->record.tenant, taker->record.name, taker->record.spec.priority);
+    tf_reached(sub, SUB_CLAIM_TAKEN);
+    out_touch_job_before(sub, job, taker);
+    epoch_end(sub, job, (struct ending){.end = TF_END_EVICTED, .message = message});
 }
 
 static void evict(struct sub *sub, const struct job *owner, const struct evicted_job *gone)
@@ -257,6 +280,9 @@ void reclaim_commit(struct sub *sub, struct job *job, struct reclaim_plan *plan)
 {
     struct tf_allocation *record = &job->record;
     assert(record->phase == TF_ALLOCATION_CLAIMING && record->claims.count == 0);
+    tf_vec_each (victim, &plan->evicted)
+        if (victim->waits)
+            take_claims(sub, job, victim);
     tf_vec_each (claim, &plan->claims)
         tf_vec_push(&record->claims, *claim);
     plan->claims.count = 0;
@@ -265,7 +291,8 @@ void reclaim_commit(struct sub *sub, struct job *job, struct reclaim_plan *plan)
     job_changed(sub, job);
     tf_reached(sub, SUB_CLAIMED);
     tf_vec_each (victim, &plan->evicted)
-        evict(sub, job, victim);
+        if (!victim->waits)
+            evict(sub, job, victim);
 }
 
 void reclaim_load(struct sub *sub, struct job *job)

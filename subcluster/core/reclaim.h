@@ -11,11 +11,16 @@
  *
  * While it waits (CLAIMING), it is looked at whenever some node has changed: if the whole of it fits into
  * what is free by then, its claims move there and it starts; if a claim cannot be had any more (its node is
- * gone, a stop is stuck) and it does not, it is refused, for the leader to try elsewhere. */
+ * gone, a stop is stuck) and it does not, it is refused, for the leader to try elsewhere.
+ *
+ * A claim ranks at its owner's core level (DESIGN.md §5): a higher priority may take it like any core. The
+ * owner's epoch ends `evicted`, which sends it back to its place in the queue. Evictions that had begun for
+ * it go on: what they free is the taker's, or free. */
 
 /* A job of which victims were chosen. */
 struct evicted_job {
     struct tf_uid uid;
+    bool waits; /* for claims of its own, which are taken; nothing of it runs */
     bool whole; /* the job; else surplus steps of it: */
     TF_VEC(int32_t) marks;
     tf_level level; /* the highest that was taken from it */

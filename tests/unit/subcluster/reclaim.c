@@ -345,6 +345,129 @@ static void test_free_capacity_that_turned_up_is_used(void)
     driver_release(&d);
 }
 
+/* ---- a higher priority takes what is claimed ---- */
+
+static struct tf_entry middle(uint8_t uid, uint64_t epoch, int32_t nodes)
+{
+    struct tf_entry entry = job(uid, epoch, "mid", nodes);
+    entry.level = (tf_level)(tf_level_core(1) - 1);
+    return entry;
+}
+
+/* Job 3 (mid) has claimed both nodes; job 1 has left n1, job 2 is still going. */
+static void middle_waits_for_both(void)
+{
+    two_low_jobs();
+    driver_change(&d, middle(3, 7, 2));
+    CU_ASSERT_EQUAL_FATAL(phase_of(3), TF_ALLOCATION_CLAIMING);
+    driver_stopped(&d, 1, 5, 0, 1);
+    CU_ASSERT_EQUAL_FATAL(phase_of(3), TF_ALLOCATION_CLAIMING);
+    driver_clear(&d);
+}
+
+static void test_a_higher_priority_takes_a_claim(void)
+{
+    middle_waits_for_both();
+    driver_change(&d, urgent(4, 8, 1));
+    CU_ASSERT_EQUAL(end_of(3)->end, TF_END_EVICTED);
+    CU_ASSERT_EQUAL(end_of(3)->evictions, 1);
+    CU_ASSERT_EQUAL(end_of(3)->lost_gpu_seconds, 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(end_of(3)->message, "t/j4"));
+    CU_ASSERT_EQUAL(phase_of(4), TF_ALLOCATION_STARTING); /* n1 is free, and does not wait for n2 */
+    CU_ASSERT_STRING_EQUAL(driver_allocation(&d, 4)->members.items[0].node, "n1");
+    CU_ASSERT_PTR_NOT_NULL(strstr(tf_buf_text(&d.log), "persist allocation:3 allocation:4 floor\n"));
+    CU_ASSERT_PTR_NULL(strstr(tf_buf_text(&d.log), "stop")); /* nobody else goes */
+    driver_stopped(&d, 2, 6, 0, 1);
+    driver_change(&d, job(5, 9, "low", 1)); /* what the taker does not use is free */
+    CU_ASSERT_EQUAL(phase_of(5), TF_ALLOCATION_STARTING);
+    driver_release(&d);
+}
+
+static void test_who_takes_a_claim_waits_for_who_goes(void)
+{
+    middle_waits_for_both();
+    driver_change(&d, urgent(4, 8, 2));
+    CU_ASSERT_EQUAL(end_of(3)->end, TF_END_EVICTED);
+    CU_ASSERT_EQUAL(phase_of(4), TF_ALLOCATION_CLAIMING);
+    driver_stopped(&d, 2, 6, 0, 1);
+    CU_ASSERT_EQUAL(phase_of(4), TF_ALLOCATION_STARTING);
+    driver_release(&d);
+}
+
+/* The owner of a claim loses nothing, whoever runs loses something: among equals the claim goes. */
+static void test_a_claim_goes_before_who_runs(void)
+{
+    driver_init(&d);
+    for (int i = 0; i < 3; i++)
+        driver_node(&d, i == 0 ? "n1" : i == 1 ? "n2" : "n3", "H800", 8);
+    driver_ready(&d);
+    driver_change(&d, job(1, 5, "mid", 1));
+    driver_change(&d, job(2, 6, "mid", 1));
+    driver_change(&d, job(3, 7, "low", 1));
+    driver_all_ready(&d);
+    driver_pass(&d, TF_MINUTE);
+    driver_change(&d, middle(4, 8, 1));
+    CU_ASSERT_EQUAL_FATAL(phase_of(4), TF_ALLOCATION_CLAIMING);
+    driver_change(&d, urgent(5, 9, 1));
+    CU_ASSERT_EQUAL(end_of(4)->end, TF_END_EVICTED);
+    CU_ASSERT_EQUAL(phase_of(1), TF_ALLOCATION_RUNNING);
+    CU_ASSERT_EQUAL(phase_of(2), TF_ALLOCATION_RUNNING);
+    driver_stopped(&d, 3, 7, 0, 1);
+    CU_ASSERT_EQUAL(phase_of(5), TF_ALLOCATION_STARTING);
+    CU_ASSERT_STRING_EQUAL(driver_allocation(&d, 5)->members.items[0].node, "n3");
+    driver_release(&d);
+}
+
+static void test_equals_do_not_take_a_claim(void)
+{
+    middle_waits_for_both();
+    driver_change(&d, middle(4, 8, 1));
+    CU_ASSERT_EQUAL(end_of(4)->end, TF_END_REFUSED);
+    CU_ASSERT_EQUAL(phase_of(3), TF_ALLOCATION_CLAIMING);
+    driver_release(&d);
+}
+
+/* Whatever of it is durable at a crash, each GPU has one claimant. */
+static void crash_at_the_taking(bool lands)
+{
+    middle_waits_for_both();
+    d.hold_commits = true;
+    driver_change(&d, urgent(4, 8, 2));
+    CU_ASSERT_EQUAL(phase_of(4), TF_ALLOCATION_CLAIMING);
+    d.hold_commits = false;
+    driver_crash(&d, lands);
+    driver_list(&d);
+    CU_ASSERT_EQUAL(phase_of(3), lands ? TF_ALLOCATION_IDLE : TF_ALLOCATION_CLAIMING);
+    CU_ASSERT_EQUAL(phase_of(4), lands ? TF_ALLOCATION_CLAIMING : TF_ALLOCATION_IDLE);
+    CU_ASSERT_PTR_NULL(strstr(tf_buf_text(&d.log), "alarm"));
+    driver_stopped(&d, 2, 6, 0, 1);
+    CU_ASSERT_EQUAL(phase_of(lands ? 4 : 3), TF_ALLOCATION_STARTING);
+    driver_release(&d);
+}
+
+static void test_a_crash_at_the_taking(void)
+{
+    crash_at_the_taking(false);
+    crash_at_the_taking(true);
+}
+
+/* Nothing is stopped for it. */
+static void test_the_brake_does_not_hold_claims(void)
+{
+    driver_init(&d);
+    driver_node(&d, "n1", "H800", 8);
+    d.boot.policy.max_evictions_per_minute = 1;
+    driver_ready(&d);
+    driver_change(&d, job(1, 5, "low", 1));
+    driver_all_ready(&d);
+    driver_change(&d, middle(2, 6, 1));
+    CU_ASSERT_EQUAL_FATAL(phase_of(2), TF_ALLOCATION_CLAIMING);
+    driver_change(&d, urgent(3, 7, 1));
+    CU_ASSERT_EQUAL(phase_of(3), TF_ALLOCATION_CLAIMING);
+    CU_ASSERT_EQUAL(end_of(2)->end, TF_END_EVICTED);
+    driver_release(&d);
+}
+
 static void test_a_stuck_stop_ends_the_wait(void)
 {
     two_low_jobs();
@@ -428,6 +551,12 @@ int main(void)
         {"free capacity that turned up is used", test_free_capacity_that_turned_up_is_used},
         {"a stuck stop ends the wait", test_a_stuck_stop_ends_the_wait},
         {"the brake", test_the_brake},
+        {"a higher priority takes a claim", test_a_higher_priority_takes_a_claim},
+        {"who takes a claim waits for who goes", test_who_takes_a_claim_waits_for_who_goes},
+        {"a claim goes before who runs", test_a_claim_goes_before_who_runs},
+        {"equals do not take a claim", test_equals_do_not_take_a_claim},
+        {"a crash at the taking", test_a_crash_at_the_taking},
+        {"the brake does not hold claims", test_the_brake_does_not_hold_claims},
     };
     return suite_run("unit/subcluster/reclaim", tests, TF_ARRAY_LEN(tests));
 }

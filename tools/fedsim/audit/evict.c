@@ -246,6 +246,14 @@ static bool is_evictable(const struct tf_allocation *a, const struct tf_member *
            m->state != TF_MEMBER_LEAVING;
 }
 
+/* What waits for its claims goes whole, and ranks at its core's level. */
+static bool is_claim_away(const struct question *q, const struct audit_allocation *known,
+                          const struct tf_allocation *a)
+{
+    bool below = q->whose == BELOW && tf_level_core(rank_of(q->site, &a->spec)) < q->level;
+    return below || (known->changed && known != q->kept && goes_whole(known));
+}
+
 struct taken {
     struct tf_vector sum;
     uint64_t gpus;
@@ -278,7 +286,7 @@ static void count_taken(const struct question *q, const struct audit_allocation 
             take_part(taken, need, m->gpus);
     }
     tf_vec_each (c, &a->claims)
-        if (strcmp(c->node, node) == 0)
+        if (strcmp(c->node, node) == 0 && !is_claim_away(q, known, a))
             take_part(taken, (struct tf_vector){tf_gpu_set_count(c->gpus), c->slots, c->cpu, c->memory},
                       c->gpus);
 }
@@ -342,6 +350,8 @@ static const struct tf_allocation *only_claimant(const struct audit *audit, cons
     const struct tf_allocation *found = NULL;
     tf_vec_each (e, &site->opened) {
         const struct audit_allocation *known = audit_allocation(site, (*e)->uid);
+        if ((*e)->ended && (*e)->end == TF_END_EVICTED)
+            return NULL; /* it had claimed, and others gave way for it, before somebody took that */
         if (!has_claimed(audit, site, *e))
             continue;
         if (found || !known || known->a.phase != TF_ALLOCATION_CLAIMING || known->a.epoch != (*e)->epoch)
@@ -430,8 +440,9 @@ void audit_check_evicted(struct audit *audit, struct audit_site *site)
 /* I7: the ends that a claim may come to which has cost others something. */
 void audit_check_claim_end(struct audit *audit, const struct audit_epoch *e)
 {
-    bool explained = e->end == TF_END_RELEASED || e->troubled || e->site->changed || e->job->scale_asked ||
-                     !audit->calm; /* troubled: the start failed */
+    bool taken = e->end == TF_END_EVICTED; /* by a higher level, which is checked of each victim */
+    bool explained = e->end == TF_END_RELEASED || taken || e->troubled || e->site->changed ||
+                     e->job->scale_asked || !audit->calm; /* troubled: the start failed */
     if (e->took && !e->ran && !explained)
         audit_fail(audit, "I7: others went in %s for epoch %" PRIu64 " of job %s, which ends (%s) unstarted",
                    e->site->name, e->epoch, audit_uid(e->uid), tf_end_name(e->end));

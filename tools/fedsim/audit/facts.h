@@ -88,7 +88,8 @@ struct audit_node {
     struct tf_mono lost;                /* last; 0 = never */
     struct tf_vector used, used_before; /* by recorded members, after and before the last transaction */
     uint8_t holders[TF_NODE_GPUS_MAX];  /* of each GPU, by these */
-    bool touched;                       /* by the transaction under way */
+    uint8_t claimants[TF_NODE_GPUS_MAX];
+    bool touched; /* by the transaction under way */
     TF_VEC(struct audit_instance *) live;
     UT_hash_handle hh;
 };

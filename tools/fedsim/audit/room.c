@@ -35,14 +35,30 @@ static void touch(struct audit_site *site, struct audit_node *node)
     tf_vec_push(&site->touched, node);
 }
 
+static void count_gpus(uint8_t *counts, uint64_t set, int32_t times)
+{
+    for (; set; set &= set - 1) {
+        int gpu = __builtin_ctzll(set);
+        counts[gpu] = (uint8_t)(counts[gpu] + times);
+    }
+}
+
 static void count_member(struct audit_site *site, struct audit_node *node, const struct tf_member *m,
                          struct tf_vector need, int32_t times)
 {
     touch(site, node);
     node->used = tf_vector_add(node->used, tf_vector_scale(need, times));
-    for (uint64_t set = m->gpus; set; set &= set - 1) {
-        int gpu = __builtin_ctzll(set);
-        node->holders[gpu] = (uint8_t)(node->holders[gpu] + times);
+    count_gpus(node->holders, m->gpus, times);
+}
+
+static void count_claims(struct audit_site *site, const struct tf_allocation *a, int32_t times)
+{
+    tf_vec_each (c, &a->claims) {
+        struct audit_node *node = audit_find_node(site, c->node);
+        if (!node)
+            continue;
+        touch(site, node);
+        count_gpus(node->claimants, c->gpus, times);
     }
 }
 
@@ -52,6 +68,7 @@ void audit_count_allocation(struct audit *audit, struct audit_site *site, const 
     struct tf_vector need = tf_shape_vector(&a->spec.group.shape);
     if (a->phase == TF_ALLOCATION_IDLE)
         return;
+    count_claims(site, a, times);
     tf_vec_each (m, &a->members) {
         if (!audit_member_holds(m))
             continue;
@@ -82,6 +99,10 @@ static void check_holders(struct audit *audit, const struct audit_site *site, co
         if (node->holders[gpu] > 1)
             audit_fail(audit, "I3: in the ledger of %s a GPU of %s has two holders, one of job %s",
                        site->name, node->node.name, holder_of(site, node, gpu));
+    for (unsigned gpu = 0; gpu < TF_NODE_GPUS_MAX; gpu++)
+        if (node->claimants[gpu] > 1)
+            audit_fail(audit, "I3: in the ledger of %s GPU %u of %s has two claimants", site->name, gpu,
+                       node->node.name);
 }
 
 static void check_refusals(struct audit *audit, struct audit_site *site);

@@ -292,6 +292,7 @@ static void hear_stopping(struct report *report, const struct sim_fact *fact)
     if (live && gives_way(job, &fact->instance->id)) {
         COUNT(report, job, evictions, 1);
         job->evictions++;
+        job->gave = true;
         job->useful = job->useful || is_claimed(live->site, live, fact->instance->gpus);
     }
     note_state(report, job);
@@ -412,9 +413,9 @@ static void note_end(struct report *report, struct report_job *job, const struct
     }
     if (ended->end == TF_END_EVICTED) {
         COUNT(report, job, jobs_evicted, 1);
-        COUNT(report, job, redundant, !job->useful);
+        COUNT(report, job, redundant, job->gave && !job->useful);
     }
-    job->useful = false;
+    job->useful = job->gave = false;
 }
 
 static void take_claims(struct report_site *site, struct report_job *job, const struct tf_allocation *a)

@@ -83,6 +83,7 @@ struct report_job {
     enum tf_end ending;
     TF_VEC(uint32_t) givers; /* indices of those that leave a job that lives on, for another */
     int64_t evictions;       /* of its instances */
+    bool gave;               /* instances of it were stopped as evicted, since its last end */
     bool useful;             /* ending as evicted: somebody has claimed GPUs of one of its instances */
     uint64_t placed;         /* epoch of the placement that is stored, 0 = none */
     uint64_t ended;          /* the highest epoch whose end was counted */
