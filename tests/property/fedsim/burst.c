@@ -61,7 +61,7 @@ static void check(const struct play_result *result, const struct burst *b)
 
 static void play(const struct burst *b)
 {
-    const struct play_options options = {.until = -1, .check = PLAY_CHECK_END};
+    const struct play_options options = {.until = -1, .check = SIM_CHECK_END};
     TF_AUTO_FREE char *text = scenario_text(b);
     struct tf_conf_problems problems = {0};
     struct scenario scenario = {0};

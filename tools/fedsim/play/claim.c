@@ -144,7 +144,7 @@ static bool cluster_holds(struct play *play, const struct scenario_claim *c, str
 static bool metric_holds(struct play *play, const struct scenario_claim *c, struct tf_buf *why)
 {
     int64_t value;
-    if (play_metric(play, c->metric, &value)) {
+    if (report_figure(play->result->report, c->metric, &value)) {
         tf_buf_fmt(why, "%s is not measured", c->metric);
         return false;
     }

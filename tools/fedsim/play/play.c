@@ -146,17 +146,10 @@ static void release(struct play *play)
     tf_vec_release(&play->pins);
 }
 
-static enum sim_check check_of(enum play_check check)
-{
-    return check == PLAY_CHECK_OFF   ? SIM_CHECK_OFF
-           : check == PLAY_CHECK_END ? SIM_CHECK_END
-                                     : SIM_CHECK_EVERY;
-}
-
 static void play_it(struct play *play)
 {
     const struct play_options *options = play->options;
-    play->world.check = check_of(options->check);
+    play->world.check = options->check;
     play->world.diary.mute = play->world.check != SIM_CHECK_EVERY && !options->aloud;
     play->world.watch = watch;
     play->world.watch_arg = play;
@@ -170,7 +163,7 @@ static void play_it(struct play *play)
     run(play);
     if (play->scenario->world.rests && !play->world.breached)
         world_comes_to_rest(&play->world);
-    if (options->check != PLAY_CHECK_OFF)
+    if (options->check != SIM_CHECK_OFF)
         world_check(&play->world);
     if (options->ends)
         options->ends(options->arg, &play->world);

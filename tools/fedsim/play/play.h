@@ -8,18 +8,16 @@
 
 /* Plays a scenario in virtual time through the production cores, and says which of its expectations held. */
 
-enum play_check { PLAY_CHECK_EVERY = 1, PLAY_CHECK_END, PLAY_CHECK_OFF };
-
 struct play_options {
     const char *folder; /* that paths in the scenario begin from; NULL = here */
     uint64_t seed;      /* with has_seed: instead of the scenario's */
     bool has_seed;
-    int64_t until;         /* ms; negative = as the scenario says */
-    enum play_check check; /* of the invariants; 0 = EVERY. Without EVERY or aloud nothing is written down:
+    int64_t until;        /* ms; negative = as the scenario says */
+    enum sim_check check; /* of the invariants. Without EVERY or aloud nothing is written down:
                               there is no tail and no hash */
-    bool aloud;            /* print all that happens */
-    uint64_t tail;         /* print so many last lines after a breach */
-    const char *record;    /* folder in which every daemon records its events; NULL = none do */
+    bool aloud;           /* print all that happens */
+    uint64_t tail;        /* print so many last lines after a breach */
+    const char *record;   /* folder in which every daemon records its events; NULL = none do */
     /* May be NULL. Called when the world is made and not yet started, and when the run is over; the world is
      * the player's. */
     void (*begins)(void *arg, struct sim_world *world);

@@ -107,10 +107,6 @@ void play_expect_at(struct play *play, int64_t now);
 bool play_claim_holds(struct play *play, const struct scenario_claim *claim, struct tf_mono as_of,
                       struct tf_buf *why);
 
-/* ---- metric.c ---- */
-/* The figure of a report as of now, in millionths. -1: there is none of that name. */
-int play_metric(const struct play *play, const char *name, int64_t *millionths);
-
 /* ---- play.c ---- */
 void play_fail(struct play *play, int number, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 

@@ -219,11 +219,11 @@ static const struct argp_option options[] = {
 static void parse_check(struct run *run, const char *word, const struct argp_state *state)
 {
     if (strcmp(word, "every") == 0)
-        run->play.check = PLAY_CHECK_EVERY;
+        run->play.check = SIM_CHECK_EVERY;
     else if (strcmp(word, "end") == 0)
-        run->play.check = PLAY_CHECK_END;
+        run->play.check = SIM_CHECK_END;
     else if (strcmp(word, "off") == 0)
-        run->play.check = PLAY_CHECK_OFF;
+        run->play.check = SIM_CHECK_OFF;
     else
         argp_error(state, "--check takes every, end or off, not \"%s\"", word);
 }
