@@ -161,6 +161,22 @@ static void check_rows(const struct ledger *ledger)
     assert(memcmp(&sums, ledger_sums(ledger), sizeof sums) == 0 && "sums over nodes are kept right");
 }
 
+/* Each node on offer waits in the list, once, and the list is in the order in which offers end. */
+static void check_offers(const struct sub *sub)
+{
+    size_t waiting = 0, listed = 0;
+    tf_vec_each (node, &sub->ledger.nodes)
+        waiting += (*node)->on_offer;
+    for (size_t i = sub->offers.first; i < sub->offers.count; i++) {
+        const struct offer *offer = &sub->offers.items[i];
+        const struct ledger_node *node = sub->ledger.nodes.items[offer->node];
+        listed += node->on_offer && node->freed_at.ms == offer->at.ms && node->freed_in == offer->counter;
+        assert(i == sub->offers.first ||
+               (offer[-1].at.ms <= offer->at.ms && offer[-1].counter <= offer->counter));
+    }
+    assert(waiting == listed);
+}
+
 void sub_check(const struct sub *sub)
 {
     size_t by_records = 0, by_nodes = 0;
@@ -172,4 +188,5 @@ void sub_check(const struct sub *sub)
         by_nodes += check_node(*node);
     assert(by_records == by_nodes && "held = sum over live records");
     check_rows(&sub->ledger);
+    check_offers(sub);
 }

@@ -4,6 +4,7 @@
 #include "subcluster/core/image.h"
 
 #include "subcluster/core/event.h"
+#include "subcluster/core/offers.h"
 
 /* ---- events ---- */
 
@@ -237,6 +238,7 @@ static void image_link(struct tf_image *image, struct link *link)
     tf_image_number(image, &link->highest_epoch);
     tf_image_policy(image, &link->policy);
     tf_image_number(image, &link->stale_told);
+    tf_image_number(image, &link->since);
     image_orders(image, link);
     tf_image_number(image, &link->listed_due);
     tf_image_number(image, &link->continue_asked);
@@ -314,6 +316,7 @@ static void image_sub(struct tf_image *image, struct sub *sub)
     tf_image_number(image, &sub->strays_due);
     image_link(image, &sub->link);
     image_profiler(image, &sub->profiler);
+    offers_image(image, sub);
     tf_image_skip(image, &sub->view, "filled before it is read");
     tf_image_skip(image, &sub->scratch, "likewise");
     tf_image_number(image, &sub->wake);

@@ -39,6 +39,7 @@ void ledger_free(struct ledger *ledger)
     tf_vec_release(&ledger->by_name);
     tf_vec_release(&ledger->node_rows);
     tf_vec_release(&ledger->dirty);
+    tf_vec_release(&ledger->freed);
     tf_vec_release(&ledger->leaving);
     tf_planes_release(&ledger->planes);
     tf_strs_release(&ledger->schedule_labels);
@@ -565,9 +566,15 @@ static void refresh_sums(struct ledger *ledger, struct ledger_node *node)
     add_sums(&ledger->sums, &node->sums, 1);
 }
 
+static struct tf_vector free_by(const struct tf_profile_row *row)
+{
+    return row->levels.count ? row->levels.items[0].have : (struct tf_vector){0};
+}
+
 static void refresh(struct ledger *ledger, struct ledger_node *node)
 {
     struct tf_profile_row *row = &ledger->node_rows.items[node->number];
+    struct tf_vector before = free_by(row);
     node->dirty = false;
     if (!node->known)
         return;
@@ -576,6 +583,8 @@ static void refresh(struct ledger *ledger, struct ledger_node *node)
     row->class = tf_fit_rows_class(ledger->rows, &class);
     tf_node_class_release(&class);
     levels_of(node, &row->levels);
+    if (!tf_vector_fits(free_by(row), before))
+        tf_vec_push(&ledger->freed, node->number);
     if (row->count)
         node->row = tf_fit_rows_move(ledger->rows, node->row, row);
     else
@@ -649,6 +658,9 @@ static void image_node(struct tf_image *image, struct ledger_node *node)
     tf_image_cordon(image, &node->cordon);
     tf_image_number(image, &node->known);
     tf_image_number(image, &node->dirty);
+    tf_image_number(image, &node->on_offer);
+    tf_image_number(image, &node->freed_at);
+    tf_image_number(image, &node->freed_in);
     tf_image_number(image, &node->number);
     tf_image_number(image, &node->row);
     tf_image_list(image, &node->holdings, image_holding);
@@ -723,6 +735,11 @@ static void image_leaving(struct tf_image *image, struct ledger *ledger)
     }
 }
 
+static void image_freed(struct tf_image *image, uint32_t *number)
+{
+    tf_image_number(image, number);
+}
+
 void ledger_image(struct tf_image *image, struct ledger *ledger)
 {
     tf_image_open(image, ledger);
@@ -732,6 +749,7 @@ void ledger_image(struct tf_image *image, struct ledger *ledger)
     tf_image_list(image, &ledger->node_rows, tf_image_profile_row);
     tf_image_skip(image, &ledger->dirty, "by number");
     image_dirty(image, ledger);
+    tf_image_list(image, &ledger->freed, image_freed);
     tf_image_skip(image, &ledger->leaving, "by number");
     tf_image_skip(image, &ledger->first_leaving, "the first of those that are written");
     image_leaving(image, ledger);

@@ -40,7 +40,10 @@ struct ledger_node {
     uint64_t told_bad;
     struct tf_cordon cordon; /* by people; its node is not set */
     bool known;
-    bool dirty; /* its rows are to be made again */
+    bool dirty;              /* its rows are to be made again */
+    bool on_offer;           /* more got free there at freed_at, and waiting cores come first (offers.h); */
+    struct tf_mono freed_at; /* the profile of that counter is the first to say so */
+    uint64_t freed_in;
     uint32_t number;
     uint32_t row; /* of the ledger's rows, while known */
     TF_VEC(struct holding) holdings;
@@ -60,6 +63,7 @@ struct ledger {
     TF_VEC(struct ledger_node *) by_name;    /* the same */
     TF_VEC(struct tf_profile_row) node_rows; /* by number, for packing; count 0 while unknown */
     TF_VEC(struct ledger_node *) dirty;
+    TF_VEC(uint32_t) freed; /* nodes that have had more free after a refresh than before, not yet noted */
     TF_VEC(struct leaving) leaving;
     size_t first_leaving;
     struct tf_planes planes;

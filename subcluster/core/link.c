@@ -5,6 +5,7 @@
 #include "subcluster/core/link.h"
 
 #include "subcluster/core/cordon.h"
+#include "subcluster/core/offers.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/place.h"
 #include "subcluster/core/policy.h"
@@ -26,12 +27,13 @@ static void reset(struct sub *sub, enum link_state state)
 {
     struct link *link = &sub->link;
     bool continue_asked = link->continue_asked;
+    struct tf_mono since = link->state == LINK_LIVE ? sub->now.mono : link->since;
     drop_orders(link);
     tf_policy_release(&link->policy);
     tf_vec_each (answer, &link->answers)
         tf_up_release(answer);
     tf_vec_release(&link->answers);
-    *link = (struct link){.state = state, .continue_asked = continue_asked};
+    *link = (struct link){.state = state, .since = since, .continue_asked = continue_asked};
     profile_close(sub);
 }
 
@@ -64,6 +66,13 @@ void uplink_down(struct sub *sub)
     reset(sub, LINK_DOWN);
 }
 
+struct tf_mono uplink_alone_at(const struct sub *sub)
+{
+    if (sub->link.state == LINK_LIVE)
+        return TF_NEVER;
+    return (struct tf_mono){sub->link.since.ms + sub->policy.hub_away_after};
+}
+
 /* Something was missed. */
 static void broken(struct sub *sub, char *text)
 {
@@ -81,6 +90,8 @@ static void begin(struct sub *sub, struct tf_down *down)
     struct link *link = &sub->link;
     drop_orders(link);
     profile_close(sub);
+    if (link->state == LINK_LIVE)
+        link->since = sub->now.mono;
     link->state = LINK_SET;
     link->n = down->n;
     link->set_left = down->count;
@@ -178,6 +189,8 @@ static bool take_term(struct sub *sub, struct tf_term term)
         out_touch(sub, TF_RECORD_TERM);
         drop_orders(&sub->link);
         profile_close(sub);
+        if (sub->link.state == LINK_LIVE)
+            sub->link.since = sub->now.mono;
         sub->link.state = LINK_HELLO; /* its own full set must come */
     }
     if (order < 0 && !sub->link.stale_told) {
@@ -217,9 +230,11 @@ void uplink_said(struct sub *sub, struct tf_down *down)
         if (down->ask.kind == TF_ASK_CORDON)
             cordon_asked(sub, &down->ask);
         break;
+    case TF_DOWN_CONSIDERED:
+        offers_considered(sub, down->considered);
+        break;
     case TF_DOWN_NONE:
-    case TF_DOWN_FENCE:      /* no job is under a lease: place() refuses them */
-    case TF_DOWN_CONSIDERED: /* nothing grows yet */
+    case TF_DOWN_FENCE: /* no job is under a lease: place() refuses them */
         break;
     }
 }

@@ -12,5 +12,11 @@ void uplink_said(struct sub *sub, struct tf_down *down);
 /* Carries out what is wanted, in order, as far as the decision budget goes; nothing before the engine has
  * been listed. */
 void link_orders(struct sub *sub);
+/* From then on it acts alone (hubAwayAfter); TF_NEVER: a leader is there. */
+struct tf_mono uplink_alone_at(const struct sub *sub);
+static inline bool uplink_is_alone(const struct sub *sub)
+{
+    return uplink_alone_at(sub).ms <= sub->now.mono.ms;
+}
 
 #endif

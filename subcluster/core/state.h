@@ -82,6 +82,7 @@ struct link {
     uint64_t highest_epoch;  /* that its leader ever gave out */
     struct tf_policy policy; /* of the set under way */
     bool stale_told;         /* a lower term was traced once */
+    struct tf_mono since;    /* not LIVE since then */
     TF_VEC(struct order) orders;
     size_t next_order; /* the cursor: those before it are done */
     bool listed_due;
@@ -97,6 +98,19 @@ struct profiler {
     bool open;        /* the full set was acted on: profiles may go */
     bool full_due, due;
     struct tf_mono next; /* not before */
+};
+
+/* Nodes of which more got free, in the order in which it did (offers.h). */
+struct offer {
+    uint32_t node; /* its number */
+    struct tf_mono at;
+    uint64_t counter; /* of the first profile that says so */
+};
+struct offers {
+    struct offer *items;
+    size_t count, cap;
+    size_t first; /* those before it are over */
+    bool over;    /* some have ended since running jobs were looked at last */
 };
 
 struct sub {
@@ -129,6 +143,7 @@ struct sub {
     bool strays_due; /* reports of epochs that no record knows */
     struct link link;
     struct profiler profiler;
+    struct offers offers;
     struct tf_profile *view; /* for sub_profile */
     struct tf_fit_scratch *scratch;
     struct tf_mono wake; /* the last SUB_ACT_WAKE; TF_NEVER = none */

@@ -6,6 +6,7 @@
 #include "subcluster/core/link.h"
 #include "subcluster/core/load.h"
 #include "subcluster/core/members.h"
+#include "subcluster/core/offers.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/profile.h"
 #include "subcluster/core/reclaim.h"
@@ -44,6 +45,7 @@ void sub_destroy(struct sub *sub)
     tf_vec_release(&sub->touched);
     tf_vec_release(&sub->claiming);
     tf_vec_release(&sub->evictions);
+    tf_vec_release(&sub->offers);
     tf_policy_release(&sub->policy);
     sub_boot_release(&sub->boot);
     tf_fit_scratch_destroy(sub->scratch);
@@ -59,6 +61,7 @@ static void boot(struct sub *sub, struct sub_boot *taken)
 {
     assert(!sub->boot.name && taken->name);
     sub->boot = *taken;
+    sub->link.since = sub->now.mono;
     *taken = (struct sub_boot){0};
     tf_policy_copy(&sub->policy, &sub->boot.policy);
     ledger_init(&sub->ledger, &sub->boot.planes, &sub->policy.schedule_labels);
@@ -196,6 +199,7 @@ static void ask_wake(struct sub *sub)
 {
     const struct job *job = job_due_first(sub);
     struct tf_mono next = earlier(job ? job->due : TF_NEVER, strays_due(sub));
+    next = earlier(next, offers_due(sub));
     if (!out_busy(sub))
         next = earlier(next, profile_due(sub));
     if (next.ms >= sub->wake.ms)
@@ -213,6 +217,7 @@ static void settle(struct sub *sub)
     reclaim_look(sub);
     link_orders(sub);
     ledger_refresh(&sub->ledger);
+    offers_note(sub);
     if (!out_busy(sub)) {
         reports_render(sub);
         profile_render(sub);
