@@ -9,7 +9,7 @@ packages=(gcc libc6-dev cmake ninja-build pkg-config git
     libmicrohttpd-dev libssl-dev openssl uthash-dev libxxhash-dev zlib1g-dev libcunit1-dev
     etcd-server etcd-client curl)
 if [ "${1:-}" = --tests ]; then
-    packages+=(clang-format-14 clang-14 libclang-rt-14-dev jq python3 procps prometheus)
+    packages+=(clang-format-14 clang-14 libclang-rt-14-dev jq python3 procps prometheus zsh)
 fi
 
 missing=()

@@ -61,10 +61,22 @@ static bool is_control(uint32_t code)
            (code >= 0x2066 && code <= 0x2069);
 }
 
+/* Most texts by far: a letter is a byte and a column, and nothing is to be replaced. */
+static bool is_plain(const char *s)
+{
+    while (*s >= 0x20 && *s < 0x7f)
+        s++;
+    return !*s;
+}
+
 /* Well-formed and without control characters, those of direction included. */
 static void clean(struct tf_buf *buf, const char *s)
 {
     TF_AUTO_BUF valid = TF_BUF_INIT;
+    if (is_plain(s)) {
+        tf_buf_str(buf, s);
+        return;
+    }
     tf_buf_utf8(&valid, s);
     const char *p = tf_buf_text(&valid);
     while (*p) {
@@ -82,6 +94,8 @@ static void clean(struct tf_buf *buf, const char *s)
 static size_t clean_width(const char *s)
 {
     size_t width = 0;
+    if (is_plain(s))
+        return strlen(s);
     while (*s)
         width += code_width(next_code(&s));
     return width;
@@ -97,9 +111,13 @@ size_t columns_width(const char *s)
 void columns_text(struct tf_buf *buf, const char *s, size_t width)
 {
     TF_AUTO_BUF text = TF_BUF_INIT;
+    if (width == 0) {
+        clean(buf, s);
+        return;
+    }
     clean(&text, s);
     const char *p = tf_buf_text(&text);
-    if (width == 0 || clean_width(p) <= width) {
+    if (clean_width(p) <= width) {
         tf_buf_str(buf, p);
         return;
     }
@@ -209,8 +227,11 @@ static size_t last_shown(const struct columns *columns, const struct columns_sty
 
 static void pad(struct tf_buf *buf, size_t spaces)
 {
-    for (size_t i = 0; i < spaces; i++)
-        tf_buf_char(buf, ' ');
+    static const char blanks[] = "                                ";
+    for (size_t part; spaces > 0; spaces -= part) {
+        part = spaces < sizeof blanks - 1 ? spaces : sizeof blanks - 1;
+        tf_buf_add(buf, blanks, part);
+    }
 }
 
 struct line {

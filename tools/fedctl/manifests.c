@@ -129,6 +129,7 @@ static void read_folder(struct manifests *manifests, const char *path, struct tf
                                       ? tf_asprintf("%s: cannot be read: %s", path, strerror(errno))
                                       : tf_asprintf("%s: no *.yaml, *.yml or *.json in this folder", path);
         complain(manifests, text, problems);
+        manifests->bad_named = true;
     }
     size_t len = strlen(path);
     for (int i = 0; i < count; i++) {
@@ -146,11 +147,15 @@ int manifests_load(struct manifests *manifests, const struct tf_strs *paths, str
     for (size_t i = 0; i < paths->count; i++) {
         struct stat info;
         const char *path = paths->items[i];
-        if (strcmp(path, "-") != 0 && stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+        size_t bad = manifests->bad;
+        bool is_folder = strcmp(path, "-") != 0 && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+        if (is_folder)
             read_folder(manifests, path, problems);
         else
             read_file(manifests, path, problems);
+        manifests->bad_named |= manifests->bad > bad && !is_folder;
     }
+    manifests->bad_named |= manifests->items.count >= MANIFESTS_MAX;
     if (manifests->items.count >= MANIFESTS_MAX)
         tf_buf_fmt(problems, "more than %d manifests: apply them in several calls\n", MANIFESTS_MAX);
     return problems->len > before ? -1 : 0;

@@ -20,6 +20,7 @@ struct manifests {
     TF_VEC(struct manifest_file) files;
     TF_VEC(struct manifest) items; /* those without problems */
     size_t bad;                    /* files with problems */
+    bool bad_named;                /* one of them was named itself, and not found in a folder */
 };
 
 enum { MANIFESTS_MAX = 10000 };

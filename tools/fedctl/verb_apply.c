@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Owns apply: all manifests are read before the first is sent, so that a slip in the last file does not leave
- * half of them applied. */
+/* Owns apply: all manifests are read before the first is sent, so that a slip in the last file that was named
+ * does not leave half of them applied. In a folder files stand for themselves: one that is wrong does not
+ * hold up the others. */
 #include "common/base/cleanup.h"
 #include "tools/fedctl/change.h"
 #include "tools/fedctl/manifests.h"
@@ -68,23 +69,34 @@ static int apply_all(struct fedctl *ctl, const struct manifests *manifests)
     return first;
 }
 
+static int apply_files(struct fedctl *ctl)
+{
+    struct manifests manifests = {0};
+    TF_AUTO_BUF problems = TF_BUF_INIT;
+    bool bad = manifests_load(&manifests, &ctl->options.files, &problems) != 0;
+    bool send = !manifests.bad_named && manifests.items.count;
+    int code = FEDCTL_USAGE;
+    fputs(tf_buf_text(&problems), stderr);
+    if (send)
+        code = apply_all(ctl, &manifests);
+    else
+        message("nothing was sent: mend what is said above, then apply again");
+    if (send && bad) {
+        message("what is wrong in %zu file%s was left out: mend it, then apply again", manifests.bad,
+                manifests.bad > 1 ? "s" : "");
+        code = code ? code : FEDCTL_FAILED;
+    }
+    manifests_release(&manifests);
+    return code;
+}
+
 static int run(struct fedctl *ctl)
 {
     if (ctl->words.count)
         return fedctl_usage(ctl, "apply takes files with -f, not \"%.100s\"", ctl->words.items[0]);
     if (ctl->options.files.count == 0)
         return fedctl_usage(ctl, "which manifests? Say -f FILE, -f FOLDER or -f -");
-    struct manifests manifests = {0};
-    TF_AUTO_BUF problems = TF_BUF_INIT;
-    int code;
-    if (manifests_load(&manifests, &ctl->options.files, &problems)) {
-        fputs(tf_buf_text(&problems), stderr);
-        message("nothing was sent: mend what is said above, then apply again");
-        code = FEDCTL_USAGE;
-    } else
-        code = apply_all(ctl, &manifests);
-    manifests_release(&manifests);
-    return code;
+    return apply_files(ctl);
 }
 
 const struct verb verb_apply = {
@@ -94,8 +106,13 @@ const struct verb verb_apply = {
     .more =
         "Each job is reported as created, unchanged, updated (in place) or restarted. All manifests are "
         "checked\n"
-        "first: if one has a problem, nothing is sent. A running job takes changes of priority, elastic,\n"
-        "minRuntime, maxRuntime, labels and placement; anything else needs --restart. Safe to repeat.",
+        "first: if a file that was named has a problem, nothing is sent (exit code 2); of a folder, what is "
+        "wrong is\n"
+        "told and left out, and the rest is applied (exit code 1). A running job takes changes of priority, "
+        "elastic,\n"
+        "minRuntime, maxRuntime, labels and placement; anything else is refused (exit code 1) and needs "
+        "--restart.\n"
+        "Exit code 6 means a conflict: the name is taken, or another change came in between. Safe to repeat.",
     .examples = "fedctl apply -f job.yaml\n"
                 "# A folder, and what would happen first\n"
                 "fedctl apply -f jobs/ --dry-run && fedctl apply -f jobs/\n"

@@ -8,7 +8,7 @@
 
 #include <stdarg.h>
 
-static const struct option options[] = {OPTION_OUTPUT_OBJECT, OPTION_TENANT};
+static const struct option options[] = {OPTION_OUTPUT_ALL, OPTION_TENANT};
 
 /* ---- lines of "Key:  value" ---- */
 
@@ -330,7 +330,7 @@ static int describe_node(struct fedctl *ctl, const char *word, struct tf_buf *te
 
 /* ---- the verb ---- */
 
-/* In JSON and YAML a description is what get prints. */
+/* In JSON and YAML, and as a name, a description is what get prints. */
 static int as_data(struct fedctl *ctl, enum resource_kind kind)
 {
     struct listing listing;
@@ -354,7 +354,7 @@ static int run(struct fedctl *ctl)
         return fedctl_usage(ctl, "%s", err.text);
     if (ctl->words.count != 1)
         return fedctl_usage(ctl, "describe which one? Name exactly one");
-    if (ctl->options.output != OUTPUT_TABLE)
+    if (ctl->options.output != OUTPUT_TABLE && ctl->options.output != OUTPUT_WIDE)
         return as_data(ctl, kind);
     TF_AUTO_BUF text = TF_BUF_INIT;
     const char *word = ctl->words.items[0];

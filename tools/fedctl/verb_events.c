@@ -28,9 +28,10 @@ static const struct option options[] = {
     {'o',
      "FORMAT",
      {.key = "output",
-      TF_ENUM(O, output, "table", "json", "yaml"),
+      TF_ENUM(O, output, "table", "json", "yaml", "wide", "name"),
       .def = "table",
-      .help = "table, json (with --follow one object a line) or yaml"}},
+      .help =
+          "table, wide (more columns), json (with --follow one object a line), yaml, or name (of the job)"}},
 };
 #undef O
 
@@ -39,12 +40,13 @@ enum { DEFAULT_SINCE_MS = TF_HOUR };
 /* ---- one event ---- */
 
 static const struct column columns[] = {
-    {"TIME", 0}, {"JOB", 0}, {"EPOCH", COLUMN_RIGHT}, {"EVENT", 0}, {"TEXT", 0}};
+    {"TIME", 0}, {"JOB", 0}, {"EPOCH", COLUMN_RIGHT}, {"EVENT", 0}, {"UID", COLUMN_WIDE}, {"TEXT", 0},
+};
 
 static void cells(const void *object, struct tf_wall now, struct columns *out)
 {
     const struct job_event *event = object;
-    char at[WHEN_TEXT];
+    char at[WHEN_TEXT], uid[TF_UID_TEXT];
     (void)now;
     columns_add(out, when_local(event->event.at, at));
     columns_add(out, event->job);
@@ -53,6 +55,8 @@ static void cells(const void *object, struct tf_wall now, struct columns *out)
     else
         columns_add(out, "-");
     columns_add(out, event->event.type);
+    tf_uid_format(event->uid, uid);
+    columns_add(out, uid);
     columns_add(out, event->event.text);
 }
 
@@ -116,31 +120,42 @@ static int by_time(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
+/* A line of a list that goes on: its columns cannot be as wide as what comes. */
+static void event_line(const struct job_event *event, bool wide, struct tf_buf *text)
+{
+    char at[WHEN_TEXT], uid[TF_UID_TEXT], epoch[32] = "-";
+    if (event->event.epoch)
+        snprintf(epoch, sizeof epoch, "%llu", (unsigned long long)event->event.epoch);
+    tf_buf_fmt(text, "%s   %s   %s   %s   ", when_local(event->event.at, at), event->job, epoch,
+               event->event.type);
+    tf_uid_format(event->uid, uid);
+    if (wide)
+        tf_buf_fmt(text, "%s   ", uid);
+    columns_text(text, event->event.text ? event->event.text : "", 0);
+    tf_buf_char(text, '\n');
+}
+
 static void print_one(struct reader *r, const struct job_event *event)
 {
     TF_AUTO_BUF text = TF_BUF_INIT;
-    char at[WHEN_TEXT], epoch[32] = "-";
     enum output output = r->ctl->options.output;
     if (output == OUTPUT_JSON)
         view_line(&view_event, event, &text);
     else if (output == OUTPUT_YAML) {
         tf_buf_str(&text, "---\n");
         view_yaml(&view_event, event, &text);
-    } else {
-        if (event->event.epoch)
-            snprintf(epoch, sizeof epoch, "%llu", (unsigned long long)event->event.epoch);
-        tf_buf_fmt(&text, "%s   %s   %s   %s   ", when_local(event->event.at, at), event->job, epoch,
-                   event->event.type);
-        columns_text(&text, event->event.text ? event->event.text : "", 0);
-        tf_buf_char(&text, '\n');
-    }
+    } else if (output == OUTPUT_NAME)
+        tf_buf_fmt(&text, "%s\n", event->job);
+    else
+        event_line(event, output == OUTPUT_WIDE, &text);
     out_buf(&r->ctl->out, &text);
 }
 
 static void print_snapshot(struct reader *r)
 {
     struct listing listing;
-    bool lines = r->ctl->options.follow && r->ctl->options.output != OUTPUT_TABLE;
+    enum output output = r->ctl->options.output;
+    bool lines = r->ctl->options.follow && output != OUTPUT_TABLE && output != OUTPUT_WIDE;
     if (r->found.count)
         qsort(r->found.items, r->found.count, sizeof *r->found.items, by_time);
     if (!lines)

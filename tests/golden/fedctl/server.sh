@@ -113,6 +113,10 @@ golden top
 run events --since 24h
 run events
 run events web/hello
+run events web/hello -o wide
+run events web/hello -o name
+run events --tenant rec -f --since 24h -o name --duration 700ms
+run events --tenant rec -f --since 24h -o wide --duration 700ms
 run events rec/wants-b300 -o yaml
 run events web/none
 run events --since 0s -o json
@@ -136,6 +140,8 @@ run describe job rec/flaky
 run describe job ops/parked
 run describe job web/none
 run describe job web/none -o json
+run describe job web/hello -o name
+run describe node gz-b/a1 -o wide
 run describe cluster gz-b
 run describe cluster nowhere
 run describe node gz-b/a1
@@ -156,6 +162,24 @@ run apply -f "$m/outcomes/d-fixed.yaml" --restart
 run apply -f "$m/short.yaml" --dry-run
 stdin=$m/two.yaml run apply -f -
 run apply -f "$m/lost.yaml"
+
+# A folder of 500 files, four of which are wrong: each is told, the others are applied. One of the same named with -f is
+# another matter: nothing is sent.
+mkdir "$tmp/many"
+for i in $(seq 100 599); do
+    sed "s/name: short/name: job-$i/" "$m/short.yaml" >"$tmp/many/$i.yaml"
+done
+sed -i 's/priority:/prioritty:/' "$tmp/many/100.yaml"
+echo '{' >"$tmp/many/300.yaml"
+cp "$tmp/many/597.yaml" "$tmp/many/598.yaml"
+rm "$tmp/many/499.yaml" && mkdir "$tmp/many/499.yaml"
+run apply -f "$tmp/many"
+[ "$(grep -c '^job golden/job-[0-9]* created$' "$tmp/out")" -eq 496 ] ||
+    { echo "FAILED: not 496 of 500 files were applied"; failed=1; }
+sed -i '/^job golden\/job-[0-9]* created$/d' "$tmp/out"
+run apply -f "$tmp/many/101.yaml" -f "$tmp/many/100.yaml"
+run apply -f "$tmp/many" -f "$tmp/many/100.yaml" --dry-run
+sed -i '/^job golden\/job-[0-9]* created (dry run)$/d' "$tmp/out"
 golden apply
 
 run submit -t golden -p batch --name one -- python x.py --lr 1
