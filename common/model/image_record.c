@@ -12,6 +12,18 @@ static void image_class(struct tf_image *image, struct tf_class *class)
     tf_image_close(image);
 }
 
+void tf_image_freeze(struct tf_image *image, struct tf_freeze *freeze)
+{
+    tf_image_open(image, freeze);
+    tf_image_number(image, &freeze->what);
+    tf_image_string(image, &freeze->cluster);
+    tf_image_number(image, &freeze->since);
+    tf_image_number(image, &freeze->until);
+    tf_image_string(image, &freeze->reason);
+    tf_image_string(image, &freeze->user);
+    tf_image_close(image);
+}
+
 void tf_image_policy(struct tf_image *image, struct tf_policy *policy)
 {
     tf_image_open(image, policy);
@@ -29,6 +41,7 @@ void tf_image_policy(struct tf_image *image, struct tf_policy *policy)
     tf_image_number(image, &policy->start_timeout);
     tf_image_number(image, &policy->kill_bound);
     tf_image_number(image, &policy->fence_timeout);
+    tf_image_list(image, &policy->freezes, tf_image_freeze);
     tf_image_close(image);
 }
 
@@ -37,6 +50,7 @@ void tf_image_settings(struct tf_image *image, struct tf_settings *settings)
     tf_image_open(image, settings);
     tf_image_table(image, &tf_settings_table, settings);
     tf_image_number(image, &settings->policy.version);
+    tf_image_list(image, &settings->policy.freezes, tf_image_freeze);
     tf_image_close(image);
 }
 
@@ -259,6 +273,9 @@ void tf_image_record(struct tf_image *image, struct tf_record *record)
         break;
     case TF_RECORD_CORDON:
         tf_image_cordon(image, &record->cordon);
+        break;
+    case TF_RECORD_FREEZE:
+        tf_image_freeze(image, &record->freeze);
         break;
     }
     tf_image_close(image);

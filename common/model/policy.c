@@ -8,6 +8,7 @@ void tf_policy_release(struct tf_policy *policy)
 {
     tf_classes_release(&policy->classes);
     tf_strs_release(&policy->schedule_labels);
+    tf_freezes_release(&policy->freezes);
     free(policy->ceiling);
     *policy = (struct tf_policy){0};
 }
@@ -17,9 +18,11 @@ void tf_policy_copy(struct tf_policy *to, const struct tf_policy *from)
     struct tf_policy copy = *from;
     copy.classes = (struct tf_classes){0};
     copy.schedule_labels = (struct tf_strs){0};
+    copy.freezes = (struct tf_freezes){0};
     copy.ceiling = tf_strdup(from->ceiling);
     tf_classes_copy(&copy.classes, &from->classes);
     tf_strs_copy(&copy.schedule_labels, &from->schedule_labels);
+    tf_freezes_copy(&copy.freezes, &from->freezes);
     tf_policy_release(to);
     *to = copy;
 }
@@ -58,5 +61,8 @@ int tf_policy_check(const struct tf_policy *policy, struct tf_error *err)
     for (size_t i = 0; i < sizeof waits / sizeof waits[0]; i++)
         if (waits[i] < 0 || waits[i] > INT64_C(1000) * 60 * 60 * 24 * 366)
             return tf_error_set(err, TF_ERR_INVALID, "a wait of the policy is negative or over a year");
+    tf_vec_each (freeze, &policy->freezes)
+        if (tf_freeze_fault(freeze))
+            return tf_error_set(err, TF_ERR_INVALID, "a freeze is not sound: %s", tf_freeze_fault(freeze));
     return 0;
 }

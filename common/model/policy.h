@@ -3,6 +3,7 @@
 #define TF_MODEL_POLICY_H
 
 #include "common/base/error.h"
+#include "common/model/freeze.h"
 #include "common/model/level.h"
 
 /* What the federation tells every subcluster to go by, also while the federation is away. Stored by the
@@ -15,6 +16,7 @@ struct tf_policy {
     int32_t max_evictions_per_minute; /* jobs */
     int64_t absorb_cooldown, surplus_dwell, offer_time, repair_wait, failure_settle; /* ms */
     int64_t hub_away_after, start_timeout, kill_bound, fence_timeout;                /* ms */
+    struct tf_freezes freezes; /* that concern the subcluster which is told; none in settings */
 };
 
 void tf_policy_release(struct tf_policy *policy);

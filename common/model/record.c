@@ -290,6 +290,9 @@ void tf_record_release(struct tf_record *record)
     case TF_RECORD_CORDON:
         tf_cordon_release(&record->cordon);
         break;
+    case TF_RECORD_FREEZE:
+        tf_freeze_release(&record->freeze);
+        break;
     case TF_RECORD_NONE:
     case TF_RECORD_EPOCH:
     case TF_RECORD_TERM:
@@ -321,6 +324,9 @@ void tf_record_copy(struct tf_record *to, const struct tf_record *from)
         break;
     case TF_RECORD_CORDON:
         tf_cordon_copy(&copy.cordon, &from->cordon);
+        break;
+    case TF_RECORD_FREEZE:
+        tf_freeze_copy(&copy.freeze, &from->freeze);
         break;
     case TF_RECORD_EPOCH:
     case TF_RECORD_FLOOR:

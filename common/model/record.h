@@ -4,6 +4,7 @@
 
 #include "common/base/clock.h"
 #include "common/model/cordon.h"
+#include "common/model/freeze.h"
 #include "common/model/policy.h"
 #include "common/model/profile.h"
 
@@ -207,6 +208,7 @@ enum tf_record_kind {
                            federation the highest epoch that may have been forgotten */
     TF_RECORD_ALLOCATION,
     TF_RECORD_CORDON, /* subcluster: of one node */
+    TF_RECORD_FREEZE, /* federation */
 };
 struct tf_record {
     enum tf_record_kind kind;
@@ -220,6 +222,7 @@ struct tf_record {
         struct tf_policy policy;
         struct tf_allocation allocation;
         struct tf_cordon cordon;
+        struct tf_freeze freeze;
     };
 };
 void tf_record_release(struct tf_record *record);

@@ -71,11 +71,19 @@ static size_t weigh_allocation(const struct tf_allocation *a)
     return sum + weigh_ended(&a->ending);
 }
 
+static size_t weigh_freeze(const struct tf_freeze *freeze)
+{
+    return weigh_str(freeze->cluster) + weigh_str(freeze->reason) + weigh_str(freeze->user) +
+           4 * WEIGHT_NUMBER;
+}
+
 static size_t weigh_policy(const struct tf_policy *policy)
 {
     size_t sum = weigh_str(policy->ceiling) + weigh_strs(&policy->schedule_labels);
     tf_vec_each (c, &policy->classes)
         sum += weigh_str(c->name) + 2 * WEIGHT_NUMBER;
+    tf_vec_each (f, &policy->freezes)
+        sum += weigh_freeze(f);
     return sum;
 }
 
@@ -106,6 +114,8 @@ size_t tf_record_weight(const struct tf_record *record)
         return sum + weigh_allocation(&record->allocation);
     case TF_RECORD_CORDON:
         return sum + weigh_cordon(&record->cordon);
+    case TF_RECORD_FREEZE:
+        return sum + weigh_freeze(&record->freeze);
     case TF_RECORD_NONE:
     case TF_RECORD_EPOCH:
     case TF_RECORD_TERM:

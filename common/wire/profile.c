@@ -2,6 +2,7 @@
 /* The tables of capacity.proto, and the rows of a profile by columns. Whether a profile makes sense is
  * checked by tf_profile_check, which callers run on what a peer sent. */
 #include "common/model/cordon.h"
+#include "common/model/freeze.h"
 #include "common/wire/tables.h"
 
 #include "common/model/profile.h"
@@ -147,6 +148,23 @@ static const struct tf_wire_row cordon_rows[] = {
     WIRE_LIST(gpus, tf_wire_gpu_cordon, TF_NODE_GPUS_MAX),
 };
 const struct tf_wire_table tf_wire_cordon = WIRE_TABLE(cordon_rows, tidefed__v1__cordon__descriptor);
+#undef MODEL
+#undef WIRE
+
+static int check_freeze(const void *object, const struct tf_wire_path *path, struct tf_error *err)
+{
+    const char *fault = tf_freeze_fault(object);
+    return fault ? tf_wire_error(path, err, "%s", fault) : 0;
+}
+
+#define MODEL struct tf_freeze
+#define WIRE Tidefed__V1__Freeze
+static const struct tf_wire_row freeze_rows[] = {
+    WIRE_ENUM(what, 0, TF_FROZEN_MOVES),    WIRE_NAME(cluster, 0), WIRE_WALL(since), WIRE_WALL(until),
+    WIRE_TEXT(reason, TF_WIRE_MESSAGE_MAX), WIRE_STRING(user),
+};
+const struct tf_wire_table tf_wire_freeze =
+    WIRE_TABLE(freeze_rows, tidefed__v1__freeze__descriptor, .check = check_freeze);
 #undef MODEL
 #undef WIRE
 

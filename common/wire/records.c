@@ -18,6 +18,7 @@ enum {
     CLAIMS_MAX = 2 * TF_INSTANCES_MAX,
     ENDED_MAX = 256,
     COUNTS_MAX = 1 << 30,
+    FREEZES_MAX = 6, /* what may be frozen, by all and by one subcluster */
 };
 
 struct counter {
@@ -169,6 +170,7 @@ static const struct tf_wire_row policy_rows[] = {
     WIRE_DURATION(start_timeout),
     WIRE_DURATION(kill_bound),
     WIRE_DURATION(fence_timeout),
+    WIRE_LIST(freezes, tf_wire_freeze, FREEZES_MAX),
 };
 const struct tf_wire_table tf_wire_policy =
     WIRE_TABLE(policy_rows, tidefed__v1__policy__descriptor, .check = check_policy);
@@ -243,6 +245,7 @@ static const struct kind {
                               offsetof(struct tf_record, allocation)},
     [TF_RECORD_CORDON] = {"cordons", 1, "cordon of node", &tf_wire_cordon,
                           offsetof(struct tf_record, cordon)},
+    [TF_RECORD_FREEZE] = {"freezes", 2, "freeze of", &tf_wire_freeze, offsetof(struct tf_record, freeze)},
 };
 
 static const struct kind *kind_of(const struct tf_record *record)
@@ -267,6 +270,17 @@ static int append_name(struct tf_buf *key, const char *name, struct tf_error *er
     return 0;
 }
 
+/* What is frozen, and where: "*" is no name, so it can stand for all. */
+static int append_freeze(const struct tf_freeze *freeze, struct tf_buf *key, struct tf_error *err)
+{
+    if (append_name(key, tf_frozen_name(freeze->what), err))
+        return -1;
+    if (freeze->cluster)
+        return append_name(key, freeze->cluster, err);
+    tf_buf_str(key, "/*");
+    return 0;
+}
+
 static int append_parts(const struct tf_record *record, struct tf_buf *key, struct tf_error *err)
 {
     char uid[TF_UID_TEXT];
@@ -279,6 +293,8 @@ static int append_parts(const struct tf_record *record, struct tf_buf *key, stru
         return append_name(key, record->summary.name, err);
     case TF_RECORD_CORDON:
         return append_name(key, record->cordon.node, err);
+    case TF_RECORD_FREEZE:
+        return append_freeze(&record->freeze, key, err);
     case TF_RECORD_ALLOCATION:
         tf_uid_format(record->allocation.uid, uid);
         return append_name(key, uid, err);
@@ -328,12 +344,26 @@ static int split_key(const char *key, size_t len, struct key_parts *split)
     return 0;
 }
 
+static int take_freeze(struct tf_freeze *freeze, const char *what, const char *cluster, struct tf_error *err)
+{
+    if (tf_frozen_parse(what, &freeze->what))
+        return tf_error_set(err, TF_ERR_INVALID, "the key of a freeze does not say what is frozen");
+    if (strcmp(cluster, "*") == 0)
+        return 0;
+    if (tf_name_check(cluster, "the name in a key", err))
+        return -1;
+    freeze->cluster = tf_strdup(cluster);
+    return 0;
+}
+
 /* What names the record, from the further parts of its key. */
 static int take_parts(struct tf_record *record, const struct key_parts *split, struct tf_error *err)
 {
     const char *first = split->parts[1], *second = split->parts[2];
     if (record->kind == TF_RECORD_ALLOCATION)
         return tf_uid_parse(first, &record->allocation.uid, err);
+    if (record->kind == TF_RECORD_FREEZE)
+        return take_freeze(&record->freeze, first, second, err);
     for (int i = 1; i < split->count; i++)
         if (tf_name_check(split->parts[i], "the name in a key", err))
             return -1;

@@ -30,6 +30,9 @@ void fed_event_release(struct fed_event *event)
         free(event->cluster.name);
         free(event->cluster.reason);
         break;
+    case FED_EV_FREEZE:
+        tf_freeze_release(&event->freeze.wanted);
+        break;
     case FED_EV_LINK_UP:
         tf_hello_release(&event->hello);
         break;

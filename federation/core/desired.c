@@ -4,6 +4,7 @@
 #include "federation/core/desired.h"
 
 #include "common/model/manifest.h"
+#include "federation/core/freeze.h"
 #include "federation/core/jobs.h"
 #include "federation/core/ledger.h"
 #include "federation/core/outbox.h"
@@ -148,7 +149,7 @@ void fed_desired_all(struct fed *fed, struct cluster *cluster)
                             .n = cluster->set_n,
                             .count = cluster->placed.count,
                             .highest_epoch = fed->epoch};
-    tf_policy_copy(&begin.policy, &fed->settings.policy);
+    fed_freeze_policy(fed, cluster, &begin.policy);
     hold_message(fed, cluster, begin);
     struct parts parts = {
         .fed = fed, .cluster = cluster, .message = {.kind = TF_DOWN_PART, .n = cluster->set_n}};
@@ -164,7 +165,7 @@ void fed_desired_send(struct fed *fed, struct cluster *cluster, enum tf_down_kin
 {
     struct tf_down message = {.kind = kind};
     if (kind == TF_DOWN_POLICY)
-        tf_policy_copy(&message.policy, &fed->settings.policy);
+        fed_freeze_policy(fed, cluster, &message.policy);
     if (kind == TF_DOWN_CONSIDERED)
         message.considered = cluster->profile->generation;
     hold_message(fed, cluster, message);

@@ -3,6 +3,7 @@
  * from the present state each time, by the functions that decide, so that it cannot be stale (PITFALLS.md
  * 21). */
 #include "federation/core/cluster.h"
+#include "federation/core/freeze.h"
 #include "federation/core/jobs.h"
 #include "federation/core/ledger.h"
 #include "federation/core/place.h"
@@ -126,6 +127,28 @@ static void add_set_aside(const struct tf_health_counts *h, struct fed_explain_r
     tf_buf_release(&text);
 }
 
+/* The freeze but for which it would fit; NULL: there is none. */
+static const struct tf_freeze *frozen_out(const struct fed *fed, const struct cluster *c,
+                                          const struct tf_demand *demand)
+{
+    const struct tf_freeze *freeze = fed_frozen(fed, c, TF_FROZEN_EVICTIONS);
+    struct tf_fit_view view = tf_fit_rows_view(c->room);
+    struct tf_fit fit = {0};
+    if (freeze)
+        tf_fit_count(&view, demand, demand->level, fed->scratch, &fit);
+    return fit.fits ? freeze : NULL;
+}
+
+static void explain_frozen(const struct tf_freeze *freeze, struct fed_explain_row *row)
+{
+    char text[MOMENT_TEXT];
+    row->reason = TF_REASON_FROZEN;
+    row->until = freeze->until;
+    row->text = tf_asprintf("lower levels would give way, but evictions are frozen until %s%s%s",
+                            moment(freeze->until, text), freeze->reason ? ": " : "",
+                            freeze->reason ? freeze->reason : "");
+}
+
 static void explain_fit(const struct question *q, const struct cluster *c, struct fed_explain_row *row)
 {
     const struct fed *fed = q->fed;
@@ -142,11 +165,17 @@ static void explain_fit(const struct question *q, const struct cluster *c, struc
     if (spec->max_runtime > 0)
         demand.ends.ms = q->now.wall.ms + spec->max_runtime;
     struct tf_fit_why why;
-    tf_level level = fed_ledger_may_reclaim(c) ? demand.level : TF_LEVEL_FREE;
+    tf_level level = fed_ledger_may_reclaim(fed, c) ? demand.level : TF_LEVEL_FREE;
     tf_fit_explain(&view, &demand, level, spec, fed->scratch, &why);
     row->reason = why.reason;
     row->has = why.has;
     row->until = why.until;
+    const struct tf_freeze *freeze = why.reason == TF_REASON_NONE ? NULL : frozen_out(fed, c, &demand);
+    if (freeze) {
+        explain_frozen(freeze, row);
+        tf_demand_release(&demand);
+        return;
+    }
     bool flying =
         why.reason >= TF_REASON_HIGHER_PRIORITY && c->flights.count && fits_without_flights(fed, c, &demand);
     if (flying)

@@ -5,6 +5,7 @@
 
 #include "federation/core/cluster.h"
 #include "federation/core/desired.h"
+#include "federation/core/freeze.h"
 #include "federation/core/jobs.h"
 #include "federation/core/links.h"
 #include "federation/core/load.h"
@@ -56,6 +57,7 @@ void fed_destroy(struct fed *fed)
     tf_vec_each (cluster, &fed->clusters)
         fed_cluster_destroy(*cluster);
     tf_vec_release(&fed->clusters);
+    tf_freezes_release(&fed->freezes);
     tf_vec_release(&fed->round);
     fed_outbox_release(fed);
     tf_settings_release(&fed->settings);
@@ -79,6 +81,7 @@ static bool is_request(enum fed_event_kind kind)
     case FED_EV_RESUME:
     case FED_EV_CORDON:
     case FED_EV_FORGET:
+    case FED_EV_FREEZE:
     case FED_EV_BARRIER:
         return true;
     default:
@@ -131,6 +134,9 @@ static void take_request(struct fed *fed, struct fed_event *event)
         break;
     case FED_EV_FORGET:
         fed_verb_forget(fed, event);
+        break;
+    case FED_EV_FREEZE:
+        fed_freeze_verb(fed, event);
         break;
     default:
         assert(event->kind == FED_EV_BARRIER);
@@ -194,8 +200,8 @@ static struct tf_mono earlier(struct tf_mono a, struct tf_mono b)
 
 static void wish_wake(struct fed *fed)
 {
-    struct tf_mono next =
-        earlier(earlier(fed_refusals_next(fed), fed_links_next(fed)), fed_retention_next(fed));
+    struct tf_mono next = earlier(earlier(fed_refusals_next(fed), fed_links_next(fed)),
+                                  earlier(fed_retention_next(fed), fed_freeze_next(fed)));
     if (next.ms == fed->wake.ms || next.ms == TF_NEVER.ms)
         return;
     fed->wake = next;
@@ -218,6 +224,7 @@ void fed_step(struct fed *fed, struct tf_now now, struct fed_event *event, struc
         take_event(fed, event);
     fed_event_release(event);
     fed_links_judge(fed);
+    fed_freeze_expire(fed);
     fed_refusals_expire(fed);
     fed_retention_run(fed);
     fed_place_round(fed);

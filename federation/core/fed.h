@@ -38,6 +38,7 @@ enum fed_event_kind {
     FED_EV_RESUME,
     FED_EV_CORDON,  /* a subcluster, or no longer */
     FED_EV_FORGET,  /* a subcluster that is known to be dead */
+    FED_EV_FREEZE,  /* evictions, growth, moves, or no longer */
     FED_EV_BARRIER, /* a read was rendered: reply when what it shows is durable */
     FED_EV_LINK_UP, /* a subcluster's stream has said hello */
     FED_EV_LINK_DOWN,
@@ -79,6 +80,11 @@ struct fed_event {
             char *name, *reason;
             bool on;
         } cluster; /* CORDON, FORGET */
+        struct {
+            struct tf_freeze wanted; /* what: a set; its moments are not read */
+            int64_t lasts;           /* ms */
+            bool on;
+        } freeze;
         struct tf_hello hello;
         struct tf_up up;
     };
@@ -108,7 +114,7 @@ enum fed_outcome {
     FED_OUTCOME_UPDATED,
     FED_OUTCOME_RESTARTED,
     FED_OUTCOME_DELETED, /* accepted: it stops, then its name is free */
-    FED_OUTCOME_DONE,    /* SCALE, HOLD, RESUME, CORDON, FORGET, BARRIER */
+    FED_OUTCOME_DONE,    /* SCALE, HOLD, RESUME, CORDON, FORGET, FREEZE, BARRIER */
 };
 
 struct fed_reply {
@@ -181,6 +187,9 @@ struct fed_cluster_view {
 size_t fed_cluster_count(const struct fed *fed);
 /* Subclusters in order of name. */
 struct fed_cluster_view fed_cluster_at(const struct fed *fed, size_t index);
+
+/* What is frozen, in order; some may be over by now, and not yet gone. */
+const struct tf_freezes *fed_freezes(const struct fed *fed);
 
 /* Why a job is where it is, or is not: computed anew from the present state (I13). */
 struct fed_explain_row {

@@ -51,6 +51,15 @@ static void image_cluster_verb(struct tf_image *image, struct fed_event *event)
     tf_image_close(image);
 }
 
+static void image_freeze_verb(struct tf_image *image, struct fed_event *event)
+{
+    tf_image_open(image, &event->freeze);
+    tf_image_freeze(image, &event->freeze.wanted);
+    tf_image_number(image, &event->freeze.lasts);
+    tf_image_number(image, &event->freeze.on);
+    tf_image_close(image);
+}
+
 /* Without a default, so that a kind that is forgotten here does not compile: an event that has no image ends
  * the recording of the daemon. */
 static void image_event_part(struct tf_image *image, struct fed_event *event)
@@ -83,6 +92,9 @@ static void image_event_part(struct tf_image *image, struct fed_event *event)
     case FED_EV_CORDON:
     case FED_EV_FORGET:
         image_cluster_verb(image, event);
+        return;
+    case FED_EV_FREEZE:
+        image_freeze_verb(image, event);
         return;
     case FED_EV_LINK_UP:
         tf_image_hello(image, &event->hello);
@@ -436,6 +448,7 @@ static void image_fed(struct tf_image *image, struct fed *fed)
     tf_image_journal(image, fed->journal);
     fed_outbox_image(image, fed);
     image_clusters(image, fed);
+    tf_image_list(image, &fed->freezes, tf_image_freeze);
     image_jobs(image, fed);
     fed_tenants_image(image, fed);
     fed_queue_image(image, fed);

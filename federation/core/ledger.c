@@ -6,6 +6,7 @@
 
 #include "common/base/text.h"
 #include "federation/core/cluster.h"
+#include "federation/core/freeze.h"
 
 #include <assert.h>
 
@@ -108,7 +109,7 @@ static void redo_from(struct fed *fed, struct cluster *cluster, size_t first)
         redo(fed, cluster, &cluster->flights.items[i]);
 }
 
-static void has_more(struct fed *fed, struct cluster *cluster)
+void fed_ledger_changed(struct fed *fed, struct cluster *cluster)
 {
     cluster->capacity++;
     cluster->change++;
@@ -175,7 +176,7 @@ int fed_ledger_profile(struct fed *fed, struct cluster *cluster, struct tf_profi
     redo_from(fed, cluster, 0);
     cluster->profiles += rows && !first;
     if (rows || landed)
-        has_more(fed, cluster);
+        fed_ledger_changed(fed, cluster);
     return 0;
 }
 
@@ -228,12 +229,17 @@ static bool some_node_could(struct cluster *cluster, size_t place, tf_level leve
 
 /* One placement that takes from others may be in flight to a subcluster: until a profile reflects it, who is
  * left there to give way is not known (§6). */
-bool fed_ledger_may_reclaim(const struct cluster *cluster)
+bool fed_ledger_is_reclaiming(const struct cluster *cluster)
 {
     tf_vec_each (flight, &cluster->flights)
         if (flight->level > TF_LEVEL_FREE)
-            return false;
-    return true;
+            return true;
+    return false;
+}
+
+bool fed_ledger_may_reclaim(const struct fed *fed, const struct cluster *cluster)
+{
+    return !fed_frozen(fed, cluster, TF_FROZEN_EVICTIONS) && !fed_ledger_is_reclaiming(cluster);
 }
 
 static void set_fit(const struct cluster *cluster, const struct tf_job_spec *spec, const struct tf_fit *fit,
@@ -257,7 +263,7 @@ static void fit_lowest(struct fed *fed, struct cluster *cluster, const struct tf
         set_fit(cluster, spec, &fit, out);
         out->free = fit.count;
     }
-    if (out->fits || !fed_ledger_may_reclaim(cluster) ||
+    if (out->fits || !fed_ledger_may_reclaim(fed, cluster) ||
         !some_node_could(cluster, 1 + (size_t)fed->demand.rank, level, fed->demand.need))
         return;
     if (tf_fit_lowest(&view, &fed->demand, fed->scratch, &fit))
@@ -385,7 +391,7 @@ void fed_ledger_drop(struct fed *fed, struct cluster *cluster, uint64_t epoch)
     flight_release(flight);
     tf_vec_remove(&cluster->flights, at);
     redo_from(fed, cluster, at);
-    has_more(fed, cluster);
+    fed_ledger_changed(fed, cluster);
 }
 
 void fed_ledger_numbered(struct cluster *cluster, uint64_t epoch, uint64_t n)

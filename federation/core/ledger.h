@@ -13,8 +13,13 @@ int fed_ledger_profile(struct fed *fed, struct cluster *cluster, struct tf_profi
  * full set of the next attach. */
 void fed_ledger_reset(struct cluster *cluster);
 
-/* Whether a placement that takes from others may go there now. */
-bool fed_ledger_may_reclaim(const struct cluster *cluster);
+/* What may be placed there has changed by more than a profile or a flight: verdicts are made anew. */
+void fed_ledger_changed(struct fed *fed, struct cluster *cluster);
+
+/* A placement that takes from others is on its way there. */
+bool fed_ledger_is_reclaiming(const struct cluster *cluster);
+/* Whether one may go there now: none is, and evictions are not frozen. */
+bool fed_ledger_may_reclaim(const struct fed *fed, const struct cluster *cluster);
 /* How a job of that spec and rank would fit into what is left now, or, if that may be, into what lower levels
  * hold. */
 void fed_ledger_fit(struct fed *fed, struct cluster *cluster, const struct tf_job_spec *spec, int rank,

@@ -5,6 +5,7 @@
 
 #include "federation/core/cluster.h"
 #include "federation/core/desired.h"
+#include "federation/core/freeze.h"
 #include "federation/core/jobs.h"
 #include "federation/core/outbox.h"
 #include "federation/core/queue.h"
@@ -102,6 +103,9 @@ void fed_load_record(struct fed *fed, struct tf_record *record)
         cluster->summary = record->summary;
         cluster->contact = cluster->summary.contact;
         memset(&record->summary, 0, sizeof record->summary);
+        break;
+    case TF_RECORD_FREEZE:
+        fed_freeze_load(fed, &record->freeze);
         break;
     case TF_RECORD_NONE:
     case TF_RECORD_TERM:

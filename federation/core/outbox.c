@@ -6,6 +6,7 @@
 #include "common/model/transaction.h"
 #include "federation/core/action.h"
 #include "federation/core/cluster.h"
+#include "federation/core/freeze.h"
 #include "federation/core/image.h"
 #include "federation/core/jobs.h"
 
@@ -104,6 +105,10 @@ static void read_record(struct tf_journal_key key, struct tf_record *out, void *
         read_job(fed, name, out);
         return;
     }
+    if (key.kind == TF_RECORD_FREEZE) {
+        fed_freeze_record(fed, name, out);
+        return;
+    }
     const struct cluster *cluster = fed_cluster_by_name(fed, name);
     assert(cluster && "registrations are never removed");
     if (key.kind == TF_RECORD_CLUSTER)
@@ -187,6 +192,11 @@ void fed_touch_cluster(struct fed *fed, const struct cluster *cluster)
 void fed_touch_summary(struct fed *fed, const struct cluster *cluster)
 {
     touch_named(fed, TF_RECORD_SUMMARY, cluster->record.name);
+}
+
+void fed_touch_freeze(struct fed *fed, const char *key)
+{
+    touch_named(fed, TF_RECORD_FREEZE, key);
 }
 
 void fed_touch_proof(struct fed *fed)

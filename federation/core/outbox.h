@@ -28,6 +28,7 @@ void fed_touch_rollback(struct fed *fed);
 void fed_touch_cluster(struct fed *fed, const struct cluster *cluster);
 void fed_touch_summary(struct fed *fed, const struct cluster *cluster);
 /* What is held from now on waits for a proof that this process still leads. */
+void fed_touch_freeze(struct fed *fed, const char *key); /* as fed_freeze_record has it */
 void fed_touch_proof(struct fed *fed);
 
 #endif

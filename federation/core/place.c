@@ -240,7 +240,8 @@ void fed_place_round(struct fed *fed)
 /* Not while something that takes from others is on its way: what else waits could not be considered (§6). */
 static bool is_considered(const struct fed *fed, const struct cluster *cluster)
 {
-    return fed_cluster_is_current(fed, cluster) && !cluster->wants_profile && fed_ledger_may_reclaim(cluster);
+    return fed_cluster_is_current(fed, cluster) && !cluster->wants_profile &&
+           !fed_ledger_is_reclaiming(cluster);
 }
 
 void fed_place_tell(struct fed *fed)

@@ -191,6 +191,7 @@ struct fed {
     struct job *jobs_by_uid;
     struct tenant *tenants;
     TF_VEC(struct cluster *) clusters; /* by name */
+    struct tf_freezes freezes;         /* in order */
     size_t slots;                      /* given to clusters */
 
     struct shape *shapes;

@@ -51,6 +51,11 @@ const struct tf_report *fed_job_report(const struct fed *fed, const struct tf_jo
     return job ? job->report : NULL;
 }
 
+const struct tf_freezes *fed_freezes(const struct fed *fed)
+{
+    return &fed->freezes;
+}
+
 size_t fed_cluster_count(const struct fed *fed)
 {
     return fed->clusters.count;

@@ -5,6 +5,7 @@
 
 #include "common/fit/explain.h"
 #include "subcluster/core/levels.h"
+#include "subcluster/core/policy.h"
 #include "subcluster/core/strays.h"
 
 /* What no capacity could help: a reason, and in *text why. NONE: it may be packed. */
@@ -74,6 +75,14 @@ static void refuse_for_room(struct sub *sub, const struct tf_entry *entry, const
     refuse(out, why.reason, tf_strdup(why.text));
 }
 
+static char *frozen_text(const struct sub *sub)
+{
+    const struct tf_freeze *freeze = sub_frozen(sub, TF_FROZEN_EVICTIONS);
+    return tf_asprintf("evictions are frozen for another %lld s%s%s",
+                       (long long)((freeze->until.ms - sub->now.wall.ms + TF_SECOND - 1) / TF_SECOND),
+                       freeze->reason ? ": " : "", freeze->reason ? freeze->reason : "");
+}
+
 /* What is not free is taken from others, where the leader counted on that: a difference between its view and
  * ours costs a refusal, never an eviction that it did not mean. */
 static void take_from_others(struct sub *sub, const struct tf_entry *entry, const struct tf_demand *demand,
@@ -83,6 +92,9 @@ static void take_from_others(struct sub *sub, const struct tf_entry *entry, cons
     out->work += out->plan.work;
     if (!found) {
         refuse_for_room(sub, entry, demand, out);
+    } else if (out->plan.evicted.count && sub_frozen(sub, TF_FROZEN_EVICTIONS)) {
+        tf_reached(sub, SUB_FROZEN);
+        refuse(out, TF_REASON_FROZEN, frozen_text(sub));
     } else if (reclaim_is_braked(sub, &out->plan)) {
         tf_reached(sub, SUB_BRAKED);
         refuse(out, TF_REASON_BRAKE,

@@ -256,6 +256,7 @@ static void image_profiler(struct tf_image *image, struct profiler *p)
     tf_image_number(image, &p->full_due);
     tf_image_number(image, &p->due);
     tf_image_number(image, &p->next);
+    tf_image_number(image, &p->brakes);
     tf_image_close(image);
 }
 

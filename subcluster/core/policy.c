@@ -28,7 +28,7 @@ static bool policy_eq(const struct tf_policy *a, const struct tf_policy *b)
            a->offer_time == b->offer_time && a->repair_wait == b->repair_wait &&
            a->failure_settle == b->failure_settle && a->hub_away_after == b->hub_away_after &&
            a->start_timeout == b->start_timeout && a->kill_bound == b->kill_bound &&
-           a->fence_timeout == b->fence_timeout;
+           a->fence_timeout == b->fence_timeout && tf_freezes_eq(&a->freezes, &b->freezes);
 }
 
 static void apply(struct sub *sub, const struct tf_policy *policy)
@@ -60,4 +60,31 @@ void policy_set(struct sub *sub, const struct tf_policy *policy)
           policy->classes.count);
     apply(sub, policy);
     out_touch(sub, TF_RECORD_POLICY);
+}
+
+/* ---- freezes ---- */
+
+const struct tf_freeze *sub_frozen(const struct sub *sub, enum tf_frozen what)
+{
+    return tf_freezes_find(&sub->policy.freezes, what, NULL, sub->now.wall);
+}
+
+int32_t sub_frozen_all(const struct sub *sub)
+{
+    int32_t all = 0;
+    tf_vec_each (freeze, &sub->policy.freezes)
+        if (freeze->until.ms > sub->now.wall.ms)
+            all |= (int32_t)freeze->what;
+    return all;
+}
+
+struct tf_mono sub_frozen_end(const struct sub *sub)
+{
+    struct tf_mono next = TF_NEVER;
+    tf_vec_each (freeze, &sub->policy.freezes) {
+        int64_t left = freeze->until.ms - sub->now.wall.ms;
+        if (left > 0 && sub->now.mono.ms + left < next.ms)
+            next.ms = sub->now.mono.ms + left;
+    }
+    return next;
 }

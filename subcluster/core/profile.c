@@ -4,6 +4,7 @@
 
 #include "common/fit/explain.h"
 #include "subcluster/core/outbox.h"
+#include "subcluster/core/policy.h"
 
 void profile_reflects(struct sub *sub, uint64_t n, bool full_set)
 {
@@ -33,8 +34,8 @@ void profile_close(struct sub *sub)
 static bool has_news(const struct sub *sub)
 {
     const struct profiler *p = &sub->profiler;
-    return p->open && (p->full_due || p->due || sub->ledger.dirty.count || sub->ledger.rebuilt ||
-                       tf_fit_rows_changed(sub->ledger.rows));
+    return p->open && (p->full_due || p->due || p->brakes != sub_frozen_all(sub) || sub->ledger.dirty.count ||
+                       sub->ledger.rebuilt || tf_fit_rows_changed(sub->ledger.rows));
 }
 
 struct tf_mono profile_due(const struct sub *sub)
@@ -54,6 +55,7 @@ static void fill(const struct sub *sub, struct tf_profile *profile)
     profile->health = sums->health;
     tf_fit_idle_causes(&view, &none, sums->unhealthy, sub->scratch, &profile->idle);
     profile->idle.policy += sums->claimed; /* kept for those who claim them */
+    profile->brakes = sub_frozen_all(sub);
 }
 
 static struct tf_profile next_profile(struct sub *sub)
@@ -70,6 +72,7 @@ static struct tf_profile next_profile(struct sub *sub)
     profile.generation = (struct tf_generation){sub->boot.owner_revision, ++p->counter};
     profile.base = profile.full ? profile.generation : last;
     fill(sub, &profile);
+    p->brakes = profile.brakes;
     return profile;
 }
 
@@ -79,7 +82,7 @@ void profile_render(struct sub *sub)
     if (!has_news(sub) || sub->now.mono.ms < p->next.ms)
         return;
     bool rows = tf_fit_rows_changed(sub->ledger.rows) || sub->ledger.rebuilt;
-    if (!rows && !p->full_due && !p->due)
+    if (!rows && !p->full_due && !p->due && p->brakes == sub_frozen_all(sub))
         return; /* it was changed and changed back */
     struct tf_up up = {.kind = TF_UP_PROFILE, .profile = next_profile(sub)};
     out_hold(sub, (struct sub_action){.kind = SUB_ACT_SEND, .send = up});

@@ -98,6 +98,7 @@ struct profiler {
     bool open;        /* the full set was acted on: profiles may go */
     bool full_due, due;
     struct tf_mono next; /* not before */
+    int32_t brakes;      /* as told */
 };
 
 /* Nodes of which more got free, in the order in which it did (offers.h). */

@@ -8,6 +8,7 @@
 #include "subcluster/core/members.h"
 #include "subcluster/core/offers.h"
 #include "subcluster/core/outbox.h"
+#include "subcluster/core/policy.h"
 #include "subcluster/core/profile.h"
 #include "subcluster/core/reclaim.h"
 #include "subcluster/core/reports.h"
@@ -199,7 +200,7 @@ static void ask_wake(struct sub *sub)
 {
     const struct job *job = job_due_first(sub);
     struct tf_mono next = earlier(job ? job->due : TF_NEVER, strays_due(sub));
-    next = earlier(next, offers_due(sub));
+    next = earlier(next, earlier(offers_due(sub), sub_frozen_end(sub)));
     if (!out_busy(sub))
         next = earlier(next, profile_due(sub));
     if (next.ms >= sub->wake.ms)

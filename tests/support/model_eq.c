@@ -87,6 +87,7 @@ bool eq_policy(const struct tf_policy *a, const struct tf_policy *b)
     EQ_LIST(classes, eq_class);
     EQ_STR(ceiling);
     EQ_WITH(schedule_labels, tf_strs_eq);
+    EQ_WITH(freezes, tf_freezes_eq);
     return EQ_END;
 }
 
@@ -237,6 +238,9 @@ bool eq_record(const struct tf_record *a, const struct tf_record *b)
         return eq_allocation(&a->allocation, &b->allocation);
     case TF_RECORD_CORDON:
         return tf_cordon_eq(&a->cordon, &b->cordon);
+    case TF_RECORD_FREEZE:
+        return tf_freezes_eq(&(struct tf_freezes){.items = (struct tf_freeze *)&a->freeze, .count = 1},
+                             &(struct tf_freezes){.items = (struct tf_freeze *)&b->freeze, .count = 1});
     case TF_RECORD_NONE:
         break;
     }

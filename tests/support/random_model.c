@@ -333,10 +333,22 @@ void random_profile(struct tf_rng *r, struct tf_profile *out)
 
 /* ---- records ---- */
 
+void random_freeze(struct tf_rng *r, struct tf_freeze *out)
+{
+    *out = (struct tf_freeze){(enum tf_frozen)(TF_FROZEN_EVICTIONS << tf_rng_below(r, 3)),
+                              optional_name(r),
+                              WALL,
+                              {0},
+                              OPTIONAL,
+                              OPTIONAL};
+    out->until.ms = out->since.ms + R(1, TF_FREEZE_LONGEST);
+}
+
 void random_policy(struct tf_rng *r, struct tf_policy *out)
 {
     *out = (struct tf_policy){
-        COUNTER, LATER, optional_name(r), LATER, COUNT, TIME, TIME, TIME, TIME, TIME, TIME, TIME, TIME, TIME};
+        COUNTER, LATER, optional_name(r), LATER, COUNT, TIME, TIME, TIME, TIME, TIME, TIME, TIME, TIME,
+        TIME,    LATER};
     for (uint64_t n = tf_rng_below(r, 4); n > 0; n--) {
         char *name = NAME;
         if (tf_classes_rank(&out->classes, name) < 0)
@@ -344,6 +356,7 @@ void random_policy(struct tf_rng *r, struct tf_policy *out)
         free(name);
     }
     random_strs(r, &out->schedule_labels);
+    RANDOM_LIST(r, &out->freezes, random_freeze);
 }
 
 static struct tf_policy policy(struct tf_rng *r)
@@ -496,6 +509,9 @@ void random_record(struct tf_rng *r, enum tf_record_kind kind, struct tf_record 
         random_cordon(r, &out->cordon);
         free(out->cordon.node);
         out->cordon.node = NAME;
+        break;
+    case TF_RECORD_FREEZE:
+        random_freeze(r, &out->freeze);
         break;
     case TF_RECORD_NONE:
         break;

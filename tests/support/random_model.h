@@ -19,6 +19,7 @@ void random_policy(struct tf_rng *rng, struct tf_policy *out);
 void random_profile(struct tf_rng *rng, struct tf_profile *out);
 void random_job_record(struct tf_rng *rng, struct tf_job_record *out);
 void random_allocation(struct tf_rng *rng, struct tf_allocation *out);
+void random_freeze(struct tf_rng *r, struct tf_freeze *out);
 void random_cordon(struct tf_rng *rng, struct tf_cordon *out); /* without its node */
 void random_record(struct tf_rng *rng, enum tf_record_kind kind, struct tf_record *out);
 void random_up(struct tf_rng *rng, enum tf_up_kind kind, struct tf_up *out);

@@ -205,6 +205,18 @@ uint64_t drive_cluster(struct drive *d, enum fed_event_kind kind, const char *na
     return d->requests;
 }
 
+uint64_t drive_freeze(struct drive *d, bool on, enum tf_frozen what, const char *cluster, int64_t lasts)
+{
+    struct fed_event event = {.kind = FED_EV_FREEZE, .request = ++d->requests};
+    event.freeze.wanted.what = what;
+    event.freeze.wanted.cluster = tf_strdup(cluster);
+    event.freeze.wanted.reason = tf_strdup("test");
+    event.freeze.lasts = lasts;
+    event.freeze.on = on;
+    drive_step(d, event);
+    return d->requests;
+}
+
 uint64_t drive_barrier(struct drive *d)
 {
     drive_step(d, (struct fed_event){.kind = FED_EV_BARRIER, .request = ++d->requests});
@@ -267,11 +279,13 @@ void drive_say(struct drive *d, const char *name, struct tf_up up)
     drive_step(d, (struct fed_event){.kind = FED_EV_UP, .link = link, .up = read});
 }
 
-/* One "4x8:H800@rdma-1". */
+/* One "4x8:H800@rdma-1", or "core0:4x8" with all of it held. */
 static void add_row(struct tf_profile *p, const char *text)
 {
-    int nodes = 0, gpus = 0;
+    int nodes = 0, gpus = 0, rank = -1;
     char model[32] = "", domain[32] = "";
+    if (sscanf(text, "core%d:", &rank) == 1)
+        text = strchr(text, ':') + 1;
     int got = sscanf(text, "%dx%d:%31[^@ ]@%31[^ ]", &nodes, &gpus, model, domain);
     CU_ASSERT_FATAL(got >= 2);
     struct tf_node_class *class = tf_vec_add(&p->classes);
@@ -286,6 +300,10 @@ static void add_row(struct tf_profile *p, const char *text)
     int32_t parts = gpus ? gpus : 1;
     struct tf_level_vector free_now = {
         TF_LEVEL_FREE, {.gpus = gpus, .slots = 64, .cpu = parts * 16000, .memory = parts * 128 * 1024}};
+    if (rank >= 0) {
+        tf_vec_push(&row->levels, (struct tf_level_vector){.level = TF_LEVEL_FREE});
+        free_now.level = tf_level_core(rank);
+    }
     tf_vec_push(&row->levels, free_now);
     p->health.nodes += nodes;
     p->health.ready += nodes;

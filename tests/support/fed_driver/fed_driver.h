@@ -88,12 +88,13 @@ uint64_t drive_submit(struct drive *d, const char *job, const char *words);
 uint64_t drive_job(struct drive *d, enum fed_event_kind kind, const char *job); /* DELETE, HOLD, RESUME */
 uint64_t drive_scale(struct drive *d, const char *job, struct tf_elastic elastic);
 uint64_t drive_cluster(struct drive *d, enum fed_event_kind kind, const char *name, bool on);
+uint64_t drive_freeze(struct drive *d, bool on, enum tf_frozen what, const char *cluster, int64_t lasts);
 uint64_t drive_barrier(struct drive *d);
 
 /* A stream says hello; then drive_profile says what there is, e.g. "4x8:H800 2x4:A100@rdma-1 3x0" (nodes x
  * GPUs : model
- * @ domain); each node has 16 cores and 128 GiB a GPU (at least one of each) and 64 slots. It reflects all
- * that was sent, or what reflects says (drive_profile_at). */
+ * @ domain; "core0:4x8": held by cores of rank 0); each node has 16 cores and 128 GiB a GPU (at least one of
+ * each) and 64 slots. It reflects all that was sent, or what reflects says (drive_profile_at). */
 struct drive_cluster *drive_attach(struct drive *d, const char *name, const char *region);
 void drive_hello(struct drive *d, const char *name, struct tf_hello hello); /* hello is taken */
 void drive_detach(struct drive *d, const char *name);

@@ -64,6 +64,8 @@ static void add_send(const struct drive *d, struct tf_buf *log, const struct fed
     };
     const struct tf_down *down = &action->send;
     tf_buf_fmt(log, "%s %s", name_of(d, action->link), kinds[down->kind]);
+    tf_vec_each (freeze, &down->policy.freezes)
+        tf_buf_fmt(log, " frozen:%s", tf_frozen_name(freeze->what));
     if (down->n)
         tf_buf_fmt(log, " %" PRIu64, down->n);
     if (down->kind == TF_DOWN_BEGIN)
@@ -86,6 +88,9 @@ static void add_record(struct tf_buf *log, const struct tf_record *r)
         tf_buf_fmt(log, "%sjob %s/%s", gone, r->job.tenant, r->job.name);
     else if (r->kind == TF_RECORD_CLUSTER)
         tf_buf_fmt(log, "cluster %s", r->cluster.name);
+    else if (r->kind == TF_RECORD_FREEZE)
+        tf_buf_fmt(log, "%sfreeze %s/%s", gone, tf_frozen_name(r->freeze.what),
+                   r->freeze.cluster ? r->freeze.cluster : "*");
     else
         tf_buf_fmt(log, "summary %s", r->summary.name);
 }

@@ -497,6 +497,44 @@ static void test_the_brake(void)
     driver_release(&d);
 }
 
+/* n1 and n2, evictions frozen for an hour by the policy. */
+static void two_frozen_nodes(void)
+{
+    driver_init(&d);
+    driver_node(&d, "n1", "H800", 8);
+    driver_node(&d, "n2", "H800", 8);
+    struct tf_freeze *freeze = tf_vec_add(&d.boot.policy.freezes);
+    *freeze = (struct tf_freeze){.what = TF_FROZEN_EVICTIONS, .since = d.now.wall};
+    freeze->until.ms = d.now.wall.ms + TF_HOUR;
+    driver_ready(&d);
+}
+
+/* Nobody goes, until the moment, by this subcluster's own clock. */
+static void test_frozen_evictions(void)
+{
+    two_frozen_nodes();
+    driver_change(&d, job(1, 5, "low", 1));
+    driver_change(&d, job(2, 6, "low", 1));
+    driver_all_ready(&d);
+    driver_change(&d, urgent(3, 7, 1));
+    CU_ASSERT_EQUAL(end_of(3)->reason, TF_REASON_FROZEN);
+    CU_ASSERT_EQUAL(sub_profile(d.sub)->brakes, TF_FROZEN_EVICTIONS);
+    driver_pass(&d, TF_HOUR);
+    CU_ASSERT_EQUAL(sub_profile(d.sub)->brakes, 0);
+    driver_change(&d, urgent(4, 8, 1));
+    CU_ASSERT_EQUAL(phase_of(4), TF_ALLOCATION_CLAIMING);
+    driver_release(&d);
+}
+
+static void test_frozen_still_after_a_restart(void)
+{
+    two_frozen_nodes();
+    driver_crash(&d, true);
+    driver_list(&d);
+    CU_ASSERT_EQUAL(sub_profile(d.sub)->brakes, TF_FROZEN_EVICTIONS);
+    driver_release(&d);
+}
+
 /* n1 is held by four GPUs of an hour, n2 by eight of a minute: what n1 loses is more, unless a reloaded file
  * caps what counts of it. */
 static enum tf_allocation_phase old_small_one_with_cap(int64_t loss_cap)
@@ -534,6 +572,8 @@ int main(void)
         {"one needed, one evicted", test_one_needed_one_evicted},
         {"what is lost is told once", test_what_is_lost_is_told_once},
         {"claims are durable before the first stop", test_claims_are_durable_before_the_first_stop},
+        {"frozen evictions", test_frozen_evictions},
+        {"frozen still after a restart", test_frozen_still_after_a_restart},
         {"the cap of losses is reloaded", test_the_cap_of_losses_is_reloaded},
         {"what the leader did not count on stays", test_what_the_leader_did_not_count_on_stays},
         {"what cannot be placed evicts nobody", test_what_cannot_be_placed_evicts_nobody},
