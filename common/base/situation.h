@@ -45,7 +45,6 @@
     X(FED_SUBMIT_REPEATED, "federation: a repeated submit got its first answer")                      \
     X(FED_CHANGE_REPEATED, "federation: a repeated change got its first answer")                      \
     X(FED_NAME_REUSED, "federation: a new job took the name of an archived one")                      \
-    X(FED_FREEZE_OVER, "federation: the time of a freeze was up")                                     \
     X(FED_BUDGET, "federation: the decision budget was used up")                                      \
     X(FED_RAISED, "federation: a placement took more than its smallest size")                         \
     X(FED_RECLAIMS, "federation: placed where others must go for it")                                 \
@@ -104,6 +103,7 @@
     X(SUB_LINK_GAP, "subcluster: a change was missed, the link is dialled again")              \
     X(SUB_REFUSED_EARLIER, "subcluster: refused, an earlier epoch of the job lives here")      \
     X(SUB_START_TWICE, "subcluster: a repeated start was refused, the instance runs")          \
+    X(FED_FREEZE_OVER, "federation: the time of a freeze was up")                              \
     X(SUB_FROZEN, "subcluster: refused, evictions were frozen")                                \
     X(SUB_BRAKED, "subcluster: refused, too many were evicted within a minute")
 
