@@ -111,15 +111,39 @@ static struct sim_call *call_of(struct sim_subd *subd, enum sim_call_kind kind)
     return call;
 }
 
+static struct sim_exit *exit_find(const struct sim_subd *subd, const struct tf_instance_id *id)
+{
+    struct sim_exit *exit = NULL;
+    HASH_FIND(hh, subd->exits, id, sizeof *id, exit);
+    return exit;
+}
+
+static void exit_note(struct sim_subd *subd, const struct tf_instance_id *id)
+{
+    if (exit_find(subd, id))
+        return;
+    struct sim_exit *exit = tf_calloc(1, sizeof *exit);
+    exit->id = *id;
+    HASH_ADD(hh, subd->exits, id, sizeof exit->id, exit);
+}
+
+static void exits_clear(struct sim_subd *subd)
+{
+    struct sim_exit *exit, *next;
+    HASH_ITER (hh, subd->exits, exit, next) {
+        HASH_DEL(subd->exits, exit);
+        free(exit);
+    }
+}
+
 /* An attempt that ended is over: who was told so does not ask for it again. (A restored store may know of
  * earlier attempts only; then the engine's records refuse it.) */
 static void check_start(struct sim_subd *subd, const struct tf_instance_id *id)
 {
     char text[SIM_ID_TEXT];
-    tf_vec_each (exit, &subd->exits)
-        if (tf_instance_id_eq(exit, id) && subd->process.store->restores == 0)
-            world_breach(world_of(subd), "I14: %s starts instance %s, and was told that it has ended",
-                         subd->process.name, world_id(id, text));
+    if (exit_find(subd, id) && subd->process.store->restores == 0)
+        world_breach(world_of(subd), "I14: %s starts instance %s, and was told that it has ended",
+                     subd->process.name, world_id(id, text));
 }
 
 static void call_engine(struct sim_subd *subd, struct sub_action *action)
@@ -232,7 +256,7 @@ static void held(struct sim_process *process, struct tf_term term)
     event.boot.loss_cap = world_of(subd)->loss_cap;
     event.boot.decision_budget = world_of(subd)->settings.decision_budget;
     subd->core = sub_create(tf_rng_next(&world_of(subd)->rng));
-    subd->exits.count = 0;
+    exits_clear(subd);
     tf_recorder_begin(process->recorder, subd->core);
     subd_step(subd, event);
 }
@@ -318,7 +342,7 @@ static void told_arrives(void *arg, void *thing)
     struct sub_event *event = thing;
     world_of(subd)->busy_at = world_of(subd)->agenda.now;
     if (event->kind == SUB_EV_INSTANCE && event->instance.state == SUB_INSTANCE_EXITED)
-        tf_vec_push(&subd->exits, event->instance.id);
+        exit_note(subd, &event->instance.id);
     subd_step(subd, *event);
     free(event);
 }
@@ -353,7 +377,7 @@ void subd_init(struct sim_subd *subd, struct sim_site *site, size_t number)
 void subd_release(struct sim_subd *subd)
 {
     process_release(&subd->process);
-    tf_vec_release(&subd->exits);
+    exits_clear(subd);
     sim_pipe_release(&subd->calls);
     sim_pipe_release(&subd->told);
     tf_vec_release(&subd->spare);

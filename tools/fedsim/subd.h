@@ -10,6 +10,12 @@
 
 struct sim_site;
 
+/* An attempt of which its core was told in this life that it has ended. A long life sees very many. */
+struct sim_exit {
+    struct tf_instance_id id;
+    UT_hash_handle hh;
+};
+
 struct sim_subd {
     struct sim_process process; /* first */
     struct sim_site *site;
@@ -22,8 +28,8 @@ struct sim_subd {
     uint64_t dials;              /* number of the last attempt */
     struct tf_term term;         /* highest that its core has heard */
     uint64_t boots;
-    TF_VEC(struct tf_instance_id) exits; /* of which its core was told in this life */
-    struct sub_actions spare;            /* empty: memory for the next step's */
+    struct sim_exit *exits;
+    struct sub_actions spare; /* empty: memory for the next step's */
 };
 
 void subd_init(struct sim_subd *subd, struct sim_site *site, size_t number);
