@@ -6,7 +6,7 @@ set -euo pipefail
 
 packages=(gcc libc6-dev cmake ninja-build pkg-config git
     libgrpc-dev libprotobuf-c-dev protobuf-c-compiler libcurl4-openssl-dev libyaml-dev libcjson-dev
-    libmicrohttpd-dev libssl-dev openssl uthash-dev libxxhash-dev zlib1g-dev libcunit1-dev
+    libmicrohttpd-dev libssl-dev openssl uthash-dev libxxhash-dev libmimalloc-dev zlib1g-dev libcunit1-dev
     etcd-server etcd-client curl)
 if [ "${1:-}" = --tests ]; then
     packages+=(clang-format-14 clang-14 libclang-rt-14-dev jq python3 procps prometheus zsh)
