@@ -105,6 +105,13 @@
     X(SUB_START_TWICE, "subcluster: a repeated start was refused, the instance runs")          \
     X(FED_FREEZE_OVER, "federation: the time of a freeze was up")                              \
     X(SUB_FROZEN, "subcluster: refused, evictions were frozen")                                \
+    X(SUB_SHORT, "subcluster: a running epoch fell below its min")                             \
+    X(SUB_SHORT_NO_MORE, "subcluster: a short epoch has its min again")                        \
+    X(SUB_GROWS, "subcluster: a running epoch began to grow")                                  \
+    X(SUB_GREW, "subcluster: what had started for a running epoch joined it")                  \
+    X(SUB_GROWTH_FAILED, "subcluster: what had started for a running epoch could not join it") \
+    X(SUB_GROWTH_UNDONE, "subcluster: a growth gave way to something higher of its job")       \
+    X(SUB_REPLACED, "subcluster: lost members of an epoch were replaced")                      \
     X(SUB_BRAKED, "subcluster: refused, too many were evicted within a minute")
 
 #define TF_SITUATION_ENUM(name, words) TF_SITUATION_##name,

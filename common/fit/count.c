@@ -143,7 +143,7 @@ static void sum_largest(const struct tf_demand *demand, struct tf_fit_scratch *s
     int32_t left = 0;
     tf_vec_each (entry, &scratch->entries) {
         if (entry->key != job)
-            left = demand->max_nodes;
+            left = fit_new_nodes(demand);
         job = entry->key;
         int32_t nodes = entry->used || entry->nodes < left ? entry->nodes : left;
         scratch->spots.items[entry->spot].sum += (int64_t)nodes * entry->cap;
@@ -200,7 +200,7 @@ void fit_sum(const struct tf_fit_view *view, const struct tf_demand *demand, tf_
     tf_vec_each (spot, &scratch->spots)
         spot->sum = spot->total = 0;
     sum_rows(view, demand, level, scratch);
-    if (demand->max_nodes > 0)
+    if (demand->max_nodes != 0)
         sum_largest(demand, scratch);
     bool steps = fit_has_step_rule(demand);
     assert(!steps || demand->max_nodes == 0);

@@ -24,16 +24,17 @@ struct tf_demand {
     TF_VEC(int32_t) labels;              /* of the catalog, all of them */
     bool unknown_label;                  /* asks for a label that no node has */
     TF_VEC(struct tf_demand_rule) rules; /* in the order of the job */
-    int32_t max_nodes;                   /* 0 = no limit; nodes in `used` are not counted */
-    int32_t step;                        /* counts are multiples of it; > 0 */
-    int32_t core;                        /* instances without which it has not been met; > 0 */
-    tf_level level;                      /* may take everything at it and below */
-    int rank;                            /* of its priority */
-    bool is_core;                        /* claims bind cores only (R5) */
-    bool claimant;                       /* the claims of its own rank are its own */
-    struct tf_wall ends;                 /* latest end, for R5; TF_DEMAND_ENDLESS */
+    int32_t max_nodes;     /* 0 = no limit, TF_DEMAND_NO_NEW = none; nodes in `used` are not counted */
+    int32_t step;          /* counts are multiples of it; > 0 */
+    int32_t core;          /* instances without which it has not been met; > 0 */
+    tf_level level;        /* may take everything at it and below */
+    int rank;              /* of its priority */
+    bool is_core;          /* claims bind cores only (R5) */
+    bool claimant;         /* the claims of its own rank are its own */
+    struct tf_wall ends;   /* latest end, for R5; TF_DEMAND_ENDLESS */
     TF_VEC(uint32_t) used; /* ids of rows (one node each) in which the job runs already; sorted */
 };
+enum { TF_DEMAND_NO_NEW = -1 };
 #define TF_DEMAND_ENDLESS ((struct tf_wall){INT64_MAX})
 
 /* Zero-initialise before the first resolve; resolving again reuses the memory. */

@@ -87,7 +87,7 @@ static void set_keys(const struct pack *pack, const struct fit_part *from, const
 static int64_t capacity(const struct pack *pack, size_t first, size_t last)
 {
     int64_t sum = 0;
-    int32_t left = pack->demand->max_nodes > 0 ? pack->demand->max_nodes : INT32_MAX;
+    int32_t left = pack->demand->max_nodes != 0 ? fit_new_nodes(pack->demand) : INT32_MAX;
     for (size_t i = first; i < last; i++) {
         const struct fit_entry *entry = &pack->scratch->entries.items[i];
         int32_t nodes = entry->used || entry->nodes < left ? entry->nodes : left;
@@ -176,7 +176,7 @@ static bool choose_parts(const struct pack *pack, size_t base, int64_t take)
     struct fit_part *parts = &pack->scratch->parts.items[base];
     size_t count = pack->scratch->parts.count - base;
     bool homeless = pack->scratch->entries.items[parts[0].first].key < 0;
-    if (pack->demand->max_nodes > 0)
+    if (pack->demand->max_nodes != 0)
         return fill_one(parts + homeless, count - homeless, take);
     int64_t left = fill_parts(parts + homeless, count - homeless, take);
     if (left > 0)

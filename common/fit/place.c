@@ -153,7 +153,7 @@ static bool place_best(const struct pack *pack, const struct fit_part *part)
     tf_vec_each (state, &scratch->done)
         if (!fit_is_used(pack->demand, pack->view->rows[state->row].id))
             fresh += state->nodes;
-    if (pack->demand->max_nodes > 0 && fresh > pack->demand->max_nodes)
+    if (pack->demand->max_nodes != 0 && fresh > fit_new_nodes(pack->demand))
         return false;
     qsort(scratch->done.items, scratch->done.count, sizeof *scratch->done.items, by_row);
     tf_vec_each (state, &scratch->done)

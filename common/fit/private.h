@@ -72,6 +72,11 @@ void fit_sum(const struct tf_fit_view *view, const struct tf_demand *demand, tf_
  * the lower row. */
 int fit_by_size(const void *a, const void *b);
 bool fit_is_used(const struct tf_demand *demand, uint32_t row_id);
+/* How many nodes besides those, with maxNodes. */
+static inline int32_t fit_new_nodes(const struct tf_demand *demand)
+{
+    return demand->max_nodes > 0 ? demand->max_nodes : 0;
+}
 bool fit_has_step_rule(const struct tf_demand *demand);
 int64_t fit_align(int64_t n, int32_t step);
 

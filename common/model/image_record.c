@@ -159,6 +159,7 @@ static void image_member(struct tf_image *image, struct tf_member *member)
     tf_image_number(image, &member->ended);
     tf_image_number(image, &member->retry_at);
     tf_image_number(image, &member->exit_code);
+    tf_image_number(image, &member->role);
     tf_image_strings(image, &member->ports);
     tf_image_close(image);
 }
@@ -214,6 +215,10 @@ void tf_image_allocation(struct tf_image *image, struct tf_allocation *allocatio
     tf_image_number(image, &allocation->peers_version);
     tf_image_number(image, &allocation->last_shrink);
     tf_image_number(image, &allocation->last_grow);
+    tf_image_number(image, &allocation->short_since);
+    tf_image_number(image, &allocation->restart_at);
+    tf_image_number(image, &allocation->grow_after);
+    tf_image_number(image, &allocation->grow_failures);
     image_ended(image, &allocation->ending);
     tf_image_list(image, &allocation->ended, image_ended);
     tf_image_close(image);

@@ -76,6 +76,7 @@ static const char *const member_state_words[] = {
     [TF_MEMBER_NONE] = "None",       [TF_MEMBER_PLANNED] = "Planned",   [TF_MEMBER_STARTING] = "Starting",
     [TF_MEMBER_READY] = "Ready",     [TF_MEMBER_STOPPING] = "Stopping", [TF_MEMBER_DONE] = "Done",
     [TF_MEMBER_BACKOFF] = "Backoff", [TF_MEMBER_GONE] = "Gone",         [TF_MEMBER_LEAVING] = "Leaving",
+    [TF_MEMBER_MISSING] = "Missing",
 };
 
 const char *tf_member_state_name(enum tf_member_state state)

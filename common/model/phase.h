@@ -85,8 +85,17 @@ enum tf_member_state {
     TF_MEMBER_BACKOFF = 6, /* failed; the next attempt starts at retry_at */
     TF_MEMBER_GONE = 7,    /* stopped or lost, will not run again in this epoch */
     TF_MEMBER_LEAVING = 8, /* no part of the job any more; holds what it has until it is gone */
+    TF_MEMBER_MISSING = 9, /* lost, and holds nothing; it is to be replaced before the job goes on */
 };
 const char *tf_member_state_name(enum tf_member_state state);
+
+/* What one that has been started is to the job. */
+enum tf_member_role {
+    TF_MEMBER_OF_JOB = 0,
+    TF_MEMBER_JOINS = 1, /* no member yet: it is one when all of its step is ready */
+    TF_MEMBER_REPLACES =
+        2, /* a member that was lost: out of the peers file until all that are missing are there */
+};
 
 enum tf_node_state {
     TF_NODE_NONE = 0,

@@ -107,6 +107,7 @@ struct tf_member {
     enum tf_member_state state;
     struct tf_wall started, ready, ended, retry_at;
     int32_t exit_code;
+    enum tf_member_role role;
     struct tf_strs ports; /* "http=31234", given by the engine */
 };
 
@@ -158,6 +159,10 @@ struct tf_allocation {
     int64_t lost_gpu_seconds; /* and what it had lost by them */
     uint64_t peers_version;
     struct tf_wall last_shrink, last_grow;
+    struct tf_wall short_since; /* below its min, or without anything that runs, since then; 0 = it is not */
+    struct tf_wall restart_at;  /* those that stay start again together then; 0 = nothing is due */
+    struct tf_wall grow_after;  /* the latest growth failed: none before; 0 = at any time */
+    int32_t grow_failures;      /* in a row */
     struct tf_ended
         ending; /* with ENDING: what the end will be; before, the latest failure and the retries used */
     /* ends not yet stored by the leader */

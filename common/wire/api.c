@@ -380,7 +380,7 @@ static const struct tf_wire_row node_instance_rows[] = {
     WIRE_COUNTER(epoch),
     WIRE_UINT32(index, TF_INSTANCES_MAX - 1),
     WIRE_BITS(gpus),
-    WIRE_ENUM(state, 0, TF_MEMBER_LEAVING),
+    WIRE_ENUM(state, 0, TF_MEMBER_MISSING),
 };
 static const struct tf_wire_table node_instance =
     WIRE_TABLE(node_instance_rows, tidefed__v1__node_instance__descriptor);

@@ -66,6 +66,7 @@ static void put_columns(Tidefed__V1__Members *columns, Tidefed__V1__Member *cons
     COLUMN(ended, (int64_t)(m->ended - before->ended));
     COLUMN(retry_at, (int64_t)(m->retry_at - before->retry_at));
     COLUMN(exit_code, m->exit_code);
+    COLUMN(role, m->role);
     put_ports(columns, members, count, arena);
 }
 
@@ -105,6 +106,7 @@ static int check_columns(const Tidefed__V1__Members *m, const struct tf_wire_pat
         {"started", m->n_started},     {"ready", m->n_ready},
         {"ended", m->n_ended},         {"retry_at", m->n_retry_at},
         {"exit_code", m->n_exit_code}, {"port_count", m->n_port_count},
+        {"role", m->n_role},
     };
     if (m->n_index > MEMBERS_MAX)
         return tf_wire_error(path, err, "%zu members, at most %d", m->n_index, MEMBERS_MAX);
@@ -144,6 +146,7 @@ static int next_member(const Tidefed__V1__Members *columns, size_t i, size_t *po
     m->ended += (uint64_t)CELL(ended);
     m->retry_at += (uint64_t)CELL(retry_at);
     m->exit_code = CELL(exit_code);
+    m->role = CELL(role);
     m->n_ports = CELL(port_count);
     if (m->n_ports > columns->n_ports - *port)
         return tf_wire_error(path, err, "has more ports than there are");

@@ -213,6 +213,10 @@ static const struct tf_wire_row allocation_rows[] = {
     WIRE_LIST(ended, tf_wire_ended, ENDED_MAX),
     WIRE_INT32(evictions, 0, COUNTS_MAX),
     WIRE_INT64(lost_gpu_seconds, 0, INT64_MAX),
+    WIRE_WALL(short_since),
+    WIRE_WALL(restart_at),
+    WIRE_WALL(grow_after),
+    WIRE_INT32(grow_failures, 0, COUNTS_MAX),
 };
 const struct tf_wire_table tf_wire_allocation =
     WIRE_TABLE(allocation_rows, tidefed__v1__allocation__descriptor);

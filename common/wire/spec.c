@@ -150,13 +150,14 @@ static const struct tf_wire_row member_rows[] = {
     WIRE_NAME(node, 0),
     WIRE_BITS(gpus),
     WIRE_INT32(mark, 0, TF_INSTANCES_MAX),
-    WIRE_ENUM(state, 0, TF_MEMBER_LEAVING),
+    WIRE_ENUM(state, 0, TF_MEMBER_MISSING),
     WIRE_WALL(started),
     WIRE_WALL(ready),
     WIRE_WALL(ended),
     WIRE_WALL(retry_at),
     WIRE_INT32(exit_code, INT32_MIN, INT32_MAX),
     WIRE_STRINGS(ports),
+    WIRE_ENUM(role, 0, TF_MEMBER_REPLACES),
 };
 const struct tf_wire_table tf_wire_member = WIRE_TABLE(member_rows, tidefed__v1__member__descriptor);
 #undef MODEL

@@ -79,8 +79,7 @@ void epoch_gave_way(struct sub *sub, struct job *job, char *message, int64_t los
 static bool core_ready(const struct tf_allocation *record)
 {
     tf_vec_each (m, &record->members)
-        if (m->mark == 0 && member_stays(m->state) && m->state != TF_MEMBER_READY &&
-            m->state != TF_MEMBER_DONE)
+        if (m->mark == 0 && member_counts(m) && m->state != TF_MEMBER_READY && m->state != TF_MEMBER_DONE)
             return false;
     return true;
 }
@@ -90,7 +89,7 @@ static bool work_done(const struct tf_allocation *record)
 {
     bool any = false;
     tf_vec_each (m, &record->members) {
-        if (!member_stays(m->state))
+        if (!member_counts(m))
             continue;
         if (m->state != TF_MEMBER_DONE)
             return false;

@@ -14,6 +14,25 @@ static struct tf_instance_id id_of(const struct job *job, const struct tf_member
     return (struct tf_instance_id){job->record.uid, job->record.epoch, m->index, m->attempt};
 }
 
+/* Where it is, or will be, in the peers file. */
+static uint32_t rank_of(const struct tf_allocation *record, const struct tf_member *m)
+{
+    uint32_t rank = 0;
+    for (uint32_t i = 0; i < m->index; i++) {
+        const struct tf_member *other = &record->members.items[i];
+        rank += m->role == TF_MEMBER_JOINS ? member_stays(other->state) : member_counts(other);
+    }
+    return rank;
+}
+
+static int32_t size_for(const struct tf_allocation *record, const struct tf_member *m)
+{
+    int32_t size = record->size;
+    tf_vec_each (other, &record->members)
+        size += m->role == TF_MEMBER_JOINS && member_stays(other->state) && other->role == TF_MEMBER_JOINS;
+    return size;
+}
+
 void call_start(struct sub *sub, struct job *job, const struct tf_member *m)
 {
     struct member_run *run = &job->runs.items[m->index];
@@ -28,8 +47,8 @@ void call_start(struct sub *sub, struct job *job, const struct tf_member *m)
     action.start.name = tf_strdup(record->name);
     action.start.node = tf_strdup(m->node);
     action.start.gpus = m->gpus;
-    action.start.rank = m->index;
-    action.start.size = record->size;
+    action.start.rank = rank_of(record, m);
+    action.start.size = size_for(record, m);
     group_copy(&action.start.group, &record->spec.group);
     out_hold(sub, action);
 }

@@ -13,6 +13,8 @@
 /* GPU-seconds since the member's work was last safe: since its start, at most lossCap (§8.2). */
 static int64_t lost_by(const struct sub *sub, const struct job *job, const struct tf_member *m)
 {
+    if (m->role == TF_MEMBER_JOINS)
+        return 0; /* no member yet: it costs nothing */
     int64_t since = m->ready.ms ? m->ready.ms : m->started.ms;
     int64_t ms = since && sub->now.wall.ms > since ? sub->now.wall.ms - since : 0;
     ms = ms < sub->boot.loss_cap ? ms : sub->boot.loss_cap;

@@ -48,7 +48,7 @@ static void check_size(const struct tf_allocation *record)
     }
     assert(record->size == size_of(record) && tf_size_legal(e, record->size, true));
     tf_vec_each (m, &record->members)
-        core += member_stays(m->state) && m->mark == 0;
+        core += member_counts(m) && m->mark == 0;
     assert(core == (record->size < e->min ? record->size : e->min));
 }
 

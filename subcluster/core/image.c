@@ -313,6 +313,8 @@ static void image_sub(struct tf_image *image, struct sub *sub)
     tf_image_list(image, &sub->exited, image_epoch_id);
     tf_image_list(image, &sub->touched, tf_image_uid);
     tf_image_list(image, &sub->claiming, tf_image_uid);
+    tf_image_list(image, &sub->shorts, tf_image_uid);
+    tf_image_number(image, &sub->repair_at);
     tf_image_list(image, &sub->evictions, image_moment);
     tf_image_number(image, &sub->strays_due);
     image_link(image, &sub->link);

@@ -193,6 +193,7 @@ static void image_job(struct tf_image *image, struct sub *sub, struct job *job)
     tf_image_list(image, &job->runs, image_run);
     tf_image_number(image, &job->runtime_due);
     tf_image_number(image, &job->protected_until);
+    tf_image_number(image, &job->grow_at);
     tf_image_skip(image, &job->by_due, "filed by its moment");
     tf_image_skip(image, &job->due, "as the moment it is filed by:");
     tf_image_number(image, &due);

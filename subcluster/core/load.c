@@ -5,12 +5,14 @@
 
 #include "subcluster/core/allocation.h"
 #include "subcluster/core/cordon.h"
+#include "subcluster/core/grow.h"
 #include "subcluster/core/levels.h"
 #include "subcluster/core/link.h"
 #include "subcluster/core/members.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/policy.h"
 #include "subcluster/core/reclaim.h"
+#include "subcluster/core/repair.h"
 #include "subcluster/core/retries.h"
 #include "subcluster/core/strays.h"
 #include "subcluster/core/trace.h"
@@ -24,7 +26,7 @@ static const char *member_fault(const struct sub *sub, const struct tf_allocatio
     const struct tf_member *m = &record->members.items[place];
     if (m->index != place || m->attempt == 0 || !m->node)
         return "its members are not numbered, or one has no node";
-    if (m->state <= TF_MEMBER_NONE || m->state > TF_MEMBER_LEAVING)
+    if (m->state <= TF_MEMBER_NONE || m->state > TF_MEMBER_MISSING)
         return "a member has no state";
     if (record->phase == TF_ALLOCATION_ENDING && m->state == TF_MEMBER_BACKOFF)
         return "a member waits for a retry while its epoch is being ended";
@@ -189,6 +191,8 @@ static void resume_waits(struct sub *sub, struct job *job)
     }
     epoch_set_runtime(sub, job);
     epoch_set_protection(sub, job);
+    grow_load(sub, job);
+    repair_note(sub, job);
     job_due_again(sub, job);
 }
 
@@ -273,7 +277,9 @@ void load_listed(struct sub *sub)
             continue;
         }
         members_resume(sub, job);
-        epoch_look(sub, job);
+        grow_look(sub, job);
+        if (job_lives(job))
+            epoch_look(sub, job);
     }
     strays_listed(sub);
     reclaim_listed(sub);

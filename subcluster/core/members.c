@@ -6,6 +6,7 @@
 
 #include "subcluster/core/allocation.h"
 #include "subcluster/core/calls.h"
+#include "subcluster/core/grow.h"
 #include "subcluster/core/levels.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/peers.h"
@@ -42,21 +43,56 @@ void member_set_due(struct sub *sub, struct job *job, size_t place, struct tf_mo
     job_due_at(sub, job, due);
 }
 
+static void hold(struct sub *sub, const struct job *job, const struct tf_member *m)
+{
+    ledger_hold(&sub->ledger, job->record.uid, m, tf_shape_vector(&job->record.spec.group.shape),
+                member_level(sub, job, m));
+}
+
 /* The oldest members are core, what follows is surplus, step by step. */
 void member_add(struct sub *sub, struct job *job, const char *node, uint64_t gpus)
 {
     struct tf_allocation *record = &job->record;
-    const struct tf_elastic *e = &record->spec.elastic;
     uint32_t index = (uint32_t)record->members.count;
-    struct tf_member member = {.index = index,
-                               .attempt = 1,
-                               .node = tf_strdup(node),
-                               .gpus = gpus,
-                               .mark = size_mark(e, (int32_t)index),
-                               .state = TF_MEMBER_PLANNED};
-    tf_vec_push(&record->members, member);
-    ledger_hold(&sub->ledger, record->uid, &member, tf_shape_vector(&record->spec.group.shape),
-                member_level(sub, job, &member));
+    struct tf_member *m = tf_vec_add(&record->members);
+    *m = (struct tf_member){.index = index,
+                            .attempt = 1,
+                            .node = tf_strdup(node),
+                            .gpus = gpus,
+                            .mark = size_mark(&record->spec.elastic, (int32_t)index),
+                            .state = TF_MEMBER_PLANNED};
+    hold(sub, job, m);
+}
+
+/* The lowest place that nothing is left of, or a new one: records do not grow with each tide. */
+static struct tf_member *vacant(struct job *job)
+{
+    struct tf_allocation *record = &job->record;
+    uint32_t attempt = 1;
+    size_t place = 0;
+    while (place < record->members.count && record->members.items[place].state != TF_MEMBER_GONE)
+        place++;
+    if (place < record->members.count) {
+        attempt = record->members.items[place].attempt + 1;
+        tf_member_release(&record->members.items[place]);
+    } else {
+        tf_vec_add(&record->members);
+        tf_vec_add(&job->runs);
+    }
+    struct tf_member *m = &record->members.items[place];
+    *m = (struct tf_member){.index = (uint32_t)place, .attempt = attempt, .state = TF_MEMBER_PLANNED};
+    return m;
+}
+
+void member_join(struct sub *sub, struct job *job, const char *node, uint64_t gpus, int32_t older)
+{
+    struct tf_member *m = vacant(job);
+    m->node = tf_strdup(node);
+    m->gpus = gpus;
+    m->mark = size_mark(&job->record.spec.elastic, older);
+    m->role = TF_MEMBER_JOINS;
+    job->runs.items[m->index] = member_new_run(sub, m);
+    hold(sub, job, m);
 }
 
 void members_resume(struct sub *sub, struct job *job)
@@ -87,6 +123,7 @@ void member_let_go(struct sub *sub, struct job *job, struct tf_member *m, enum t
 {
     assert(member_holds(m->state) && !member_holds(state));
     m->state = state;
+    m->role = TF_MEMBER_OF_JOB;
     m->ended = sub->now.wall;
     job->runs.items[m->index].due = TF_NEVER;
     job_changed(sub, job);
@@ -104,6 +141,10 @@ void member_lose(struct sub *sub, struct job *job, size_t place, char *message)
 {
     struct tf_member *m = &job->record.members.items[place];
     bool left = m->state == TF_MEMBER_LEAVING;
+    if (m->role != TF_MEMBER_OF_JOB && !left && job->record.phase != TF_ALLOCATION_ENDING) {
+        grow_broken(sub, job, place, true, message);
+        return;
+    }
     member_let_go(sub, job, m, TF_MEMBER_GONE);
     if (left || job->record.phase == TF_ALLOCATION_ENDING) {
         free(message);
@@ -134,7 +175,21 @@ void member_node_lost(struct sub *sub, struct job *job, size_t place, const char
     if (m->state == TF_MEMBER_LEAVING)
         return;
     char *message = tf_asprintf("instance %u was lost: %s", m->index, why);
+    if (m->role != TF_MEMBER_OF_JOB && job->record.phase != TF_ALLOCATION_ENDING) {
+        grow_broken(sub, job, place, false, message);
+        return;
+    }
     epoch_end(sub, job, (struct ending){.end = TF_END_LOST, .message = message});
+}
+
+void member_stop(struct sub *sub, struct job *job, size_t place)
+{
+    struct tf_member *m = &job->record.members.items[place];
+    assert(member_lives(m->state) && !member_stops(m->state));
+    m->state = TF_MEMBER_STOPPING;
+    job->runs.items[place].due = TF_NEVER;
+    job_changed(sub, job);
+    call_stop(sub, job, m, 0, job->record.spec.group.grace);
 }
 
 void members_stop_all(struct sub *sub, struct job *job)
@@ -145,6 +200,8 @@ void members_stop_all(struct sub *sub, struct job *job)
         struct tf_member *m = &job->record.members.items[i];
         if (m->state == TF_MEMBER_BACKOFF)
             member_let_go(sub, job, m, TF_MEMBER_GONE);
+        if (m->state == TF_MEMBER_MISSING)
+            m->state = TF_MEMBER_GONE;
         if (!member_lives(m->state) || member_stops(m->state))
             continue;
         m->state = TF_MEMBER_STOPPING;
@@ -159,10 +216,13 @@ static bool begin_to_leave(struct sub *sub, struct job *job, struct tf_member *m
 {
     enum tf_member_state state = m->state;
     assert(member_stays(state));
+    m->role = TF_MEMBER_OF_JOB;
     if (state == TF_MEMBER_BACKOFF)
         member_let_go(sub, job, m, TF_MEMBER_GONE);
+    else if (state == TF_MEMBER_DONE || state == TF_MEMBER_MISSING)
+        m->state = TF_MEMBER_GONE;
     else
-        m->state = state == TF_MEMBER_DONE ? TF_MEMBER_GONE : TF_MEMBER_LEAVING;
+        m->state = TF_MEMBER_LEAVING;
     if (m->state != TF_MEMBER_LEAVING)
         return false;
     ledger_set_level(&sub->ledger, job->record.uid, m, TF_LEVEL_GOING);
@@ -192,10 +252,12 @@ static void start_too_slow(struct sub *sub, struct job *job, size_t place)
 {
     const struct tf_member *m = &job->record.members.items[place];
     tf_reached(sub, SUB_START_LATE);
-    member_fail(sub, job, place,
-                (struct failure){
-                    .runs = true,
-                    .message = tf_asprintf("instance %u on %s was not ready in time", m->index, m->node)});
+    char *why = tf_asprintf("instance %u on %s was not ready in time", m->index, m->node);
+    if (m->role != TF_MEMBER_OF_JOB && job->record.phase != TF_ALLOCATION_ENDING) {
+        grow_broken(sub, job, place, false, why);
+        return;
+    }
+    member_fail(sub, job, place, (struct failure){.runs = true, .message = why});
 }
 
 static void stop_too_slow(struct sub *sub, struct job *job, size_t place)
@@ -234,6 +296,7 @@ static void member_due(struct sub *sub, struct job *job, size_t place)
     case TF_MEMBER_NONE:
     case TF_MEMBER_DONE:
     case TF_MEMBER_GONE:
+    case TF_MEMBER_MISSING:
         break;
     }
 }

@@ -11,7 +11,10 @@
  *     PLANNED, STARTING, READY -> BACKOFF a failure within the limit; then PLANNED with the next attempt
  *     PLANNED, STARTING, READY -> STOPPING -> BACKOFF   the same of one that must be stopped first
  *     all but DONE, GONE -> LEAVING -> GONE   the job shrinks (BACKOFF -> GONE at once)
- *     ENDING: all but DONE -> STOPPING -> GONE          (BACKOFF -> GONE at once) */
+ *     ENDING: all but DONE -> STOPPING -> GONE          (BACKOFF, MISSING -> GONE at once)
+ *     a member that is lost -> GONE, or -> MISSING -> PLANNED with the next attempt somewhere else
+ *
+ * The place of one that is GONE is used again, with the next attempt, when the job grows. */
 
 /* Alive or about to be: the engine may have something of it. BACKOFF has nothing there but keeps its GPUs. */
 static inline bool member_lives(enum tf_member_state state)
@@ -33,6 +36,23 @@ static inline bool member_holds(enum tf_member_state state)
 {
     return member_lives(state) || state == TF_MEMBER_BACKOFF;
 }
+/* Counts for the job's size: also one that is to be replaced. */
+static inline bool member_counts(const struct tf_member *m)
+{
+    return member_stays(m->state) && m->role != TF_MEMBER_JOINS;
+}
+/* In the peers file. */
+static inline bool member_is_peer(const struct tf_member *m)
+{
+    return member_stays(m->state) && m->role == TF_MEMBER_OF_JOB && m->state != TF_MEMBER_MISSING;
+}
+
+/* Of members, in the list of their job. */
+struct places {
+    size_t *items;
+    size_t count, cap;
+};
+
 bool members_any_live(const struct job *job);
 
 /* Nothing of them runs, and nothing will. The caller looks at the epoch. */
@@ -43,6 +63,8 @@ void members_adopted(struct sub *sub, struct job *job);
 void members_attach(struct sub *sub, struct job *job);
 /* One more instance, PLANNED, on those GPUs. */
 void member_add(struct sub *sub, struct job *job, const char *node, uint64_t gpus);
+/* One that joins, PLANNED, which will have so many older ones. */
+void member_join(struct sub *sub, struct job *job, const char *node, uint64_t gpus, int32_t older);
 /* After the listing: what should run and was not told of is started, what should stop is stopped. */
 void members_resume(struct sub *sub, struct job *job);
 /* Those in these places, which stay, are no part of the job any more: out of the peers file, then stopped.

@@ -14,8 +14,10 @@ static inline struct tf_mono moment_in(const struct sub *sub, int64_t ms)
 void member_set_due(struct sub *sub, struct job *job, size_t place, struct tf_mono due);
 /* Of an attempt that nothing is known of yet. */
 struct member_run member_new_run(struct sub *sub, const struct tf_member *m);
-/* It holds nothing any more: DONE or GONE. */
+/* It holds nothing any more: DONE, GONE or MISSING. */
 void member_let_go(struct sub *sub, struct job *job, struct tf_member *m, enum tf_member_state state);
+/* It is stopped, to be started again, or to be replaced. */
+void member_stop(struct sub *sub, struct job *job, size_t place);
 /* It is gone, and not by its own doing. message is taken. */
 void member_lose(struct sub *sub, struct job *job, size_t place, char *message);
 /* How long a start may take from when the engine has begun it. */

@@ -25,6 +25,7 @@ static const char *state_word(enum tf_member_state state)
     case TF_MEMBER_STARTING:
     case TF_MEMBER_GONE:
     case TF_MEMBER_LEAVING:
+    case TF_MEMBER_MISSING:
         break;
     }
     return "starting";
@@ -82,10 +83,11 @@ static void write_member(const struct sub *sub, struct tf_buf *out, const struct
     tf_buf_str(out, "}\n");
 }
 
-/* An epoch that is being ended has no members any more: each is a leaver. */
+/* An epoch that is being ended has no members any more: each is a leaver. One that joins is listed when all
+ * of its step is ready. */
 static bool is_listed(const struct tf_allocation *record, const struct tf_member *m)
 {
-    return record->phase != TF_ALLOCATION_ENDING && member_stays(m->state);
+    return record->phase != TF_ALLOCATION_ENDING && member_is_peer(m);
 }
 
 static char *render(const struct sub *sub, const struct tf_allocation *record)

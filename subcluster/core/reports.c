@@ -48,7 +48,7 @@ static void send_live(struct sub *sub, const struct tf_allocation *record)
     r->started = record->started;
     r->retries_used = record->retries_used;
     tf_vec_each (m, &record->members) {
-        r->ready += m->state == TF_MEMBER_READY;
+        r->ready += m->state == TF_MEMBER_READY && m->role != TF_MEMBER_JOINS;
         r->restarts += (int32_t)m->attempt - 1;
         tf_member_copy(tf_vec_add(&r->members), m);
     }

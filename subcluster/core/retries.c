@@ -46,7 +46,7 @@ static bool may_retry(const struct sub *sub, const struct job *job, size_t place
         return true;
     for (size_t i = 0; i < job->record.members.count; i++) {
         enum tf_member_state state = job->record.members.items[i].state;
-        if (member_stays(state) && state != TF_MEMBER_DONE && !is_ripe(sub, job, i))
+        if (member_counts(&job->record.members.items[i]) && state != TF_MEMBER_DONE && !is_ripe(sub, job, i))
             return false;
     }
     return true;
@@ -113,7 +113,7 @@ static void mark_others(struct sub *sub, struct job *job)
 {
     for (size_t i = 0; i < job->record.members.count; i++) {
         struct tf_member *m = &job->record.members.items[i];
-        if (!member_lives(m->state) || member_stops(m->state))
+        if (!member_lives(m->state) || member_stops(m->state) || m->role != TF_MEMBER_OF_JOB)
             continue;
         m->state = TF_MEMBER_STOPPING;
         set_retry(sub, job, i, 0);

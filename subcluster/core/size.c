@@ -4,8 +4,10 @@
 #include "subcluster/core/size.h"
 
 #include "subcluster/core/allocation.h"
+#include "subcluster/core/grow.h"
 #include "subcluster/core/levels.h"
 #include "subcluster/core/members.h"
+#include "subcluster/core/repair.h"
 #include "subcluster/core/retries.h"
 #include "subcluster/core/trace.h"
 
@@ -15,7 +17,7 @@ int32_t size_of(const struct tf_allocation *record)
 {
     int32_t size = 0;
     tf_vec_each (m, &record->members)
-        size += member_stays(m->state);
+        size += member_counts(m);
     return size;
 }
 
@@ -35,14 +37,13 @@ static int by_seniority(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* The oldest `min` are core, the rest surplus in steps: also when a core member has gone (§1). */
-static void mark_again(struct sub *sub, struct job *job)
+void size_mark_again(struct sub *sub, struct job *job)
 {
     struct tf_allocation *record = &job->record;
     const struct tf_elastic *e = &record->spec.elastic;
     TF_VEC(struct senior) seniors = {0};
     tf_vec_each (m, &record->members)
-        if (member_stays(m->state))
+        if (member_counts(m))
             tf_vec_push(&seniors, (struct senior){m->mark, m->index});
     qsort(seniors.items, seniors.count, sizeof *seniors.items, by_seniority);
     for (size_t i = 0; i < seniors.count; i++)
@@ -61,29 +62,33 @@ static bool is_among(int32_t mark, const int32_t *marks, size_t count)
     return false;
 }
 
-static void drop_marked(struct sub *sub, struct job *job, const int32_t *marks, size_t count)
+/* False: only what had not joined yet had these marks. */
+static bool drop_marked(struct sub *sub, struct job *job, const int32_t *marks, size_t count)
 {
     struct tf_allocation *record = &job->record;
     int32_t before = record->size;
-    TF_VEC(size_t) places = {0};
+    struct places places = {0};
     for (size_t i = 0; i < record->members.count; i++)
-        if (member_stays(record->members.items[i].state) &&
-            is_among(record->members.items[i].mark, marks, count))
+        if (member_counts(&record->members.items[i]) && is_among(record->members.items[i].mark, marks, count))
             tf_vec_push(&places, i);
     record->size -= (int32_t)places.count;
-    record->last_shrink = sub->now.wall;
-    tf_reached(sub, SUB_SHRUNK);
-    trace_epoch(sub, job, "shrinks from %d to %d instances", before, record->size);
-    members_dismiss(sub, job, places.items, places.count);
+    if (places.count) {
+        record->last_shrink = sub->now.wall;
+        tf_reached(sub, SUB_SHRUNK);
+        trace_epoch(sub, job, "shrinks from %d to %d instances", before, record->size);
+        members_dismiss(sub, job, places.items, places.count);
+    }
     tf_vec_release(&places);
+    return record->size < before;
 }
 
 void size_drop_steps(struct sub *sub, struct job *job, const int32_t *marks, size_t count)
 {
     assert(job_lives(job) && job->record.phase != TF_ALLOCATION_ENDING && count > 0 && marks[0] > 0);
-    drop_marked(sub, job, marks, count);
-    mark_again(sub, job);
-    if (job->record.spec.on_resize == TF_ON_RESIZE_RESTART)
+    grow_undo(sub, job);
+    bool smaller = drop_marked(sub, job, marks, count);
+    size_mark_again(sub, job);
+    if (smaller && job->record.spec.on_resize == TF_ON_RESIZE_RESTART)
         members_restart(sub, job);
     epoch_look(sub, job); /* those that stay may all be done, or ready */
 }
@@ -95,7 +100,7 @@ static int32_t whole_nodes_of(const struct sub *sub, const struct tf_allocation 
 {
     int32_t whole = 0;
     tf_vec_each (m, &record->members) {
-        if (!member_stays(m->state) || m->mark != mark)
+        if (!member_counts(m) || m->mark != mark)
             continue;
         const struct ledger_node *node = ledger_find(&sub->ledger, m->node);
         bool alone = node != NULL;
@@ -160,8 +165,10 @@ bool size_set_elastic(struct sub *sub, struct job *job, const struct tf_elastic 
     job_changed(sub, job);
     if (record->phase == TF_ALLOCATION_ENDING)
         return true;
-    mark_again(sub, job);
+    grow_undo(sub, job); /* their places were counted by the old sizes */
+    size_mark_again(sub, job);
     if (record->size > e->max)
         shrink_to(sub, job, tf_size_align(e, e->max));
+    repair_note(sub, job);
     return true;
 }

@@ -22,9 +22,14 @@ static inline int32_t size_mark(const struct tf_elastic *e, int32_t older)
     return older < e->min ? 0 : 1 + (older - e->min) / e->step;
 }
 
-/* Surplus steps. */
+/* The oldest `min` are core, the rest surplus in steps: also when a core member has gone (§1). The ledger is
+ * told.
+ */
+void size_mark_again(struct sub *sub, struct job *job);
+
+/* The highest mark: surplus steps, those that have yet to join included. */
 int32_t size_steps(const struct tf_allocation *record);
-/* Members that stay. */
+/* Members that count. */
 int32_t size_of(const struct tf_allocation *record);
 
 #endif

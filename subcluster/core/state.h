@@ -28,6 +28,7 @@ struct job {
     TF_VEC(struct member_run) runs; /* one a member, same place */
     struct tf_mono runtime_due;     /* end of maxRuntime */
     struct tf_mono protected_until; /* end of minRuntime; TF_NEVER: not protected (any more) */
+    struct tf_mono grow_at;         /* the latest growth failed: not before */
     struct tf_tree_node by_due;     /* linked while due is not TF_NEVER */
     struct tf_mono due;             /* at most the earliest of runtime_due and its members' due */
     bool report_due, peers_due;
@@ -137,7 +138,9 @@ struct sub {
     TF_VEC(struct epoch_id) exited; /* of no record, ended before the listing was complete */
     TF_VEC(struct tf_uid) touched;  /* jobs with something to tell */
     TF_VEC(struct tf_uid)
-    claiming; /* jobs that wait for their claims, as they came; after a restart by uid */
+    claiming;                     /* jobs that wait for their claims, as they came; after a restart by uid */
+    TF_VEC(struct tf_uid) shorts; /* jobs below their min, as they were last served */
+    struct tf_mono repair_at;     /* when they are looked at next */
     /* Of jobs, within the last minute. Not in records: after a restart the brake begins anew, which lets at
      * most one minute's worth of committed placements through once more. */
     TF_VEC(struct tf_mono) evictions;

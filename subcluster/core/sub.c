@@ -11,6 +11,7 @@
 #include "subcluster/core/policy.h"
 #include "subcluster/core/profile.h"
 #include "subcluster/core/reclaim.h"
+#include "subcluster/core/repair.h"
 #include "subcluster/core/reports.h"
 #include "subcluster/core/strays.h"
 #include "subcluster/core/trace.h"
@@ -25,7 +26,7 @@ struct sub *sub_create(uint64_t seed)
     out_init(&sub->outbox);
     sub->scratch = tf_fit_scratch_create();
     sub->view = tf_calloc(1, sizeof *sub->view);
-    sub->wake = TF_NEVER;
+    sub->wake = sub->repair_at = TF_NEVER;
     return sub;
 }
 
@@ -45,6 +46,7 @@ void sub_destroy(struct sub *sub)
     tf_vec_release(&sub->exited);
     tf_vec_release(&sub->touched);
     tf_vec_release(&sub->claiming);
+    tf_vec_release(&sub->shorts);
     tf_vec_release(&sub->evictions);
     tf_vec_release(&sub->offers);
     tf_policy_release(&sub->policy);
@@ -201,6 +203,7 @@ static void ask_wake(struct sub *sub)
     const struct job *job = job_due_first(sub);
     struct tf_mono next = earlier(job ? job->due : TF_NEVER, strays_due(sub));
     next = earlier(next, earlier(offers_due(sub), sub_frozen_end(sub)));
+    next = earlier(next, repair_due(sub));
     if (!out_busy(sub))
         next = earlier(next, profile_due(sub));
     if (next.ms >= sub->wake.ms)
@@ -217,6 +220,10 @@ static void settle(struct sub *sub)
     moments(sub);
     reclaim_look(sub);
     link_orders(sub);
+    ledger_refresh(&sub->ledger);
+    offers_note(sub);
+    repair_look(sub);
+    sub->offers.over = false;
     ledger_refresh(&sub->ledger);
     offers_note(sub);
     if (!out_busy(sub)) {

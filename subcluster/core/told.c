@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Owns what the engine's word means for a member's present attempt. */
 #include "subcluster/core/allocation.h"
+#include "subcluster/core/grow.h"
 #include "subcluster/core/members_private.h"
 #include "subcluster/core/peers.h"
 #include "subcluster/core/retries.h"
@@ -50,7 +51,8 @@ static void told_starting(struct sub *sub, struct job *job, size_t place, const 
     if (new_ports(m, e)) {
         set_ports(m, &e->ports);
         job_changed(sub, job);
-        peers_change(sub, job);
+        if (member_is_peer(m))
+            peers_change(sub, job);
     } else if (first)
         job_tell(sub,
                  job); /* the engine can be asked again: no word of it need be kept, and none is promised */
@@ -71,6 +73,10 @@ static void told_ready(struct sub *sub, struct job *job, size_t place, const str
     m->state = TF_MEMBER_READY;
     set_ports(m, &e->ports);
     job_changed(sub, job);
+    if (!member_is_peer(m)) {
+        grow_look(sub, job);
+        return;
+    }
     peers_change(sub, job);
     epoch_look(sub, job);
 }
@@ -84,6 +90,21 @@ static char *exit_message(const struct tf_member *m, const struct sub_instance_e
                            e->exit_code - 128, open, text ? text : "", close);
     return tf_asprintf("instance %u on %s exited with code %d%s%s%s", m->index, m->node, e->exit_code, open,
                        text ? text : "", close);
+}
+
+/* One that was to join or to replace another; why is taken. False: it was a member, or is none any more. */
+static bool did_not_join(struct sub *sub, struct job *job, size_t place, char *why)
+{
+    const struct tf_member *m = &job->record.members.items[place];
+    bool joins = m->role != TF_MEMBER_OF_JOB && m->state != TF_MEMBER_LEAVING &&
+                 job->record.phase != TF_ALLOCATION_ENDING;
+    if (!joins) {
+        free(why);
+        return false;
+    }
+    grow_broken(sub, job, place, true, why);
+    epoch_look(sub, job);
+    return true;
 }
 
 /* It was no part of the job any more. */
@@ -101,6 +122,8 @@ static void told_exit(struct sub *sub, struct job *job, size_t place, const stru
     tf_reached_if(done && m->state == TF_MEMBER_STOPPING, sub, SUB_EXIT_STOPPING);
     tf_reached_if(!sub->listed, sub, SUB_EXIT_UNSEEN);
     m->exit_code = e->exit_code;
+    if (did_not_join(sub, job, place, exit_message(m, e)))
+        return;
     if (m->state == TF_MEMBER_LEAVING) {
         left(sub, job, place);
         return;
@@ -122,17 +145,24 @@ static void told_exit(struct sub *sub, struct job *job, size_t place, const stru
             (struct failure){.exit_code = e->exit_code, .output = e->output, .message = exit_message(m, e)});
 }
 
+static char *refusal(const struct tf_member *m, const struct sub_instance_event *e)
+{
+    return tf_asprintf("the engine refused to start instance %u on %s: %s", m->index, m->node,
+                       e->text && *e->text ? e->text : "it gave no reason");
+}
+
 /* The engine will not start it. Before the epoch ever ran fully that is its end, for the leader to try
  * elsewhere; later, of a repeated attempt, it is a loss. */
 static void told_refused(struct sub *sub, struct job *job, size_t place, const struct sub_instance_event *e)
 {
     struct tf_member *m = &job->record.members.items[place];
-    const char *text = e->text && *e->text ? e->text : "it gave no reason";
     if (m->state == TF_MEMBER_STARTING || m->state == TF_MEMBER_READY) {
         tf_reached(sub, SUB_START_TWICE);
         return; /* of a repeated start: it runs */
     }
     tf_reached(sub, SUB_START_REFUSED);
+    if (did_not_join(sub, job, place, refusal(m, e)))
+        return;
     if (m->state == TF_MEMBER_LEAVING) {
         left(sub, job, place);
         return;
@@ -142,7 +172,7 @@ static void told_refused(struct sub *sub, struct job *job, size_t place, const s
         return;
     }
     bool ran = job->record.started.ms != 0 || m->attempt > 1;
-    char *message = tf_asprintf("the engine refused to start instance %u on %s: %s", m->index, m->node, text);
+    char *message = refusal(m, e);
     member_let_go(sub, job, m, TF_MEMBER_GONE);
     if (job->record.phase == TF_ALLOCATION_ENDING) {
         free(message);
@@ -154,11 +184,18 @@ static void told_refused(struct sub *sub, struct job *job, size_t place, const s
                                   .message = message});
 }
 
+static char *unknown(const struct tf_member *m)
+{
+    return tf_asprintf("instance %u on %s is unknown to its engine", m->index, m->node);
+}
+
 /* Nothing of the attempt ever ran, and nothing will. */
 static void told_absent(struct sub *sub, struct job *job, size_t place)
 {
     struct tf_member *m = &job->record.members.items[place];
     tf_reached_if(member_stops(m->state), sub, SUB_STOP_ABSENT);
+    if (did_not_join(sub, job, place, unknown(m)))
+        return;
     if (m->state == TF_MEMBER_LEAVING) {
         left(sub, job, place);
     } else if (job->record.phase == TF_ALLOCATION_ENDING) {
@@ -167,8 +204,7 @@ static void told_absent(struct sub *sub, struct job *job, size_t place)
     } else if (m->state == TF_MEMBER_STOPPING)
         member_back_off(sub, job, place);
     else
-        member_lose(sub, job, place,
-                    tf_asprintf("instance %u on %s is unknown to its engine", m->index, m->node));
+        member_lose(sub, job, place, unknown(m));
 }
 
 void member_told(struct sub *sub, struct job *job, size_t place, const struct sub_instance_event *event)

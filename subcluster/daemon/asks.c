@@ -45,7 +45,8 @@ static void add_nodes(const struct subd *subd, struct tf_nodes_reply *reply)
 
 static bool is_there(enum tf_member_state state)
 {
-    return state != TF_MEMBER_NONE && state != TF_MEMBER_DONE && state != TF_MEMBER_GONE;
+    return state != TF_MEMBER_NONE && state != TF_MEMBER_DONE && state != TF_MEMBER_GONE &&
+           state != TF_MEMBER_MISSING;
 }
 
 static void add_instances(const struct subd *subd, struct tf_nodes_reply *reply)

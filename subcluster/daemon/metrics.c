@@ -213,7 +213,7 @@ static void collect_records(const struct subd *subd, struct tf_metrics *out)
                                          [TF_ALLOCATION_RUNNING] = "running",
                                          [TF_ALLOCATION_ENDING] = "ending",
                                          [TF_ALLOCATION_CLAIMING] = "claiming"};
-    int64_t allocations[TF_ARRAY_LEN(phases)] = {0}, members[TF_MEMBER_LEAVING + 1] = {0};
+    int64_t allocations[TF_ARRAY_LEN(phases)] = {0}, members[TF_MEMBER_MISSING + 1] = {0};
     const struct tf_allocation *a = sub_allocation_next(subd->sub, NULL);
     for (; a; a = sub_allocation_next(subd->sub, &a->uid)) {
         allocations[a->phase]++;
@@ -222,7 +222,7 @@ static void collect_records(const struct subd *subd, struct tf_metrics *out)
     }
     for (size_t i = 0; i < TF_ARRAY_LEN(phases); i++)
         tf_metrics_add(out, &subd_metrics[ALLOCATIONS], TF_LABELS(phases[i]), allocations[i]);
-    for (int state = TF_MEMBER_PLANNED; state <= TF_MEMBER_LEAVING; state++)
+    for (int state = TF_MEMBER_PLANNED; state <= TF_MEMBER_MISSING; state++)
         tf_metrics_add(out, &subd_metrics[INSTANCES],
                        TF_LABELS(tf_member_state_name((enum tf_member_state)state)), members[state]);
 }

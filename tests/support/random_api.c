@@ -124,7 +124,7 @@ static void random_node_instance(struct tf_rng *r, struct tf_node_instance *out)
 {
     *out = (struct tf_node_instance){
         optional_name(r), optional_name(r),        random_uid(r), COUNTER, UP_TO(TF_INSTANCES_MAX - 1),
-        tf_rng_next(r),   UP_TO(TF_MEMBER_LEAVING)};
+        tf_rng_next(r),   UP_TO(TF_MEMBER_MISSING)};
 }
 
 static struct tf_node node(struct tf_rng *r)

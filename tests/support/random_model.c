@@ -214,12 +214,13 @@ void random_member(struct tf_rng *r, struct tf_member *out)
                               node_name(r),
                               tf_rng_next(r),
                               INSTANCES,
-                              UP_TO(TF_MEMBER_LEAVING),
+                              UP_TO(TF_MEMBER_MISSING),
                               WALL,
                               WALL,
                               WALL,
                               WALL,
                               R32(INT32_MIN, INT32_MAX),
+                              UP_TO(TF_MEMBER_REPLACES),
                               LATER};
     random_strs(r, &out->ports);
 }
@@ -459,6 +460,10 @@ void random_allocation(struct tf_rng *r, struct tf_allocation *out)
         COUNTER,
         WALL,
         WALL,
+        WALL,
+        WALL,
+        WALL,
+        R32(0, 1 << 30),
         ended(r),
         LATER,
     };

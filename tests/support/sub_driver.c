@@ -17,6 +17,9 @@ static struct tf_policy test_policy(void)
     struct tf_policy policy = {.version = 1,
                                .max_evictions_per_minute = 60,
                                .start_timeout = 5 * TF_MINUTE,
+                               .offer_time = 3 * TF_SECOND,
+                               .repair_wait = 2 * TF_MINUTE,
+                               .failure_settle = 5 * TF_SECOND,
                                .kill_bound = 10 * TF_SECOND};
     tf_classes_add(&policy.classes, "low", 10);
     tf_classes_add(&policy.classes, "mid", 20);

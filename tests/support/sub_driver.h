@@ -48,7 +48,8 @@ struct sub_driver {
     uint64_t starts;           /* SUB_ACT_START so far */
 };
 
-/* Classes low, mid, high; start_timeout 5 min, kill_bound 10 s, profile_interval 500 ms. */
+/* Classes low, mid, high; start_timeout 5 min, kill_bound 10 s, offer_time 3 s, repair_wait 2 min,
+ * failure_settle 5 s, profile_interval 500 ms. */
 void driver_init(struct sub_driver *d);
 void driver_release(struct sub_driver *d);
 

@@ -37,6 +37,7 @@ enum cell_style member_style(enum tf_member_state state)
     case TF_MEMBER_DONE:
         return CELL_GOOD;
     case TF_MEMBER_BACKOFF:
+    case TF_MEMBER_MISSING:
         return CELL_BAD;
     case TF_MEMBER_PLANNED:
     case TF_MEMBER_STARTING:

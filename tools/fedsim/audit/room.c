@@ -20,6 +20,7 @@ bool audit_member_holds(const struct tf_member *member)
     case TF_MEMBER_NONE:
     case TF_MEMBER_DONE:
     case TF_MEMBER_GONE:
+    case TF_MEMBER_MISSING:
         break;
     }
     return false;

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owns the list of the jobs that are short, and the order in which they are served. How what they get becomes
+ * part of them is grow.c's. */
+#include "subcluster/core/repair.h"
+
+#include "subcluster/core/grow.h"
+#include "subcluster/core/levels.h"
+#include "subcluster/core/trace.h"
+
+#include <assert.h>
+
+int32_t repair_missing(const struct job *job)
+{
+    const struct tf_allocation *record = &job->record;
+    if (record->phase != TF_ALLOCATION_RUNNING || record->size >= record->spec.elastic.min)
+        return 0;
+    return record->spec.elastic.min - record->size;
+}
+
+static void look_at_moment(struct sub *sub, struct tf_mono at)
+{
+    if (at.ms < sub->repair_at.ms)
+        sub->repair_at = at;
+}
+
+static bool is_listed(const struct sub *sub, struct tf_uid uid)
+{
+    tf_vec_each (short_uid, &sub->shorts)
+        if (tf_uid_eq(*short_uid, uid))
+            return true;
+    return false;
+}
+
+void repair_note(struct sub *sub, struct job *job)
+{
+    struct tf_allocation *record = &job->record;
+    bool missing = repair_missing(job) > 0;
+    if (!missing && record->short_since.ms) {
+        record->short_since = (struct tf_wall){0};
+        tf_reached(sub, SUB_SHORT_NO_MORE);
+        job_changed(sub, job);
+    }
+    if (!missing)
+        return;
+    if (record->short_since.ms == 0) {
+        record->short_since = sub->now.wall;
+        tf_reached(sub, SUB_SHORT);
+        trace_epoch(sub, job, "is short: %d of %d instances", record->size, record->spec.elastic.min);
+        job_changed(sub, job);
+    }
+    if (!is_listed(sub, record->uid))
+        tf_vec_push(&sub->shorts, record->uid);
+    look_at_moment(sub, sub->now.mono);
+}
+
+/* ---- queue order: priority, submit time, uid (§5) ---- */
+
+struct queued {
+    int rank;
+    struct tf_wall submitted;
+    struct tf_uid uid;
+};
+
+static int by_queue(const void *a, const void *b)
+{
+    const struct queued *x = a, *y = b;
+    if (x->rank != y->rank)
+        return x->rank > y->rank ? -1 : 1;
+    if (x->submitted.ms != y->submitted.ms)
+        return x->submitted.ms < y->submitted.ms ? -1 : 1;
+    return tf_uid_cmp(x->uid, y->uid);
+}
+
+/* ---- serving ---- */
+
+static void serve(struct sub *sub, struct job *job)
+{
+    const struct tf_allocation *record = &job->record;
+    int32_t steps = repair_missing(job) / record->spec.elastic.step;
+    if (job->grow_at.ms > sub->now.mono.ms)
+        look_at_moment(sub, job->grow_at);
+    else if (steps > 0)
+        grow_steps(sub, job, steps);
+}
+
+/* Those that are short still, in the order in which they are served. */
+static void serve_all(struct sub *sub)
+{
+    TF_VEC(struct queued) queue = {0};
+    tf_vec_each (uid, &sub->shorts) {
+        const struct job *job = job_find(sub, *uid);
+        if (job && repair_missing(job) > 0)
+            tf_vec_push(&queue,
+                        (struct queued){class_rank(sub, &job->record.spec), job->record.submitted, *uid});
+    }
+    if (queue.count > 1)
+        qsort(queue.items, queue.count, sizeof *queue.items, by_queue);
+    sub->shorts.count = 0;
+    tf_vec_each (next, &queue) {
+        tf_vec_push(&sub->shorts, next->uid);
+        serve(sub, job_find(sub, next->uid));
+    }
+    tf_vec_release(&queue);
+}
+
+void repair_look(struct sub *sub)
+{
+    if (!sub->listed || !sub->shorts.count)
+        return;
+    if (sub->repair_at.ms > sub->now.mono.ms && !sub->offers.over)
+        return;
+    sub->repair_at = TF_NEVER;
+    serve_all(sub);
+}
+
+struct tf_mono repair_due(const struct sub *sub)
+{
+    return sub->listed && sub->shorts.count ? sub->repair_at : TF_NEVER;
+}

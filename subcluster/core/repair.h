@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_SUBCLUSTER_CORE_REPAIR_H
+#define TF_SUBCLUSTER_CORE_REPAIR_H
+
+#include "subcluster/core/jobs.h"
+
+/* Jobs that are below their min (DESIGN.md §4). Each missing step is a core demand of its own, in queue
+ * order, and is met here, without the federation, from what is free and on offer to nobody (offers.h): its
+ * instances start as those of any growth do. */
+
+/* The job's size or its sizes have changed, or it was loaded: it may be short, or no longer. */
+void repair_note(struct sub *sub, struct job *job);
+/* Looks at all that are short, when something has become free for them. The ledger must have been refreshed.
+ */
+void repair_look(struct sub *sub);
+/* When there is something to look at; TF_NEVER if there is not. */
+struct tf_mono repair_due(const struct sub *sub);
+
+/* Members that are missing for its min; 0 if it is not short. */
+int32_t repair_missing(const struct job *job);
+
+#endif
