@@ -140,6 +140,8 @@ void tf_image_cluster_record(struct tf_image *image, struct tf_cluster_record *r
     tf_image_number(image, &record->registered);
     tf_image_number(image, &record->highest_epoch);
     tf_image_number(image, &record->forgotten);
+    tf_image_list(image, &record->events, image_job_event);
+    tf_image_number(image, &record->events_dropped);
     tf_image_close(image);
 }
 
@@ -357,6 +359,9 @@ void tf_image_up(struct tf_image *image, struct tf_up *up)
         break;
     case TF_UP_ANSWER:
         image_answer(image, &up->answer);
+        break;
+    case TF_UP_STORE:
+        tf_image_string(image, &up->store.text);
         break;
     }
     tf_image_close(image);

@@ -69,6 +69,9 @@ void tf_up_release(struct tf_up *up)
         free(up->answer.data);
         free(up->answer.text);
         break;
+    case TF_UP_STORE:
+        free(up->store.text);
+        break;
     case TF_UP_NONE:
     case TF_UP_LISTED:
     case TF_UP_FENCE:
@@ -97,6 +100,9 @@ void tf_up_copy(struct tf_up *to, const struct tf_up *from)
         break;
     case TF_UP_FENCE:
         copy.fence_boot_ms = from->fence_boot_ms;
+        break;
+    case TF_UP_STORE:
+        copy.store.text = tf_strdup(from->store.text);
         break;
     case TF_UP_NONE:
     case TF_UP_LISTED:

@@ -61,6 +61,10 @@ enum tf_up_kind {
     TF_UP_LISTED = 4, /* the engine has been listed completely: unknown epochs may be judged */
     TF_UP_FENCE = 5,  /* asks for the lease: own clock */
     TF_UP_ANSWER = 6, /* to an Ask; bytes are of the kind asked */
+    TF_UP_STORE = 7,  /* its own store has trouble, or no more: for people, the core is not told */
+};
+struct tf_store_trouble {
+    char *text; /* NULL = it answers again */
 };
 struct tf_up {
     enum tf_up_kind kind;
@@ -70,6 +74,7 @@ struct tf_up {
         struct tf_report report;
         int64_t fence_boot_ms;
         struct tf_answer answer;
+        struct tf_store_trouble store;
     };
 };
 

@@ -56,6 +56,21 @@ void tf_refusal_copy(struct tf_refusal *to, const struct tf_refusal *from)
     *to = copy;
 }
 
+static void release_events(struct tf_job_events *events)
+{
+    tf_vec_each (event, events)
+        tf_job_event_release(event);
+    tf_vec_release(events);
+}
+
+/* *to is overwritten. */
+static void copy_events(struct tf_job_events *to, const struct tf_job_events *from)
+{
+    *to = (struct tf_job_events){0};
+    tf_vec_each (event, from)
+        tf_job_event_copy(tf_vec_add(to), event);
+}
+
 void tf_job_record_release(struct tf_job_record *record)
 {
     free(record->tenant);
@@ -69,9 +84,7 @@ void tf_job_record_release(struct tf_job_record *record)
     tf_vec_each (refusal, &record->refusals)
         tf_refusal_release(refusal);
     tf_vec_release(&record->refusals);
-    tf_vec_each (event, &record->events)
-        tf_job_event_release(event);
-    tf_vec_release(&record->events);
+    release_events(&record->events);
     free(record->message);
     free(record->output);
     free(record->last_cluster);
@@ -83,13 +96,11 @@ static void copy_job_lists(struct tf_job_record *copy, const struct tf_job_recor
 {
     memset(&copy->placements, 0, sizeof copy->placements);
     memset(&copy->refusals, 0, sizeof copy->refusals);
-    memset(&copy->events, 0, sizeof copy->events);
     tf_vec_each (placement, &from->placements)
         tf_placement_copy(tf_vec_add(&copy->placements), placement);
     tf_vec_each (refusal, &from->refusals)
         tf_refusal_copy(tf_vec_add(&copy->refusals), refusal);
-    tf_vec_each (event, &from->events)
-        tf_job_event_copy(tf_vec_add(&copy->events), event);
+    copy_events(&copy->events, &from->events);
 }
 
 void tf_job_record_copy(struct tf_job_record *to, const struct tf_job_record *from)
@@ -110,22 +121,43 @@ void tf_job_record_copy(struct tf_job_record *to, const struct tf_job_record *fr
     *to = copy;
 }
 
+/* text is cut here. */
+static void append_event(struct tf_job_events *events, uint64_t *dropped, struct tf_job_event event,
+                         char *text)
+{
+    while (events->count >= TF_JOB_EVENTS_MAX) {
+        tf_job_event_release(&events->items[0]);
+        tf_vec_remove(events, 0);
+        ++*dropped;
+    }
+    tf_utf8_trim(text);
+    event.type = tf_strdup(event.type);
+    event.text = tf_strdup(text);
+    tf_vec_push(events, event);
+}
+
 void tf_job_record_event(struct tf_job_record *record, struct tf_wall at, uint64_t epoch, const char *type,
                          const char *fmt, ...)
 {
-    while (record->events.count >= TF_JOB_EVENTS_MAX) {
-        tf_job_event_release(&record->events.items[0]);
-        tf_vec_remove(&record->events, 0);
-        record->events_dropped++;
-    }
     char text[TF_JOB_EVENT_TEXT];
     va_list args;
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    tf_utf8_trim(text);
-    struct tf_job_event event = {.at = at, .epoch = epoch, .type = tf_strdup(type), .text = tf_strdup(text)};
-    tf_vec_push(&record->events, event);
+    const struct tf_job_event event = {.at = at, .epoch = epoch, .type = (char *)(uintptr_t)type};
+    append_event(&record->events, &record->events_dropped, event, text);
+}
+
+void tf_cluster_record_event(struct tf_cluster_record *record, struct tf_wall at, const char *type,
+                             const char *fmt, ...)
+{
+    char text[TF_JOB_EVENT_TEXT];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    const struct tf_job_event event = {.at = at, .type = (char *)(uintptr_t)type};
+    append_event(&record->events, &record->events_dropped, event, text);
 }
 
 void tf_cluster_record_release(struct tf_cluster_record *record)
@@ -134,6 +166,7 @@ void tf_cluster_record_release(struct tf_cluster_record *record)
     free(record->region);
     tf_pairs_release(&record->labels);
     free(record->cordon_reason);
+    release_events(&record->events);
     *record = (struct tf_cluster_record){0};
 }
 
@@ -145,6 +178,7 @@ void tf_cluster_record_copy(struct tf_cluster_record *to, const struct tf_cluste
     copy.cordon_reason = tf_strdup(from->cordon_reason);
     copy.labels = (struct tf_pairs){0};
     tf_pairs_copy(&copy.labels, &from->labels);
+    copy_events(&copy.events, &from->events);
     tf_cluster_record_release(to);
     *to = copy;
 }

@@ -34,11 +34,16 @@ struct tf_placement {
     uint64_t successor; /* epoch that takes over in a move between subclusters, 0 = none */
 };
 
+/* What happened to a job, or to a subcluster. */
 struct tf_job_event {
     struct tf_wall at;
-    uint64_t epoch; /* 0: of the job itself */
-    char *type;     /* one word: Submitted, Placed, Refused, Started, ... */
+    uint64_t epoch; /* 0: of the job itself; of a subcluster always */
+    char *type;     /* one word: Submitted, Placed, Refused, Started, ...; Registered, Lost, Returned, ... */
     char *text;
+};
+struct tf_job_events {
+    struct tf_job_event *items;
+    size_t count, cap;
 };
 
 /* A subcluster that refused the job: not tried again before `until`. */
@@ -62,7 +67,7 @@ struct tf_job_record {
     uint64_t version;   /* grows with each change: optimistic concurrency of clients */
     TF_VEC(struct tf_placement) placements;
     TF_VEC(struct tf_refusal) refusals;
-    TF_VEC(struct tf_job_event) events;
+    struct tf_job_events events;
     uint64_t events_dropped;
     int32_t retries_used; /* failures since the submit, over all epochs */
     int32_t restarts, evictions, losses;
@@ -87,6 +92,8 @@ struct tf_cluster_record {
     struct tf_wall registered;
     uint64_t highest_epoch; /* ever placed there */
     bool forgotten;         /* cluster forget: its unfinished epochs were ended lost */
+    struct tf_job_events events;
+    uint64_t events_dropped;
 };
 
 /* Written at most every 30 s: what is known of a subcluster without it. */
@@ -172,9 +179,11 @@ struct tf_allocation {
 /* init by zeroing; release frees what is owned and zeroes; copy is deep, and releases what was in to first */
 void tf_job_record_release(struct tf_job_record *record);
 void tf_job_record_copy(struct tf_job_record *to, const struct tf_job_record *from);
-/* Appends an event, dropping the oldest beyond TF_JOB_EVENTS_MAX. */
+/* Append an event, dropping the oldest beyond TF_JOB_EVENTS_MAX. */
 void tf_job_record_event(struct tf_job_record *record, struct tf_wall at, uint64_t epoch, const char *type,
                          const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+void tf_cluster_record_event(struct tf_cluster_record *record, struct tf_wall at, const char *type,
+                             const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 void tf_placement_release(struct tf_placement *placement);
 void tf_placement_copy(struct tf_placement *to, const struct tf_placement *from);
 void tf_job_event_release(struct tf_job_event *event);

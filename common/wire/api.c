@@ -327,6 +327,10 @@ static const struct tf_wire_row cluster_rows[] = {
     WIRE_OBJECT(idle, tf_wire_idle_causes, 0),
     WIRE_INT32(brakes, 0, INT32_MAX),
     WIRE_BOOL(stopped),
+    WIRE_LIST(events, tf_wire_job_event, TF_JOB_EVENTS_MAX),
+    WIRE_COUNTER(events_dropped),
+    WIRE_TEXT(store_trouble, TF_WIRE_MESSAGE_MAX),
+    WIRE_WALL(store_trouble_since),
 };
 static const struct tf_wire_table cluster = WIRE_TABLE(cluster_rows, tidefed__v1__cluster__descriptor);
 #undef MODEL
@@ -479,8 +483,14 @@ static const struct tf_wire_table status = WIRE_TABLE(status_rows, tidefed__v1__
 #undef MODEL
 #undef WIRE
 
-static const struct tf_wire_table clusters_request = {
-    .size = sizeof(struct tf_empty), .message = &tidefed__v1__list_clusters_request__descriptor};
+#define MODEL struct tf_clusters_request
+#define WIRE Tidefed__V1__ListClustersRequest
+static const struct tf_wire_row clusters_request_rows[] = {WIRE_BOOL(events)};
+static const struct tf_wire_table clusters_request =
+    WIRE_TABLE(clusters_request_rows, tidefed__v1__list_clusters_request__descriptor);
+#undef MODEL
+#undef WIRE
+
 static const struct tf_wire_table status_request = {.size = sizeof(struct tf_empty),
                                                     .message = &tidefed__v1__status_request__descriptor};
 

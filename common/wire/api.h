@@ -167,8 +167,16 @@ struct tf_cluster_info {
     struct tf_generation generation;
     struct tf_health_counts health;
     struct tf_idle_causes idle;
-    int32_t brakes; /* as in tf_profile */
-    bool stopped;   /* not attached, because its subclusterd was stopped politely */
+    int32_t brakes;              /* as in tf_profile */
+    bool stopped;                /* not attached, because its subclusterd was stopped politely */
+    struct tf_job_events events; /* if asked for */
+    uint64_t events_dropped;     /* before the first of these */
+    char *store_trouble; /* why its own store does not answer it: it accepts nothing now; NULL = it does */
+    struct tf_wall store_trouble_since;
+};
+
+struct tf_clusters_request {
+    bool events; /* clusters come with what happened to them */
 };
 
 struct tf_clusters_reply {
@@ -349,7 +357,8 @@ struct tf_request {
         struct tf_list_request list; /* LIST, LIST_ARCHIVE, LIST_INSTANCES */
         struct tf_scale_request scale;
         struct tf_watch_request watch;
-        struct tf_empty empty; /* LIST_CLUSTERS, STATUS */
+        struct tf_clusters_request clusters;
+        struct tf_empty empty; /* STATUS */
         struct tf_nodes_request nodes;
         struct tf_logs_request logs;
         struct tf_cluster_request cluster; /* CORDON_, UNCORDON_, FORGET_CLUSTER */

@@ -142,6 +142,14 @@ const struct tf_wire_table tf_wire_log_chunk = WIRE_TABLE(log_chunk_rows, tidefe
 
 /* ---- up: the one message that is a union on both sides ---- */
 
+#define MODEL struct tf_store_trouble
+#define WIRE Tidefed__V1__StoreTrouble
+static const struct tf_wire_row store_trouble_rows[] = {WIRE_TEXT(text, TF_WIRE_MESSAGE_MAX)};
+static const struct tf_wire_table store_trouble =
+    WIRE_TABLE(store_trouble_rows, tidefed__v1__store_trouble__descriptor);
+#undef MODEL
+#undef WIRE
+
 static int no_kind(int kind, struct tf_error *err)
 {
     return tf_error_set(err, TF_ERR_INVALID, "message of a subcluster: its kind (%d) is not known here",
@@ -184,6 +192,9 @@ static int put_up(Tidefed__V1__Up *message, const struct tf_up *up, struct tf_ar
                          err);
     case TF_UP_ANSWER:
         return put_table(message, TIDEFED__V1__UP__WHAT_ANSWER, &tf_wire_answer, &up->answer, "answer", arena,
+                         err);
+    case TF_UP_STORE:
+        return put_table(message, TIDEFED__V1__UP__WHAT_STORE, &store_trouble, &up->store, "store", arena,
                          err);
     case TF_UP_LISTED:
         message->what_case = TIDEFED__V1__UP__WHAT_LISTED;
@@ -239,6 +250,8 @@ static int get_up(struct tf_up *up, const Tidefed__V1__Up *message, struct tf_er
     case TIDEFED__V1__UP__WHAT_ANSWER:
         return get_table(up, TF_UP_ANSWER, &tf_wire_answer, &message->answer->base, &up->answer, "answer",
                          err);
+    case TIDEFED__V1__UP__WHAT_STORE:
+        return get_table(up, TF_UP_STORE, &store_trouble, &message->store->base, &up->store, "store", err);
     case TIDEFED__V1__UP__WHAT_LISTED:
         up->kind = TF_UP_LISTED;
         return 0;

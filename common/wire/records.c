@@ -112,6 +112,8 @@ static const struct tf_wire_row cluster_record_rows[] = {
     WIRE_WALL(registered),
     WIRE_COUNTER(highest_epoch),
     WIRE_BOOL(forgotten),
+    WIRE_LIST(events, tf_wire_job_event, TF_JOB_EVENTS_MAX),
+    WIRE_COUNTER(events_dropped),
 };
 const struct tf_wire_table tf_wire_cluster_record =
     WIRE_TABLE(cluster_record_rows, tidefed__v1__cluster_record__descriptor);

@@ -3,9 +3,12 @@
 #include "federation/core/cluster.h"
 
 #include "federation/core/ledger.h"
+#include "federation/core/outbox.h"
 #include "federation/core/rollback.h"
 
 #include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
 
 /* The place of name: index of the first that is not smaller. */
 static size_t lower_bound(const struct fed *fed, const char *name)
@@ -104,6 +107,32 @@ void fed_cluster_left(struct cluster *cluster, uint64_t epoch)
     size_t at = placed_at(cluster, epoch);
     assert(at < cluster->placed.count && cluster->placed.items[at].epoch == epoch);
     tf_vec_remove(&cluster->placed, at);
+}
+
+void fed_cluster_event(struct fed *fed, struct cluster *cluster, const char *type, const char *fmt, ...)
+{
+    char text[TF_JOB_EVENT_TEXT];
+    va_list args;
+    if (fed->closed) /* on the store of another: see links.c */
+        return;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    tf_cluster_record_event(&cluster->record, fed->now.wall, type, "%s", text);
+    fed_touch_cluster(fed, cluster);
+}
+
+struct tf_wall fed_cluster_lost_at(const struct cluster *cluster)
+{
+    const struct tf_job_events *events = &cluster->record.events;
+    for (size_t i = events->count; i > 0; i--) {
+        const struct tf_job_event *e = &events->items[i - 1];
+        if (strcmp(e->type, FED_CLUSTER_LOST_EVENT) == 0)
+            return e->at;
+        if (strcmp(e->type, FED_CLUSTER_RETURNED_EVENT) == 0)
+            break;
+    }
+    return (struct tf_wall){0};
 }
 
 void fed_cluster_grew(struct fed *fed, struct cluster *cluster)

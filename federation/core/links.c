@@ -120,6 +120,17 @@ static bool refuse_hello(struct fed *fed, uint64_t link, const struct tf_hello *
     return false;
 }
 
+/* A stream that breaks and comes back before its subcluster counts as lost is no news. */
+static void tell_return(struct fed *fed, struct cluster *cluster)
+{
+    struct tf_wall lost = fed_cluster_lost_at(cluster);
+    if (cluster->record.forgotten)
+        fed_cluster_event(fed, cluster, FED_CLUSTER_RETURNED_EVENT, "it was forgotten, and counts again");
+    else if (lost.ms)
+        fed_cluster_event(fed, cluster, FED_CLUSTER_RETURNED_EVENT, "%" PRId64 " s after it was lost",
+                          fed->now.wall.ms > lost.ms ? (fed->now.wall.ms - lost.ms) / TF_SECOND : 0);
+}
+
 /* The registration is written when it is new or says something else. */
 static void register_cluster(struct fed *fed, struct cluster *cluster, const struct tf_hello *hello)
 {
@@ -130,6 +141,9 @@ static void register_cluster(struct fed *fed, struct cluster *cluster, const str
         return;
     if (fresh)
         r->registered = fed->now.wall;
+    if (fresh)
+        fed_cluster_event(fed, cluster, "Registered", "%s%sengine %s", hello->region ? hello->region : "",
+                          hello->region ? ", " : "", hello->engine ? hello->engine : "not said");
     r->forgotten = false;
     tf_str_set(&r->region, hello->region);
     tf_pairs_copy(&r->labels, &hello->labels);
@@ -164,6 +178,7 @@ void fed_link_up(struct fed *fed, uint64_t link, struct tf_hello *hello)
     if (cluster->lost)
         fed_trace_line(fed, "subcluster %s is back after %" PRId64 " s", hello->name,
                        fed_cluster_away_seconds(fed, cluster));
+    tell_return(fed, cluster);
     register_cluster(fed, cluster, hello);
     cluster->link = link;
     cluster->lost = false;
@@ -227,6 +242,7 @@ void fed_link_said(struct fed *fed, uint64_t link, struct tf_up *up)
     case TF_UP_HELLO:
     case TF_UP_FENCE: /* no job is under a lease: DESIGN.md §7, onClusterLost is refused */
     case TF_UP_ANSWER:
+    case TF_UP_STORE:
         break;
     }
 }
@@ -249,6 +265,10 @@ void fed_links_judge(struct fed *fed)
             continue;
         (*c)->lost = true;
         tf_reached(fed, FED_CLUSTER_LOST);
+        if (!fed_cluster_lost_at(*c).ms)
+            fed_cluster_event(fed, *c, FED_CLUSTER_LOST_EVENT,
+                              "its stream has been away for %" PRId64 " s; what runs there goes on",
+                              fed_cluster_away_seconds(fed, *c));
         fed_alarm_now(fed,
                       "subcluster %s is lost: its stream has been away for %" PRId64
                       " s. What runs there goes on, and its jobs wait for it",

@@ -178,7 +178,8 @@ void fed_verb_cordon(struct fed *fed, const struct fed_event *event)
     if (r->cordoned != event->cluster.on || event->cluster.on) {
         r->cordoned = event->cluster.on;
         tf_str_set(&r->cordon_reason, event->cluster.on ? event->cluster.reason : NULL);
-        fed_touch_cluster(fed, cluster);
+        fed_cluster_event(fed, cluster, r->cordoned ? "Cordoned" : "Uncordoned", "%s",
+                          r->cordon_reason ? r->cordon_reason : "");
         if (!r->cordoned)
             fed_cluster_grew(fed, cluster);
         fed_trace_line(fed, "subcluster %s %s%s%s", r->name, r->cordoned ? "cordoned" : "uncordoned",
@@ -215,9 +216,10 @@ void fed_verb_forget(struct fed *fed, const struct fed_event *event)
     cluster->told = true; /* nothing is to be heard of it */
     if (!cluster->record.forgotten) {
         cluster->record.forgotten = true;
+        fed_cluster_event(fed, cluster, "Forgotten", "declared dead, with %zu unfinished placements",
+                          cluster->placed.count);
         end_all(fed, cluster);
         fed_rollback_forget(cluster);
-        fed_touch_cluster(fed, cluster);
     }
     fed_rollback_look(fed);
     fed_reply_done(fed, event->request, FED_OUTCOME_DONE, (struct tf_uid){{0}}, 0);

@@ -21,6 +21,8 @@ struct link {
     char *name; /* of the subcluster, once it said hello */
     struct tf_timer hello;
     struct tf_mono profile_at;
+    char *store_trouble; /* as it tells; NULL = none */
+    struct tf_wall store_trouble_since;
     UT_hash_handle hh;
 };
 
@@ -40,6 +42,7 @@ static void drop(struct link *link)
     tf_timer_cancel(fedd->loop, &link->hello);
     HASH_DEL(fedd->links, link);
     free(link->name);
+    free(link->store_trouble);
     free(link);
     asks_link_down(fedd, number);
     if (known && fedd->fed)
@@ -147,6 +150,19 @@ static void note(struct link *link, const struct tf_up *up)
         metrics_report(link->fedd, &up->report);
 }
 
+/* For people only: nothing is decided by it. */
+static void take_store_trouble(struct link *link, const char *text)
+{
+    if (text && !link->store_trouble) {
+        link->store_trouble_since = tf_loop_now(link->fedd->loop).wall;
+        tf_log_warn(
+            "a subcluster's own store does not answer it: it accepts nothing until it does name=%s error=%s",
+            link->name, text);
+    } else if (!text && link->store_trouble)
+        tf_log_info("a subcluster's own store answers again name=%s", link->name);
+    tf_str_set(&link->store_trouble, text);
+}
+
 static void on_message(void *arg, struct tf_stream *stream, struct tf_bytes body)
 {
     struct link *link = arg;
@@ -167,6 +183,9 @@ static void on_message(void *arg, struct tf_stream *stream, struct tf_bytes body
         say_hello(link, &up);
     } else if (up.kind == TF_UP_ANSWER) {
         asks_answer(link->fedd, link->number, &up.answer);
+        tf_up_release(&up);
+    } else if (up.kind == TF_UP_STORE) {
+        take_store_trouble(link, up.store.text);
         tf_up_release(&up);
     } else if (is_of_quarantined_job(link->fedd, &up)) {
         tf_up_release(&up);
@@ -253,6 +272,15 @@ void links_close_all(struct fedd *fedd, const char *why)
 {
     while (fedd->links)
         refuse(fedd->links, TF_ERR_UNAVAILABLE, "%s", why);
+}
+
+const char *links_store_trouble(const struct fedd *fedd, uint64_t number, struct tf_wall *since)
+{
+    const struct link *link = find(fedd, number);
+    if (!link || !link->store_trouble)
+        return NULL;
+    *since = link->store_trouble_since;
+    return link->store_trouble;
 }
 
 struct tf_mono links_profile_at(const struct fedd *fedd, uint64_t number)

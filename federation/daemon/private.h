@@ -125,6 +125,9 @@ void links_register(struct fedd *fedd);
 void links_send(struct fedd *fedd, uint64_t link, const struct tf_down *down);
 void links_close(struct fedd *fedd, uint64_t link, const char *why);
 void links_close_all(struct fedd *fedd, const char *why);
+/* Why the subcluster's own store does not answer it, and since when; NULL if it does. Borrowed until the next
+ * turn. */
+const char *links_store_trouble(const struct fedd *fedd, uint64_t link, struct tf_wall *since);
 struct tf_mono links_profile_at(const struct fedd *fedd,
                                 uint64_t link); /* of its last profile; TF_NEVER: none yet */
 

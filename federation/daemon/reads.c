@@ -5,6 +5,8 @@
 #include "common/base/cleanup.h"
 #include "common/base/text.h"
 
+#include <inttypes.h>
+
 enum {
     PAGE_DEFAULT = 500,
     PAGE_BYTES = 3 << 20,  /* of jobs in one page: below the limit of one message */
@@ -82,6 +84,41 @@ static void on_get(void *arg, struct tf_call *call, struct tf_bytes bytes)
     tf_request_release(&request);
 }
 
+/* Owned by the caller; NULL if the subcluster's own store answers it. */
+static char *store_trouble(const struct fedd *fedd, const char *cluster)
+{
+    for (size_t i = 0; i < fed_cluster_count(fedd->fed); i++) {
+        const struct fed_cluster_view view = fed_cluster_at(fedd->fed, i);
+        struct tf_wall since;
+        const char *why =
+            strcmp(view.record->name, cluster) == 0 ? links_store_trouble(fedd, view.link, &since) : NULL;
+        if (why)
+            return tf_asprintf("the store of %s has not answered it for %" PRId64
+                               " s, and until it does nothing is "
+                               "accepted there (%s)",
+                               cluster, (tf_loop_now(fedd->loop).wall.ms - since.ms) / TF_SECOND, why);
+    }
+    return NULL;
+}
+
+static void add_store_trouble(const struct fedd *fedd, struct tf_explain_row *row)
+{
+    TF_AUTO_FREE char *why = store_trouble(fedd, row->cluster);
+    TF_AUTO_FREE char *text = TF_STEAL(row->text);
+    row->text = !why ? TF_STEAL(text) : tf_asprintf("%s%s%s", text ? text : "", text ? "; " : "", why);
+}
+
+/* What has been placed there waits for it, or is not heard of. */
+static void add_place_trouble(const struct fedd *fedd, const struct tf_job_record *job, char **answer)
+{
+    const char *cluster =
+        job->placements.count ? job->placements.items[job->placements.count - 1].cluster : NULL;
+    TF_AUTO_FREE char *why = cluster ? store_trouble(fedd, cluster) : NULL;
+    TF_AUTO_FREE char *text = why ? TF_STEAL(*answer) : NULL;
+    if (why)
+        *answer = tf_asprintf("%s; %s", text ? text : "", why);
+}
+
 static void on_explain(void *arg, struct tf_call *call, struct tf_bytes bytes)
 {
     struct fedd *fedd = arg;
@@ -100,6 +137,7 @@ static void on_explain(void *arg, struct tf_call *call, struct tf_bytes bytes)
                                        ? nearest_reason(job, &why)
                                        : TF_REASON_NONE;
         reply.explain.answer = TF_STEAL(why.answer);
+        add_place_trouble(fedd, job, &reply.explain.answer);
         tf_vec_each (row, &why.rows) {
             struct tf_explain_row *out = tf_vec_add(&reply.explain.rows);
             out->cluster = TF_STEAL(row->cluster);
@@ -109,6 +147,7 @@ static void on_explain(void *arg, struct tf_call *call, struct tf_bytes bytes)
             out->missing = row->asked > row->has ? row->asked - row->has : 0;
             out->until = row->until;
             out->text = TF_STEAL(row->text);
+            add_store_trouble(fedd, out);
         }
         tf_strs_copy(&reply.explain.decisions, &why.decisions);
         reply.explain.clock_ms = tf_loop_now(fedd->loop).mono.ms;
@@ -280,19 +319,31 @@ static void view_cluster(const struct fedd *fedd, const struct fed_cluster_view 
         out->idle = cluster->profile->idle;
         out->brakes = cluster->profile->brakes;
     }
+    out->store_trouble = tf_strdup(links_store_trouble(fedd, cluster->link, &out->store_trouble_since));
+}
+
+static void add_events(const struct tf_cluster_record *record, struct tf_cluster_info *out)
+{
+    tf_vec_each (event, &record->events)
+        tf_job_event_copy(tf_vec_add(&out->events), event);
+    out->events_dropped = record->events_dropped;
 }
 
 static void on_clusters(void *arg, struct tf_call *call, struct tf_bytes bytes)
 {
     struct fedd *fedd = arg;
-    (void)bytes;
-    if (!lead_or_refuse(fedd, call))
+    struct tf_request request = {0};
+    if (!lead_or_refuse(fedd, call) || !call_request(call, TF_METHOD_LIST_CLUSTERS, bytes, &request))
         return;
     struct tf_reply reply = {.method = TF_METHOD_LIST_CLUSTERS};
     for (size_t i = 0; i < fed_cluster_count(fedd->fed); i++) {
         const struct fed_cluster_view cluster = fed_cluster_at(fedd->fed, i);
-        view_cluster(fedd, &cluster, tf_vec_add(&reply.clusters.clusters));
+        struct tf_cluster_info *info = tf_vec_add(&reply.clusters.clusters);
+        view_cluster(fedd, &cluster, info);
+        if (request.clusters.events)
+            add_events(cluster.record, info);
     }
+    tf_request_release(&request);
     requests_answer_read(fedd, call, &reply);
 }
 

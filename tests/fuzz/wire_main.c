@@ -35,7 +35,7 @@ static void make_record(struct tf_rng *rng, struct tf_buf *input)
 static void make_up(struct tf_rng *rng, struct tf_buf *input)
 {
     struct tf_up up;
-    random_up(rng, (enum tf_up_kind)tf_rng_range(rng, TF_UP_HELLO, TF_UP_ANSWER), &up);
+    random_up(rng, (enum tf_up_kind)tf_rng_range(rng, TF_UP_HELLO, TF_UP_STORE), &up);
     tf_buf_char(input, 0);
     must(tf_wire_up_pack(&up, input, NULL));
     tf_up_release(&up);

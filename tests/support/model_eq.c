@@ -184,6 +184,7 @@ static bool eq_cluster_record(const struct tf_cluster_record *a, const struct tf
     EQ_STR(region);
     EQ_WITH(labels, tf_pairs_eq);
     EQ_STR(cordon_reason);
+    EQ_LIST(events, eq_job_event);
     return EQ_END;
 }
 
@@ -290,6 +291,8 @@ bool eq_up(const struct tf_up *a, const struct tf_up *b)
         return a->fence_boot_ms == b->fence_boot_ms;
     case TF_UP_ANSWER:
         return eq_answer(&a->answer, &b->answer);
+    case TF_UP_STORE:
+        return tf_str_eq(a->store.text, b->store.text);
     case TF_UP_LISTED:
     case TF_UP_NONE:
         break;

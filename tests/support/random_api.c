@@ -116,8 +116,13 @@ static void random_cluster(struct tf_rng *r, struct tf_cluster_info *out)
                                     random_health(r),
                                     random_idle(r),
                                     COUNT,
-                                    BOOL};
+                                    BOOL,
+                                    LATER, /* events */
+                                    COUNTER,
+                                    OPTIONAL,
+                                    WALL};
     random_pairs(r, &out->labels);
+    RANDOM_LIST(r, &out->events, random_job_event);
 }
 
 static void random_node_instance(struct tf_rng *r, struct tf_node_instance *out)
@@ -247,6 +252,8 @@ void random_request(struct tf_rng *r, enum tf_method method, struct tf_request *
         random_bytes(r, &out->diff_config.text, &out->diff_config.len);
         break;
     case TF_METHOD_LIST_CLUSTERS:
+        out->clusters.events = BOOL;
+        break;
     case TF_METHOD_STATUS:
     case TF_METHOD_NONE:
     case TF_METHOD_COUNT:

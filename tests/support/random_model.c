@@ -428,7 +428,9 @@ void random_job_record(struct tf_rng *r, struct tf_job_record *out)
 
 static void random_cluster_record(struct tf_rng *r, struct tf_cluster_record *out)
 {
-    *out = (struct tf_cluster_record){NAME, OPTIONAL, LATER, BOOL, OPTIONAL, WALL, COUNTER, BOOL};
+    *out = (struct tf_cluster_record){NAME, OPTIONAL, LATER, BOOL,  OPTIONAL,
+                                      WALL, COUNTER,  BOOL,  LATER, COUNTER};
+    RANDOM_LIST(r, &out->events, random_job_event);
     random_pairs(r, &out->labels);
 }
 
@@ -579,6 +581,9 @@ void random_up(struct tf_rng *r, enum tf_up_kind kind, struct tf_up *out)
         break;
     case TF_UP_ANSWER:
         random_answer(r, &out->answer);
+        break;
+    case TF_UP_STORE:
+        out->store.text = OPTIONAL;
         break;
     case TF_UP_LISTED:
     case TF_UP_NONE:

@@ -15,6 +15,8 @@ static const char *basic_state(const struct tf_cluster_info *info)
         return "Lost";
     if (!info->attached)
         return "Away";
+    if (info->store_trouble)
+        return "StoreDown";
     return info->generation.owner == 0 && info->generation.counter == 0 ? "Waiting" : "Ready";
 }
 
@@ -34,7 +36,7 @@ enum cell_style cluster_style(const struct tf_cluster_info *info)
 {
     if (info->forgotten || info->stopped)
         return CELL_FAINT;
-    if (info->lost)
+    if (info->lost || info->store_trouble)
         return CELL_BAD;
     return info->attached && !info->cordoned && info->generation.counter ? CELL_GOOD : CELL_WAITING;
 }

@@ -124,6 +124,7 @@ static int offer_settings(struct fedctl *ctl)
 
 static const char *const lists[] = {"jobs", "clusters", "nodes", "gpus", "instances", NULL};
 static const char *const things[] = {"job", "cluster", "node", NULL};
+static const char *const event_kinds[] = {"cluster", NULL};
 static const char *const parts[] = {"node", "gpu", "cluster", NULL};
 static const char *const fleets[] = {"clusters", "nodes", NULL};
 static const char *const questions[] = {"job", "manifest", NULL};
@@ -138,7 +139,7 @@ static const struct {
 } follows[] = {
     {"get", lists, true},         {"watch", lists, false},  {"describe", things, true},
     {"explain", questions, true}, {"cordon", parts, false}, {"uncordon", parts, false},
-    {"top", fleets, false},       {"logs", NULL, true},     {"events", NULL, true},
+    {"top", fleets, false},       {"logs", NULL, true},     {"events", event_kinds, true},
     {"wait", NULL, true},         {"scale", NULL, true},    {"hold", NULL, true},
     {"resume", NULL, true},       {"delete", NULL, true},   {"completion", shells, false},
     {"config", configs, false},   {"cluster", ends, false},

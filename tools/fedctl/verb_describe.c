@@ -133,6 +133,12 @@ static void job_members(struct fedctl *ctl, const struct tf_job_view *job, struc
     table(ctl, "Instances:", &columns, buf);
 }
 
+static void dropped_events(uint64_t dropped, struct tf_buf *buf)
+{
+    if (dropped)
+        tf_buf_fmt(buf, "  (%llu older ones are not kept)\n", (unsigned long long)dropped);
+}
+
 static void job_events(struct fedctl *ctl, const struct tf_job_view *job, struct tf_wall now,
                        struct tf_buf *buf)
 {
@@ -151,8 +157,7 @@ static void job_events(struct fedctl *ctl, const struct tf_job_view *job, struct
         columns_add(&columns, event->text);
     }
     table(ctl, "Events:", &columns, buf);
-    if (job->events_dropped)
-        tf_buf_fmt(buf, "  (%llu older ones are not kept)\n", (unsigned long long)job->events_dropped);
+    dropped_events(job->events_dropped, buf);
 }
 
 static void print_job(struct fedctl *ctl, const struct tf_job_view *job, struct tf_buf *buf)
@@ -194,7 +199,23 @@ static int describe_job(struct fedctl *ctl, const char *word, struct tf_buf *tex
 
 /* ---- clusters ---- */
 
-static void print_cluster(const struct tf_cluster_info *info, struct tf_buf *buf)
+static void cluster_events(struct fedctl *ctl, const struct tf_cluster_info *info, struct tf_wall now,
+                           struct tf_buf *buf)
+{
+    static const struct column titles[] = {{"AGE", COLUMN_RIGHT}, {"EVENT", 0}, {"TEXT", 0}};
+    struct columns columns;
+    char age[WHEN_TEXT];
+    columns_init(&columns, titles, TF_ARRAY_LEN(titles));
+    tf_vec_each (event, &info->events) {
+        columns_add(&columns, when_age(event->at, now, age));
+        columns_add(&columns, event->type);
+        columns_add(&columns, event->text);
+    }
+    table(ctl, "Events:", &columns, buf);
+    dropped_events(info->events_dropped, buf);
+}
+
+static void print_cluster(struct fedctl *ctl, const struct tf_cluster_info *info, struct tf_buf *buf)
 {
     struct tf_wall now = fedctl_now();
     const struct tf_health_counts *h = &info->health;
@@ -205,6 +226,10 @@ static void print_cluster(const struct tf_cluster_info *info, struct tf_buf *buf
     labels_field(buf, &info->labels);
     field(buf, "State:", "%s", cluster_state(info, state));
     text_field(buf, "Cordoned:", info->cordon_reason);
+    if (info->store_trouble)
+        field(buf, "Store:", "does not answer its subclusterd, which accepts nothing until it does: %s",
+              info->store_trouble);
+    time_field(buf, "  since:", info->store_trouble_since, now);
     time_field(buf, "Registered:", info->registered, now);
     if (!info->attached)
         time_field(buf, "Contact:", info->contact, now);
@@ -220,18 +245,19 @@ static void print_cluster(const struct tf_cluster_info *info, struct tf_buf *buf
           i->deliverable, i->count, i->cpu_memory, i->topology, i->policy, i->step, i->health);
     field(buf, "Jobs:", "%d unfinished placements; highest epoch %llu", info->placements,
           (unsigned long long)info->highest_epoch);
+    cluster_events(ctl, info, now, buf);
 }
 
 static int describe_cluster(struct fedctl *ctl, const char *word, struct tf_buf *text)
 {
-    struct tf_request request = {.method = TF_METHOD_LIST_CLUSTERS};
+    struct tf_request request = {.method = TF_METHOD_LIST_CLUSTERS, .clusters.events = true};
     struct tf_reply reply = {0};
     struct tf_error err = TF_ERROR_INIT;
     if (fedctl_call(ctl, &request, &reply, &err))
         return fedctl_fail(ctl, &err);
     tf_vec_each (info, &reply.clusters.clusters)
         if (strcmp(info->name, word) == 0)
-            print_cluster(info, text);
+            print_cluster(ctl, info, text);
     tf_reply_release(&reply);
     if (text->len)
         return FEDCTL_DONE;

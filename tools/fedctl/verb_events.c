@@ -5,6 +5,7 @@
 #include "common/base/hash.h"
 #include "common/base/text.h"
 #include "common/loop/loop.h"
+#include "tools/fedctl/cluster_events.h"
 #include "tools/fedctl/resource.h"
 #include "tools/fedctl/when.h"
 
@@ -268,13 +269,10 @@ static int check_job(struct fedctl *ctl, const struct tf_job_ref *ref)
 
 static int take_filter(struct fedctl *ctl, struct tf_job_filter *filter)
 {
-    enum resource_kind kind;
     struct tf_error err = TF_ERROR_INIT;
     struct tf_job_ref ref = {0};
     if (ctl->words.count == 0)
         return fetch_filter(ctl, filter, &err) ? fedctl_usage(ctl, "%s", err.text) : FEDCTL_DONE;
-    if (target_kind(ctl, 1u << RESOURCE_JOBS, &kind, &err))
-        return fedctl_usage(ctl, "%s", err.text);
     if (ctl->words.count != 1)
         return fedctl_usage(ctl, "events of which job? Say one TENANT/NAME, or none for all");
     if (target_job(ctl, ctl->words.items[0], &ref, &err))
@@ -284,7 +282,7 @@ static int take_filter(struct fedctl *ctl, struct tf_job_filter *filter)
     return check_job(ctl, &ref);
 }
 
-static int run(struct fedctl *ctl)
+static int job_events(struct fedctl *ctl)
 {
     struct tf_request request = {.method = TF_METHOD_WATCH, .watch.events = true};
     struct reader r = {.ctl = ctl, .deadline = TF_NEVER};
@@ -303,15 +301,31 @@ static int run(struct fedctl *ctl)
     return code;
 }
 
+static int run(struct fedctl *ctl)
+{
+    enum resource_kind kind = RESOURCE_JOBS;
+    struct tf_error err = TF_ERROR_INIT;
+    bool named = ctl->words.count > 0;
+    if (named && target_kind(ctl, 1u << RESOURCE_JOBS | 1u << RESOURCE_CLUSTERS, &kind, &err))
+        return fedctl_usage(ctl, "%s", err.text);
+    return kind == RESOURCE_CLUSTERS ? cluster_events(ctl) : job_events(ctl);
+}
+
 const struct verb verb_events = {
     .name = "events",
-    .usage = "[[job] TENANT/NAME] [-f] [--since TIME]",
-    .help = "Show what happened to jobs, in order",
-    .more = "Each job keeps its last events; `fedctl describe` shows them beside the job.",
+    .usage = "[[job] TENANT/NAME] [-f] [--since TIME]\ncluster [NAME...] [-f] [--since TIME]",
+    .help = "Show what happened to jobs or clusters, in order",
+    .more = "Each job and each cluster keeps its last 32 events; `fedctl describe` shows them beside it. Of "
+            "a cluster:\n"
+            "registered, lost and returned (a stream that breaks for less than clusterLostAfter is no news), "
+            "cordoned,\n"
+            "uncordoned, forgotten.",
     .examples = "# Of everybody, in the last hour, and what comes\n"
                 "fedctl events -A -f\n"
                 "# Of one job, all that are kept\n"
                 "fedctl events web/hello\n"
+                "# When which cluster was lost, and came back\n"
+                "fedctl events cluster\n"
                 "# For scripts: one object a line\n"
                 "fedctl events -f -o json --since 0s\n",
     .options = OPTION_LIST(options),

@@ -10,6 +10,7 @@
 struct cluster_doc {
     char *name, *region, *state, *cordon_reason, *registered, *contact, *version, *engine;
     struct tf_pairs labels;
+    char *store_trouble, *store_trouble_since;
     bool attached, stopped, lost, cordoned, forgotten;
     int64_t highest_epoch;
     int32_t placements;
@@ -67,6 +68,8 @@ static const struct tf_row status_rows[] = {
     {.key = "nodes", TF_OBJECT(C, health, &node_count_table)},
     {.key = "gpus", TF_OBJECT(C, health, &gpu_count_table)},
     {.key = "idleGpus", TF_OBJECT(C, idle, &idle_table)},
+    {.key = "storeTrouble", TF_STRING(C, store_trouble)},
+    {.key = "storeTroubleSince", TF_STRING(C, store_trouble_since)},
 };
 static const struct tf_table status_table = TF_TABLE(C, status_rows);
 
@@ -93,6 +96,8 @@ static void fill_cluster(const void *object, void *document, struct tf_arena *ar
         .cordon_reason = info->cordon_reason,
         .registered = view_time(info->registered, arena),
         .contact = view_time(info->contact, arena),
+        .store_trouble = info->store_trouble,
+        .store_trouble_since = view_time(info->store_trouble_since, arena),
         .version = info->version,
         .engine = info->engine,
         .labels = info->labels,

@@ -322,7 +322,7 @@ static void answer(struct fake *fake, const struct tf_request *request, struct t
         list(fake, &request->list, reply);
         break;
     case TF_METHOD_LIST_CLUSTERS:
-        world_clusters(now_of(fake), &reply->clusters);
+        world_clusters(request->clusters.events, now_of(fake), &reply->clusters);
         break;
     case TF_METHOD_LIST_NODES:
         world_nodes(request->nodes.cluster, now_of(fake), &reply->nodes);

@@ -342,7 +342,24 @@ static struct tf_cluster_info *cluster(struct tf_clusters_reply *reply, const ch
     return info;
 }
 
-void world_clusters(struct tf_wall now, struct tf_clusters_reply *reply)
+static void cluster_event(struct tf_cluster_info *info, struct tf_wall at, const char *type, const char *text)
+{
+    const struct tf_job_event event = {.at = at, .type = tf_strdup(type), .text = tf_strdup(text)};
+    tf_vec_push(&info->events, event);
+}
+
+static void cluster_events(struct tf_wall now, struct tf_clusters_reply *reply)
+{
+    tf_vec_each (info, &reply->clusters)
+        cluster_event(info, info->registered, "Registered", "engine process");
+    struct tf_cluster_info *gz = &reply->clusters.items[1], *sh = &reply->clusters.items[2];
+    cluster_event(gz, before(now, 7290), "Cordoned", "switch firmware");
+    cluster_event(sh, before(now, 11550), "Lost",
+                  "its stream has been away for 30 s; what runs there goes on");
+    sh->events_dropped = 3;
+}
+
+void world_clusters(bool events, struct tf_wall now, struct tf_clusters_reply *reply)
 {
     cluster(reply, "bj-a", "north", 4, 8, 0, now);
     struct tf_cluster_info *gz = cluster(reply, "gz-b", "south", 4, 6, 8, now);
@@ -355,7 +372,11 @@ void world_clusters(struct tf_wall now, struct tf_clusters_reply *reply)
     sh->attached = false;
     sh->lost = true;
     sh->contact = before(now, 11550);
-    cluster(reply, "us-c", "west", 4, 4, 4, now);
+    struct tf_cluster_info *us = cluster(reply, "us-c", "west", 4, 4, 4, now);
+    us->store_trouble = tf_strdup("http://127.0.0.1:2379: Connection refused");
+    us->store_trouble_since = before(now, 330);
+    if (events)
+        cluster_events(now, reply);
 }
 
 static void node(struct tf_nodes_reply *reply, const char *in, const char *name, const char *model,

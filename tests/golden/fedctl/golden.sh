@@ -63,7 +63,23 @@ run() {
         cat "$tmp/stdout"
         [ -s "$tmp/stderr" ] && { echo "--- stderr"; cat "$tmp/stderr"; }
         printf -- '--- exit %s\n\n' "$code"
-    } >>"$tmp/out"
+    } >>"${tmp_out:-$tmp/out}"
+}
+
+# run_for COUNT WORDS ARGUMENT...: the same with --duration, as long as it takes until so many lines of the output have
+# the words: how long that is depends on the machine; what a live list shows once the fake federation has said all it
+# says does not.
+run_for() {
+    local count=$1 words=$2 out=$tmp/out span
+    shift 2
+    : >"$tmp/one"
+    for span in 700ms 5s 20s; do
+        tmp_out=$tmp/one run "$@" --duration $span
+        [ "$(grep -cF -- "$words" "$tmp/stdout")" -ge "$count" ] && break
+        : >"$tmp/one"
+    done
+    [ -s "$tmp/one" ] || { echo "FAILED: fedctl $* did not come to show \"$words\""; failed=1; }
+    sed "1s/ --duration $span\$/ --duration 700ms/" "$tmp/one" >>"$out"
 }
 
 golden() {

@@ -64,6 +64,7 @@ run get clusters -l 'site notin (gz)' -o name
 run get clusters bj-a nowhere
 run get clusters -o json
 run get cluster gz-b -o yaml
+run get cluster us-c -o yaml
 golden get-clusters
 
 run get nodes
@@ -115,19 +116,25 @@ run events
 run events web/hello
 run events web/hello -o wide
 run events web/hello -o name
-run events --tenant rec -f --since 24h -o name --duration 700ms
-run events --tenant rec -f --since 24h -o wide --duration 700ms
+run_for 3 rec/soon events --tenant rec -f --since 24h -o name
+run_for 1 "in us-c?" events --tenant rec -f --since 24h -o wide
 run events rec/wants-b300 -o yaml
 run events web/none
 run events --since 0s -o json
-run events --tenant rec -f --since 24h --duration 700ms
-run events --tenant rec -f --since 24h -o json --duration 700ms
+run_for 1 "in us-c?" events --tenant rec -f --since 24h
+run_for 1 Running events --tenant rec -f --since 24h -o json
+run events cluster
+run events clusters gz-b sh-d -o json --since 5h
+run events cluster sh-d -o name
+run events cluster nowhere
+run events cluster -l a=b
+run events cluster us-c -f --duration 100ms
 golden events
 
-run watch --duration 700ms
-run watch jobs --tenant rec --duration 700ms --no-headers
-run watch jobs --tenant rec --duration 700ms -o name
-run watch jobs --phase running --duration 700ms -o json
+run_for 1 "web/hello   gone" watch
+run_for 1 "Running     2/2" watch jobs --tenant rec --no-headers
+run_for 2 rec/soon watch jobs --tenant rec -o name
+run_for 1 '"version":4' watch jobs --phase running -o json
 run get jobs --tenant rec --watch -o yaml
 run watch clusters --duration 100ms
 run watch jobs web/hello
@@ -143,6 +150,8 @@ run describe job web/none -o json
 run describe job web/hello -o name
 run describe node gz-b/a1 -o wide
 run describe cluster gz-b
+run describe cluster us-c
+run describe cluster sh-d
 run describe cluster nowhere
 run describe node gz-b/a1
 run describe node bj-a/n1
@@ -355,9 +364,13 @@ grep -qx "job rec/wants-b300 is Running" "$tmp/survivor" && [ "$code" -eq 0 ] ||
     { echo "FAILED: a wait over a restart ended with $code:"; cat "$tmp/survivor"; failed=1; }
 
 # On a terminal: colour, unless it is not wanted, and the last column cut to the width.
-terminal() { # COMMAND: what it writes to a terminal of 80 columns
+terminal() { # COMMAND [WORDS]: what it writes to a terminal of 80 columns, once it has come to write the words
     printf '$ %s\n' "$1" >>"$tmp/out"
-    PATH=$(dirname "$fedctl"):$PATH TERM=xterm script -qec "stty cols 80 -onlcr; $1" /dev/null </dev/null >>"$tmp/out"
+    for _ in $(seq 20); do
+        PATH=$(dirname "$fedctl"):$PATH TERM=xterm script -qec "stty cols 80 -onlcr; $1" /dev/null </dev/null >"$tmp/one"
+        grep -qF -- "${2:-}" "$tmp/one" && break
+    done
+    cat "$tmp/one" >>"$tmp/out"
     echo >>"$tmp/out"
 }
 unset NO_COLOR
@@ -365,7 +378,7 @@ terminal "fedctl get jobs"
 terminal "fedctl get jobs --no-color"
 terminal "NO_COLOR=1 fedctl get clusters"
 terminal "fedctl explain rec/wants-b300"
-terminal "fedctl watch --duration 500ms"
+terminal "fedctl watch --duration 500ms" llm/pretrain
 golden terminal
 export NO_COLOR=
 

@@ -338,6 +338,65 @@ static void test_planned_stop(void)
     bench_close(&b);
 }
 
+/* ---- a subcluster whose own store does not answer ---- */
+
+static bool shows_trouble(void *arg)
+{
+    struct tf_request request = {.method = TF_METHOD_LIST_CLUSTERS, .clusters.events = true};
+    struct tf_reply reply = {0};
+    const char *wanted = arg;
+    CU_ASSERT_EQUAL_FATAL(bench_ask(&b, 0, &request, ASK_MS, &reply, NULL, NULL), 0);
+    const struct tf_cluster_info *info = &reply.clusters.clusters.items[0];
+    bool shown =
+        wanted ? info->store_trouble && strcmp(info->store_trouble, wanted) == 0 : !info->store_trouble;
+    CU_ASSERT_TRUE(!info->store_trouble == (info->store_trouble_since.ms == 0));
+    CU_ASSERT_EQUAL_FATAL(info->events.count, 1);
+    CU_ASSERT_STRING_EQUAL(info->events.items[0].type, "Registered");
+    tf_reply_release(&reply);
+    return shown;
+}
+
+static bool explains(const char *job, const char *words)
+{
+    struct tf_request request = {.method = TF_METHOD_EXPLAIN};
+    struct tf_reply reply = {0};
+    request.job = (struct tf_job_ref){.tenant = tf_strdup("t"), .name = tf_strdup(job)};
+    CU_ASSERT_EQUAL_FATAL(bench_ask(&b, 0, &request, ASK_MS, &reply, NULL, NULL), 0);
+    bool said = strstr(reply.explain.answer, words) != NULL;
+    tf_reply_release(&reply);
+    return said;
+}
+
+static void say_trouble(const char *text)
+{
+    struct tf_up up = {.kind = TF_UP_STORE, .store.text = tf_strdup(text)};
+    fake_say(&fake, &up);
+    CU_ASSERT_TRUE(bench_until(&b, shows_trouble, (char *)(uintptr_t)text));
+}
+
+static void test_store_trouble(void)
+{
+    if (!bench_open(&b, NULL, 0))
+        return;
+    bench_one_leader(&b);
+    fake_init(&fake, &b, "bj-a", 4);
+    fake_attach(&fake, 0);
+    CU_ASSERT_EQUAL(bench_submit(&b, 0, "one", 1, ASK_MS, NULL), TF_OK);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(fake_wait_entry(&fake, TF_ENTRY_PLACE, 1));
+    CU_ASSERT_TRUE(shows_trouble(NULL));
+    say_trouble("etcd-1: Connection refused");
+    CU_ASSERT_TRUE(bench_wait_log(&b, 0, "a subcluster's own store does not answer it"));
+    CU_ASSERT_TRUE(explains("one", "the store of bj-a has not answered it for "));
+    say_trouble(NULL);
+    CU_ASSERT_FALSE(explains("one", "the store of bj-a"));
+    say_trouble("etcd-1: again");
+    fake_leave(&fake); /* what a stream told ends with it */
+    CU_ASSERT_TRUE(bench_until(&b, is_away, NULL));
+    CU_ASSERT_TRUE(shows_trouble(NULL));
+    fake_release(&fake);
+    bench_close(&b);
+}
+
 /* ---- the archive ---- */
 
 /* A crash in the middle of a line does not spoil the next one. */
@@ -370,6 +429,7 @@ static const struct suite_test tests[] = {
     {"attach again, and an orphan", test_again},
     {"nodes", test_nodes},
     {"a planned stop", test_planned_stop},
+    {"a subcluster's own store", test_store_trouble},
     {"a torn line in the archive", test_torn_archive},
 };
 

@@ -187,7 +187,9 @@ static void test_frozen_store(void)
     world_wait(&w, 5 * WORLD_LEASE_MS);
     CU_ASSERT_EQUAL(end_of(late), TF_END_NONE);
     CU_ASSERT_EQUAL(world_read_journal(&w).starts, 3);
+    WORLD_UNTIL(&w, w.store_trouble != NULL); /* the leader is told, for people */
     test_etcd_thaw(w.etcd);
+    WORLD_UNTIL(&w, !w.store_trouble);
     WORLD_UNTIL(&w, end_of(late) == TF_END_FINISHED && end_of(brief) == TF_END_FINISHED);
     WORLD_UNTIL(&w, is_running(epoch));
     CU_ASSERT_EQUAL(world_read_journal(&w).starts, 4);
@@ -201,6 +203,7 @@ static void test_killed_store(void)
     WORLD_UNTIL(&w, is_running(epoch));
     test_etcd_kill(w.etcd);
     world_wait(&w, 2 * WORLD_LEASE_MS);
+    WORLD_UNTIL(&w, w.store_trouble != NULL);
     CU_ASSERT_TRUE(test_etcd_restart(w.etcd));
     uint64_t late = place(1, "true");
     WORLD_UNTIL(&w, end_of(late) == TF_END_FINISHED && is_running(epoch));

@@ -126,6 +126,9 @@ static void take(struct world *w, struct tf_up *up)
         CU_ASSERT_EQUAL(tf_wire_nodes_unpack(up->answer.data, up->answer.len, &w->nodes, NULL), 0);
         w->answered = up->answer.id;
         break;
+    case TF_UP_STORE:
+        tf_str_set(&w->store_trouble, up->store.text);
+        break;
     case TF_UP_NONE:
     case TF_UP_FENCE:
         break;
@@ -386,6 +389,7 @@ void leader_end(struct world *w)
     }
     tf_vec_release(&w->outputs);
     tf_hello_release(&w->hello);
+    free(w->store_trouble);
     tf_profile_release(&w->profile);
     tf_nodes_reply_release(&w->nodes);
     free(w->address);

@@ -36,6 +36,7 @@ struct world_output {
 
 struct world {
     struct test_etcd *etcd;
+    char *store_trouble; /* as it was last told; NULL = none */
     char *dir, *state_dir, *config, *log;
     const char *keep_output;
     const char *engine; /* "process", or "virtual" */

@@ -156,6 +156,7 @@ static bool eq_request(const struct tf_request *a, const struct tf_request *b)
     case TF_METHOD_DIFF_CONFIG:
         return eq_diff_config(&a->diff_config, &b->diff_config);
     case TF_METHOD_LIST_CLUSTERS:
+        return a->clusters.events == b->clusters.events;
     case TF_METHOD_STATUS:
         return true;
     case TF_METHOD_NONE:
@@ -230,6 +231,8 @@ static bool eq_cluster(const struct tf_cluster_info *a, const struct tf_cluster_
     EQ_STR(cordon_reason);
     EQ_STR(version);
     EQ_STR(engine);
+    EQ_LIST(events, eq_job_event);
+    EQ_STR(store_trouble);
     return EQ_END;
 }
 

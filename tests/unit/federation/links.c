@@ -275,9 +275,70 @@ static void test_lost_is_only_a_condition(void)
     SAID("subcluster bj-a is lost");
     drive_elapse(&d, 100 * TF_HOUR);
     PHASE("rec/x", "Running in bj-a e1 x1");
-    CU_ASSERT_EQUAL(d.commits, commits);
+    CU_ASSERT_EQUAL(d.commits, commits + 1); /* that it is lost is written down, once */
     drive_attach(&d, "bj-a", "north");
     CU_ASSERT_FALSE(fed_cluster_at(d.fed, 0).lost);
+    drive_release(&d);
+}
+
+/* "Registered: north, engine x; Lost: ..." of bj-a. */
+static void expect_events(const struct drive *d, const char *wanted)
+{
+    TF_AUTO_BUF text = TF_BUF_INIT;
+    const struct tf_cluster_record *record = fed_cluster_at(d->fed, 0).record;
+    tf_vec_each (e, &record->events)
+        tf_buf_fmt(&text, "%s%s: %s", text.len ? "; " : "", e->type, e->text);
+    CU_ASSERT_STRING_EQUAL(tf_buf_text(&text), wanted);
+    if (strcmp(tf_buf_text(&text), wanted) != 0)
+        printf("\n    got %s", tf_buf_text(&text));
+}
+
+#define LOST "Lost: its stream has been away for 30 s; what runs there goes on"
+
+static void test_what_happened_to_a_subcluster_is_kept(void)
+{
+    struct drive d;
+    drive_init(&d);
+    drive_cluster_up(&d, "bj-a", "4x8");
+    expect_events(&d, "Registered: north, engine test");
+    drive_detach(&d, "bj-a");
+    drive_elapse(&d, 29000);
+    drive_attach(&d, "bj-a", "north");
+    expect_events(&d, "Registered: north, engine test"); /* a short break is no news */
+    drive_detach(&d, "bj-a");
+    drive_elapse(&d, 30000);
+    drive_cluster(&d, FED_EV_CORDON, "bj-a", true);
+    drive_elapse(&d, 20000);
+    drive_crash(&d); /* the next leader finds it as it was, and does not lose it twice */
+    drive_elapse(&d, 60000);
+    CU_ASSERT_TRUE(fed_cluster_at(d.fed, 0).lost);
+    expect_events(&d, "Registered: north, engine test; " LOST "; Cordoned: for a test");
+    drive_attach(&d, "bj-a", "north");
+    drive_cluster(&d, FED_EV_CORDON, "bj-a", false);
+    drive_detach(&d, "bj-a");
+    drive_cluster(&d, FED_EV_FORGET, "bj-a", true);
+    drive_attach(&d, "bj-a", "north");
+    expect_events(&d, "Registered: north, engine test; " LOST "; Cordoned: for a test; "
+                      "Returned: 80 s after it was lost; Uncordoned: ; "
+                      "Forgotten: declared dead, with 0 unfinished placements; "
+                      "Returned: it was forgotten, and counts again");
+    drive_release(&d);
+}
+
+/* The oldest go, and are counted. */
+static void test_events_of_a_subcluster_are_bounded(void)
+{
+    struct drive d;
+    drive_init(&d);
+    drive_cluster_up(&d, "bj-a", "4x8");
+    for (int i = 0; i < 20; i++) {
+        drive_cluster(&d, FED_EV_CORDON, "bj-a", true);
+        drive_cluster(&d, FED_EV_CORDON, "bj-a", false);
+    }
+    drive_crash(&d);
+    const struct tf_cluster_record *record = fed_cluster_at(d.fed, 0).record;
+    CU_ASSERT_EQUAL(record->events.count, TF_JOB_EVENTS_MAX);
+    CU_ASSERT_EQUAL(record->events_dropped, 41 - TF_JOB_EVENTS_MAX);
     drive_release(&d);
 }
 
@@ -510,6 +571,8 @@ static const struct suite_test tests[] = {
     {"another subcluster's word does not count", test_another_subclusters_word_does_not_count},
     {"unknown waits for the listing", test_unknown_waits_for_the_listing},
     {"lost is only a condition", test_lost_is_only_a_condition},
+    {"what happened to a subcluster is kept", test_what_happened_to_a_subcluster_is_kept},
+    {"events of a subcluster are bounded", test_events_of_a_subcluster_are_bounded},
     {"own outage counts against nobody", test_own_outage_counts_against_nobody},
     {"forget ends what is bound to it", test_forget_ends_what_is_bound_to_it},
     {"a restored store refuses to act", test_a_restored_store_refuses_to_act},

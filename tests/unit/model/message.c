@@ -8,7 +8,7 @@
 
 static void test_up_of_every_kind(void)
 {
-    for (int kind = TF_UP_NONE; kind <= TF_UP_ANSWER; kind++) {
+    for (int kind = TF_UP_NONE; kind <= TF_UP_STORE; kind++) {
         struct tf_up up = {.kind = (enum tf_up_kind)kind}, copy = {0};
         if (kind == TF_UP_HELLO)
             up.hello.name = tf_strdup("bj-a");
@@ -18,6 +18,8 @@ static void test_up_of_every_kind(void)
             tf_vec_push(&up.report.members, (struct tf_member){.node = tf_strdup("n1")});
         if (kind == TF_UP_FENCE)
             up.fence_boot_ms = 77;
+        if (kind == TF_UP_STORE)
+            up.store.text = tf_strdup("away");
         if (kind == TF_UP_ANSWER) {
             up.answer.data = tf_memdup("a\0b", 3);
             up.answer.len = 3;
