@@ -41,6 +41,7 @@ void words_up(struct tf_buf *out, const struct tf_up *up)
     case TF_UP_NONE:
     case TF_UP_FENCE:
     case TF_UP_ANSWER:
+    case TF_UP_STORE:
         tf_buf_fmt(out, "message %d", (int)up->kind);
         break;
     }
