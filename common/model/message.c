@@ -137,6 +137,9 @@ void tf_ask_release(struct tf_ask *ask)
 {
     free(ask->node);
     free(ask->reason);
+    tf_vec_each (entry, &ask->place)
+        tf_entry_release(entry);
+    tf_vec_release(&ask->place);
     *ask = (struct tf_ask){0};
 }
 
@@ -145,6 +148,9 @@ void tf_ask_copy(struct tf_ask *to, const struct tf_ask *from)
     struct tf_ask copy = *from;
     copy.node = tf_strdup(from->node);
     copy.reason = tf_strdup(from->reason);
+    memset(&copy.place, 0, sizeof copy.place);
+    tf_vec_each (entry, &from->place)
+        tf_entry_copy(tf_vec_add(&copy.place), entry);
     tf_ask_release(to);
     *to = copy;
 }

@@ -121,8 +121,8 @@ enum tf_down_kind {
 enum tf_ask_kind {
     TF_ASK_NONE = 0,
     TF_ASK_NODES = 1,
-    TF_ASK_LOGS = 2, /* answered on a stream of its own */
-    TF_ASK_PLACE = 3,
+    TF_ASK_LOGS = 2,  /* answered on a stream of its own */
+    TF_ASK_PLACE = 3, /* what would be done with that placement: a tf_place_plan */
     TF_ASK_DRAIN = 4,
     TF_ASK_MIGRATE = 5,
     TF_ASK_DEFRAG = 6,
@@ -131,16 +131,17 @@ enum tf_ask_kind {
 struct tf_ask {
     uint64_t id;
     enum tf_ask_kind kind;
-    struct tf_uid uid;  /* LOGS */
-    uint64_t epoch;     /* LOGS; 0 = the live or latest one */
-    uint32_t index;     /* LOGS */
-    bool follow;        /* LOGS */
-    int64_t tail_bytes; /* LOGS; -1 = everything kept */
-    char *node;         /* CORDON */
-    uint64_t gpus;      /* CORDON; a set, 0 = the whole node */
-    bool on;            /* CORDON; false = no longer */
-    char *reason;       /* CORDON */
-    uint32_t attempt;   /* LOGS; 0 = the latest one */
+    struct tf_uid uid;             /* LOGS */
+    uint64_t epoch;                /* LOGS; 0 = the live or latest one */
+    uint32_t index;                /* LOGS */
+    bool follow;                   /* LOGS */
+    int64_t tail_bytes;            /* LOGS; -1 = everything kept */
+    char *node;                    /* CORDON */
+    uint64_t gpus;                 /* CORDON; a set, 0 = the whole node */
+    bool on;                       /* CORDON; false = no longer */
+    char *reason;                  /* CORDON */
+    uint32_t attempt;              /* LOGS; 0 = the latest one */
+    TF_VEC(struct tf_entry) place; /* PLACE: one, that would be placed; its uid is of no job */
 };
 struct tf_down {
     enum tf_down_kind kind;

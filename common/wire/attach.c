@@ -106,6 +106,7 @@ static const struct tf_wire_row ask_rows[] = {
     WIRE_BOOL(on),
     WIRE_TEXT(reason, TF_WIRE_MESSAGE_MAX),
     WIRE_UINT32(attempt, UINT32_MAX),
+    WIRE_LIST(place, tf_wire_entry, 1),
 };
 const struct tf_wire_table tf_wire_ask = WIRE_TABLE(ask_rows, tidefed__v1__ask__descriptor);
 #undef MODEL

@@ -4,6 +4,7 @@
 
 #include "common/base/buf.h"
 #include "common/model/message.h"
+#include "common/model/plan.h"
 
 /* Messages between the federation and a subcluster, as bytes (proto/attach.proto). */
 
@@ -24,6 +25,10 @@ int tf_wire_up_pack(const struct tf_up *up, struct tf_buf *out, struct tf_error 
 int tf_wire_up_unpack(const void *bytes, size_t len, struct tf_up *up, struct tf_error *err);
 int tf_wire_down_pack(const struct tf_down *down, struct tf_buf *out, struct tf_error *err);
 int tf_wire_down_unpack(const void *bytes, size_t len, struct tf_down *down, struct tf_error *err);
+/* The bytes of a tf_answer to TF_ASK_PLACE; at most TF_WIRE_STREAM_MAX. */
+int tf_wire_place_plan_pack(const struct tf_place_plan *plan, struct tf_buf *out, struct tf_error *err);
+int tf_wire_place_plan_unpack(const void *bytes, size_t len, struct tf_place_plan *plan,
+                              struct tf_error *err);
 /* Bytes that an entry adds to a message down, at most; 0 if it cannot be packed. */
 size_t tf_wire_entry_size(const struct tf_entry *entry);
 

@@ -16,6 +16,8 @@ extern const struct tf_wire_custom tf_wire_members;
 extern const struct tf_wire_table tf_wire_generation, tf_wire_vector, tf_wire_plane, tf_wire_node_class,
     tf_wire_short_demand, tf_wire_level_cost, tf_wire_idle_causes, tf_wire_health_counts, tf_wire_profile,
     tf_wire_foreign, tf_wire_node, tf_wire_gpu_cordon, tf_wire_cordon, tf_wire_freeze;
+/* plan.c: the same */
+extern const struct tf_wire_table tf_wire_place_plan;
 /* records.c: what store.proto says */
 extern const struct tf_wire_table tf_wire_counter, tf_wire_placement, tf_wire_refusal, tf_wire_job_record,
     tf_wire_cluster_record, tf_wire_summary_record, tf_wire_class, tf_wire_policy, tf_wire_claim,

@@ -6,6 +6,7 @@
 #include "common/base/situation.h"
 #include "common/model/core.h"
 #include "common/model/message.h"
+#include "common/model/plan.h"
 
 /* A subcluster's daemon as one pure step function (DESIGN.md §2): state, event -> actions, in order. Same
  * state, same event, same actions. It exists only while this process owns the local prefix: SUB_EV_BOOT, the
@@ -189,5 +190,10 @@ size_t sub_node_count(const struct sub *sub);
 struct sub_node_view sub_node_at(const struct sub *sub, size_t index); /* by name */
 /* The present profile, as a leader would be sent in full. */
 const struct tf_profile *sub_profile(const struct sub *sub);
+/* What would be done with this placement if it came now, by the decision that would then be taken (its uid
+ * and epoch count for nothing unless a job of that uid lives here). Nothing changes. out is owned by the
+ * caller. */
+void sub_plan_place(const struct sub *sub, struct tf_now now, const struct tf_entry *entry,
+                    struct tf_place_plan *out);
 
 #endif

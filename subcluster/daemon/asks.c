@@ -109,6 +109,23 @@ static void answer_nodes(struct subd *subd, uint64_t id)
     tf_nodes_reply_release(&reply);
 }
 
+static void answer_place(struct subd *subd, const struct tf_ask *ask)
+{
+    const struct tf_entry *entry = ask->place.items;
+    struct tf_place_plan plan = {0};
+    struct tf_error err = TF_ERROR_INIT;
+    TF_AUTO_BUF data = TF_BUF_INIT;
+    if (!entry)
+        return; /* not a question */
+    sub_plan_place(subd->sub, tf_loop_now(subd->loop), entry, &plan);
+    if (tf_wire_place_plan_pack(&plan, &data, &err) || data.len + ENVELOPE > TF_WIRE_STREAM_MAX)
+        tf_log_warn("the answer about a placement cannot be written job=%s/%s error=%s", entry->tenant,
+                    entry->name, err.code ? err.text : "it is too large for one message");
+    else
+        send_answer(subd, ask->id, &data);
+    tf_place_plan_release(&plan);
+}
+
 void subd_ask(struct subd *subd, const struct tf_ask *ask)
 {
     switch (ask->kind) {
@@ -118,12 +135,14 @@ void subd_ask(struct subd *subd, const struct tf_ask *ask)
     case TF_ASK_LOGS:
         subd_logs_push(subd, ask);
         break;
+    case TF_ASK_PLACE:
+        answer_place(subd, ask);
+        break;
     case TF_ASK_NONE:
     case TF_ASK_CORDON: /* the core's */
-    case TF_ASK_PLACE:
     case TF_ASK_DRAIN:
     case TF_ASK_MIGRATE:
-    case TF_ASK_DEFRAG: /* this version has no answer: the leader counts from the profile */
+    case TF_ASK_DEFRAG: /* of later versions */
         tf_log_debug("a question that this version does not answer id=%" PRIu64 " kind=%d", ask->id,
                      (int)ask->kind);
         break;

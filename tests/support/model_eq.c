@@ -315,6 +315,7 @@ static bool eq_ask(const struct tf_ask *a, const struct tf_ask *b)
     EQ_BEGIN(struct tf_ask);
     EQ_STR(node);
     EQ_STR(reason);
+    EQ_LIST(place, eq_entry);
     return EQ_END;
 }
 

@@ -621,7 +621,9 @@ void random_down(struct tf_rng *r, struct tf_down *out)
                             TIME,
                             {COUNTER, UP_TO(TF_ASK_CORDON), random_uid(r), COUNTER,
                              UP_TO(TF_INSTANCES_MAX - 1), BOOL, R(-1, INT64_MAX), optional_name(r),
-                             tf_rng_next(r), BOOL, OPTIONAL, (uint32_t)R(0, UINT32_MAX)},
+                             tf_rng_next(r), BOOL, OPTIONAL, (uint32_t)R(0, UINT32_MAX), LATER},
                             random_generation(r)};
+    if (BOOL)
+        random_entry(r, tf_vec_add(&out->ask.place));
     RANDOM_LIST(r, &out->entries, random_entry);
 }
