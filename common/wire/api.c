@@ -302,6 +302,53 @@ static const struct tf_wire_table explain = WIRE_TABLE(explain_rows, tidefed__v1
 #undef MODEL
 #undef WIRE
 
+/* ---- plan ---- */
+
+#define MODEL struct tf_plan_request
+#define WIRE Tidefed__V1__PlanRequest
+static const struct tf_wire_row plan_request_rows[] = {
+    WIRE_OBJECT(manifest, tf_wire_manifest, TF_WIRE_REQUIRED),
+};
+static const struct tf_wire_table plan_request =
+    WIRE_TABLE(plan_request_rows, tidefed__v1__plan_request__descriptor);
+#undef MODEL
+#undef WIRE
+
+#define MODEL struct tf_plan_row
+#define WIRE Tidefed__V1__PlanRow
+static const struct tf_wire_row plan_row_rows[] = {
+    WIRE_NAME(cluster, 0),
+    REASON(reason),
+    COUNT(free),
+    COUNT(has),
+    COUNT(asked),
+    WIRE_TEXT(level, TF_WIRE_MESSAGE_MAX),
+    COUNT(size),
+    WIRE_STRING(model),
+    WIRE_BOOL(answered),
+    WIRE_DURATION(age_ms),
+    COUNT(jobs),
+    WIRE_INT64(lost_gpu_seconds, 0, INT64_MAX),
+    WIRE_DURATION(wait),
+    WIRE_WALL(until),
+    WIRE_TEXT(text, TF_WIRE_MESSAGE_MAX),
+    WIRE_TEXT(unblock, TF_WIRE_MESSAGE_MAX),
+};
+static const struct tf_wire_table plan_row = WIRE_TABLE(plan_row_rows, tidefed__v1__plan_row__descriptor);
+#undef MODEL
+#undef WIRE
+
+#define MODEL struct tf_plan_reply
+#define WIRE Tidefed__V1__PlanReply
+static const struct tf_wire_row plan_reply_rows[] = {
+    WIRE_TEXT(answer, TF_WIRE_MESSAGE_MAX),   WIRE_NAME(cluster, 0), WIRE_LIST(rows, plan_row, CLUSTERS_MAX),
+    WIRE_OBJECT(plan, tf_wire_place_plan, 0), WIRE_WALL(now),
+};
+static const struct tf_wire_table plan_reply =
+    WIRE_TABLE(plan_reply_rows, tidefed__v1__plan_reply__descriptor);
+#undef MODEL
+#undef WIRE
+
 /* ---- subclusters ---- */
 
 #define MODEL struct tf_cluster_info
@@ -511,6 +558,7 @@ static const struct method {
     [TF_METHOD_RESUME] = {"/tidefed.v1.Federation/Resume", &job_ref, &change, false},
     [TF_METHOD_WATCH] = {"/tidefed.v1.Federation/Watch", &watch_request, &watch_event, true},
     [TF_METHOD_EXPLAIN] = {"/tidefed.v1.Federation/Explain", &job_ref, &explain, false},
+    [TF_METHOD_PLAN] = {"/tidefed.v1.Federation/Plan", &plan_request, &plan_reply, false},
     [TF_METHOD_LIST_CLUSTERS] = {"/tidefed.v1.Federation/ListClusters", &clusters_request, &clusters, false},
     [TF_METHOD_LIST_NODES] = {"/tidefed.v1.Federation/ListNodes", &nodes_request, &nodes, false},
     [TF_METHOD_LIST_INSTANCES] = {"/tidefed.v1.Federation/ListInstances", &list_request, &instances, false},
@@ -553,6 +601,7 @@ static size_t request_limit(enum tf_method method)
 {
     switch (method) {
     case TF_METHOD_SUBMIT:
+    case TF_METHOD_PLAN:
         return TF_WIRE_MANIFEST_MAX;
     case TF_METHOD_DIFF_CONFIG:
         return TF_WIRE_CONFIG_MAX;
@@ -574,7 +623,7 @@ static void *reply_body(const struct tf_reply *reply)
 /* A manifest is what people can shorten. */
 static int explain_size(enum tf_method method, struct tf_error *err)
 {
-    if (err && err->code == TF_ERR_TOO_LARGE && method == TF_METHOD_SUBMIT)
+    if (err && err->code == TF_ERR_TOO_LARGE && (method == TF_METHOD_SUBMIT || method == TF_METHOD_PLAN))
         tf_error_wrap(err, "the manifest is too large: shorten its command, environment or labels");
     return -1;
 }

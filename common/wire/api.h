@@ -3,6 +3,7 @@
 #define TF_WIRE_API_H
 
 #include "common/base/buf.h"
+#include "common/model/plan.h"
 #include "common/model/record.h"
 #include "common/model/selector.h"
 
@@ -145,6 +146,38 @@ struct tf_explain_reply {
     struct tf_job_view job;
     int64_t clock_ms;   /* of the leader, by which decision lines are told: "[   120.000]" is 120000 */
     struct tf_wall now; /* what that is as a moment */
+};
+
+/* ---- plan ---- */
+
+struct tf_plan_request { /* where it would go if it came now */
+    struct tf_job_manifest manifest;
+};
+
+struct tf_plan_row {
+    char *cluster;
+    enum tf_reason reason;    /* NONE: it fits there */
+    int32_t free, has, asked; /* instances: that fit in what is free, in what it may take; at least */
+    char *level;              /* the highest that would be taken: "free", "surplus(batch)" */
+    int32_t size;             /* it would start with */
+    char *model;
+    bool answered;  /* by the subcluster itself; else counted from its profile */
+    int64_t age_ms; /* since that came */
+    /* if answered */
+    int32_t jobs;             /* that would give way */
+    int64_t lost_gpu_seconds; /* by them */
+    int64_t wait;             /* ms until they must have gone, at most */
+
+    struct tf_wall until; /* of a reason that ends by itself; 0 = open */
+    char *text, *unblock;
+};
+
+struct tf_plan_reply {
+    char *answer;                    /* one line */
+    char *cluster;                   /* where it would go; NULL = it would wait */
+    TF_VEC(struct tf_plan_row) rows; /* in order of preference */
+    struct tf_place_plan plan;       /* of that cluster; empty if it has not answered */
+    struct tf_wall now;
 };
 
 /* ---- subclusters ---- */
@@ -329,6 +362,7 @@ enum tf_method {
     TF_METHOD_RESUME,
     TF_METHOD_WATCH, /* a stream of replies */
     TF_METHOD_EXPLAIN,
+    TF_METHOD_PLAN,
     TF_METHOD_LIST_CLUSTERS,
     TF_METHOD_LIST_NODES,
     TF_METHOD_LIST_INSTANCES,
@@ -356,6 +390,7 @@ struct tf_request {
         struct tf_job_ref job;       /* GET, DELETE, HOLD, RESUME, EXPLAIN */
         struct tf_list_request list; /* LIST, LIST_ARCHIVE, LIST_INSTANCES */
         struct tf_scale_request scale;
+        struct tf_plan_request plan;
         struct tf_watch_request watch;
         struct tf_clusters_request clusters;
         struct tf_empty empty; /* STATUS */
@@ -378,6 +413,7 @@ struct tf_reply {
         struct tf_list_reply list; /* LIST, LIST_ARCHIVE */
         struct tf_watch_event watch;
         struct tf_explain_reply explain;
+        struct tf_plan_reply plan;
         struct tf_clusters_reply clusters;
         struct tf_nodes_reply nodes;
         struct tf_instances_reply instances;
@@ -394,10 +430,11 @@ void tf_job_view_release(struct tf_job_view *job);
 void tf_nodes_reply_release(struct tf_nodes_reply *nodes);
 
 enum {
-    TF_WIRE_MANIFEST_MAX = 96 * 1024, /* of a submit: keeps a job's record within TF_RECORD_BYTES_MAX */
-    TF_WIRE_CONFIG_MAX = 512 * 1024,  /* of a configuration: 4096 tenants with all their limits */
-    TF_WIRE_REQUEST_MAX = 64 * 1024,  /* of any other request */
-    TF_WIRE_REPLY_MAX = 4 << 20,      /* of one reply: what gRPC takes by default */
+    TF_WIRE_MANIFEST_MAX =
+        96 * 1024, /* of a submit or plan: keeps a job's record within TF_RECORD_BYTES_MAX */
+    TF_WIRE_CONFIG_MAX = 512 * 1024, /* of a configuration: 4096 tenants with all their limits */
+    TF_WIRE_REQUEST_MAX = 64 * 1024, /* of any other request */
+    TF_WIRE_REPLY_MAX = 4 << 20,     /* of one reply: what gRPC takes by default */
 };
 
 /* pack appends. -1: TF_ERR_INVALID when a rule of the format is broken (the text names the field),

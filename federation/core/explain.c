@@ -2,6 +2,8 @@
 /* Why a job is where it is: the answer in one sentence, then each subcluster with its typed reason. Computed
  * from the present state each time, by the functions that decide, so that it cannot be stale (PITFALLS.md
  * 21). */
+#include "federation/core/explain.h"
+
 #include "federation/core/cluster.h"
 #include "federation/core/freeze.h"
 #include "federation/core/jobs.h"
@@ -188,33 +190,40 @@ static void explain_fit(const struct question *q, const struct cluster *c, struc
     tf_demand_release(&demand);
 }
 
-static struct fed_explain_row explain_cluster(const struct question *q, const struct cluster *c)
+struct fed_explain_row fed_explain_cluster(const struct fed *fed, const struct job *job,
+                                           const struct cluster *cluster, struct tf_now now)
 {
-    struct fed_explain_row row = {.cluster = tf_strdup(c->record.name),
-                                  .reason = fed_place_bar(q->fed, q->job, c),
-                                  .asked = q->job->record.spec.elastic.min};
+    const struct question q = {fed, job, now};
+    struct fed_explain_row row = {.cluster = tf_strdup(cluster->record.name),
+                                  .reason = fed_place_bar(fed, job, cluster),
+                                  .asked = job->record.spec.elastic.min};
     if (row.reason == TF_REASON_NONE)
-        explain_fit(q, c, &row);
+        explain_fit(&q, cluster, &row);
     else
-        explain_bar(q, c, &row);
+        explain_bar(&q, cluster, &row);
     return row;
 }
 
-static void explain_rows(const struct question *q, struct fed_explanation *out)
+void fed_explain_unknown(const struct fed *fed, const struct job *job, struct fed_explain_rows *out)
 {
-    const struct job *job = q->job;
-    tf_vec_each (c, &q->fed->clusters)
-        tf_vec_push(&out->rows, explain_cluster(q, *c));
     tf_vec_each (name, &job->record.spec.clusters) {
-        if (fed_cluster_by_name(q->fed, *name))
+        if (fed_cluster_by_name(fed, *name))
             continue;
         struct fed_explain_row row = {
             .cluster = tf_strdup(*name),
             .reason = TF_REASON_POLICY,
             .asked = job->record.spec.elastic.min,
             .text = tf_strdup("the job names it, but no such subcluster is registered")};
-        tf_vec_push(&out->rows, row);
+        tf_vec_push(out, row);
     }
+}
+
+static void explain_rows(const struct fed *fed, const struct job *job, struct tf_now now,
+                         struct fed_explain_rows *out)
+{
+    tf_vec_each (c, &fed->clusters)
+        tf_vec_push(out, fed_explain_cluster(fed, job, *c, now));
+    fed_explain_unknown(fed, job, out);
 }
 
 /* ---- the answer ---- */
@@ -225,32 +234,34 @@ static int nearness(const struct fed_explain_row *row)
     return row->reason == TF_REASON_NONE ? INT32_MAX : (int)row->reason;
 }
 
-static const struct fed_explain_row *nearest(const struct fed_explanation *e)
+static const struct fed_explain_row *nearest(const struct fed_explain_rows *rows)
 {
     const struct fed_explain_row *best = NULL;
-    tf_vec_each (row, &e->rows)
+    tf_vec_each (row, rows)
         if (!best || nearness(row) > nearness(best) ||
             (nearness(row) == nearness(best) && row->has > best->has))
             best = row;
     return best;
 }
 
-static char *answer_waiting(const struct fed *fed, const struct job *job, const struct fed_explanation *e)
+char *fed_explain_waiting(const struct fed *fed, const struct job *job, const char *waits,
+                          const struct fed_explain_rows *rows)
 {
-    const struct fed_explain_row *best = nearest(e);
+    const struct fed_explain_row *best = nearest(rows);
     if (fed->waits_for_all)
         return tf_asprintf(
-            "%s waits (NOT_CONSIDERED_YET): after --accept-rollback nothing is placed until every "
+            "%s %s (NOT_CONSIDERED_YET): after --accept-rollback nothing is placed until every "
             "registered subcluster has told what runs there, or is forgotten anew",
-            job->key);
+            job->key, waits);
     if (!best)
         return tf_asprintf(
-            "%s waits (NO_CLUSTERS): no subcluster is registered; one is from its first attach on", job->key);
+            "%s %s (NO_CLUSTERS): no subcluster is registered; one is from its first attach on", job->key,
+            waits);
     if (best->reason == TF_REASON_NONE)
-        return tf_asprintf("%s waits (NOT_CONSIDERED_YET): it fits in %s and will be considered next",
-                           job->key, best->cluster);
-    return tf_asprintf("%s waits (%s): nearest is %s, which has room for %d of %d instance%s now: %s",
-                       job->key, tf_reason_name(best->reason), best->cluster, best->has, best->asked,
+        return tf_asprintf("%s %s (NOT_CONSIDERED_YET): it fits in %s and will be considered next", job->key,
+                           waits, best->cluster);
+    return tf_asprintf("%s %s (%s): nearest is %s, which has room for %d of %d instance%s now: %s", job->key,
+                       waits, tf_reason_name(best->reason), best->cluster, best->has, best->asked,
                        best->asked == 1 ? "" : "s", best->text ? best->text : "");
 }
 
@@ -310,7 +321,6 @@ int fed_explain(const struct fed *fed, const char *tenant, const char *name, str
     const struct job *job = fed_job_by_name(fed, tenant, name);
     if (!job)
         return tf_error_set(err, TF_ERR_NOT_FOUND, "there is no job %s/%s", tenant, name);
-    struct question question = {fed, job, now};
     *out = (struct fed_explanation){0};
     const struct tf_placement *placement = fed_job_last_placement(job);
     if (tf_phase_is_final(job->record.phase))
@@ -318,22 +328,27 @@ int fed_explain(const struct fed *fed, const char *tenant, const char *name, str
     else if (placement)
         out->answer = answer_placed(job, placement);
     else
-        explain_rows(&question, out);
+        explain_rows(fed, job, now, &out->rows);
     if (job->record.held && !out->answer)
         out->answer =
             tf_asprintf("%s is held: `fedctl resume %s` lets it wait in its old place", job->key, job->key);
     if (!out->answer)
-        out->answer = answer_waiting(fed, job, out);
+        out->answer = fed_explain_waiting(fed, job, "waits", &out->rows);
     tf_strs_copy(&out->decisions, &job->decisions);
     return 0;
 }
 
+void fed_explain_row_release(struct fed_explain_row *row)
+{
+    free(row->cluster);
+    free(row->text);
+    *row = (struct fed_explain_row){0};
+}
+
 void fed_explanation_release(struct fed_explanation *explanation)
 {
-    tf_vec_each (row, &explanation->rows) {
-        free(row->cluster);
-        free(row->text);
-    }
+    tf_vec_each (row, &explanation->rows)
+        fed_explain_row_release(row);
     tf_vec_release(&explanation->rows);
     tf_strs_release(&explanation->decisions);
     free(explanation->answer);

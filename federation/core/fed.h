@@ -199,13 +199,42 @@ struct fed_explain_row {
     char *text;            /* what it has, what is asked, what is missing */
     struct tf_wall until;  /* of a reason that ends by itself; 0 = open */
 };
+struct fed_explain_rows {
+    struct fed_explain_row *items;
+    size_t count, cap;
+};
 struct fed_explanation {
     char *answer; /* the first line: one sentence */
-    TF_VEC(struct fed_explain_row) rows;
+    struct fed_explain_rows rows;
     struct tf_strs decisions; /* the latest decision lines about this job */
 };
 int fed_explain(const struct fed *fed, const char *tenant, const char *name, struct tf_now now,
                 struct fed_explanation *out, struct tf_error *err);
 void fed_explanation_release(struct fed_explanation *explanation);
+
+/* Where a job would go if it came now, as counted from profiles: what the leader would decide. Which nodes,
+ * and who gives way, its subcluster knows. */
+struct fed_plan_row {
+    struct fed_explain_row why; /* reason NONE: it fits there */
+    int32_t free;               /* instances that fit in what is free */
+    uint64_t link;              /* 0: not attached */
+    /* where it fits: what its placement would say */
+    tf_level level;
+    char *level_name; /* "free", "surplus(batch)": the highest that it would take */
+    int32_t size;
+    char *model; /* NULL: none asked */
+};
+struct fed_plan {
+    TF_VEC(struct fed_plan_row) rows; /* those where it fits first, in order of preference; then by name */
+    bool stopped;                     /* nothing is placed at present, wherever it fits */
+};
+/* The manifest has been checked and filled. Nothing changes. */
+void fed_plan_place(const struct fed *fed, const struct tf_job_manifest *manifest, struct tf_now now,
+                    struct fed_plan *out);
+/* Why the job would wait, in one sentence, if nothing came of the rows where it fits: what explain would say.
+ * Owned by the caller. */
+char *fed_plan_waits(const struct fed *fed, const struct tf_job_manifest *manifest,
+                     const struct fed_plan *plan);
+void fed_plan_release(struct fed_plan *plan);
 
 #endif

@@ -284,6 +284,40 @@ void fed_ledger_fit(struct fed *fed, struct cluster *cluster, const struct tf_jo
         out->domains = fed->pack.domains;
 }
 
+static int32_t domains_of(const struct fed *fed, const struct tf_fit_view *view,
+                          const struct tf_demand *demand, tf_level level)
+{
+    struct tf_fit_placement pack = {0};
+    bool packed =
+        prefers_a_plane(demand) && tf_fit_pack(view, demand, level, demand->core, NULL, fed->scratch, &pack);
+    int32_t domains = packed ? pack.domains : 0;
+    tf_fit_placement_release(&pack);
+    return domains;
+}
+
+const char *fed_ledger_look(const struct fed *fed, const struct cluster *cluster,
+                            const struct tf_job_spec *spec, int rank, struct tf_now now, struct verdict *out)
+{
+    struct tf_demand demand = {0};
+    struct tf_fit fit = {.model = -1};
+    struct tf_fit_view view = tf_fit_rows_view(cluster->room);
+    *out = (struct verdict){0};
+    if (tf_demand_resolve(&demand, spec, rank, view.catalog, NULL) == 0) {
+        if (spec->max_runtime > 0)
+            demand.ends.ms = now.wall.ms + spec->max_runtime;
+        count_singly(&demand);
+        tf_fit_count(&view, &demand, TF_LEVEL_FREE, fed->scratch, &fit);
+        out->free = fit.count;
+        if (!fit.fits && fed_ledger_may_reclaim(fed, cluster))
+            tf_fit_lowest(&view, &demand, fed->scratch, &fit);
+        set_fit(cluster, spec, &fit, out);
+        if (out->fits)
+            out->domains = domains_of(fed, &view, &demand, out->level);
+    }
+    tf_demand_release(&demand);
+    return model_name(cluster, fit.model);
+}
+
 const char *fed_ledger_add(struct fed *fed, struct cluster *cluster, const struct tf_job_spec *spec, int rank,
                            uint64_t epoch, int32_t size, tf_level level)
 {

@@ -84,8 +84,8 @@ static int32_t room_to_grow(const struct tf_job_spec *spec, const struct verdict
 /* DESIGN.md §6: the lowest level touched, what is free being the lowest of all; then better topology, the
  * job's own order (models, then clusters), room to grow, balance (most room left). Equal in all: the one
  * asked first stays. */
-static bool is_better(const struct tf_job_spec *spec, const struct cluster *a, const struct verdict *va,
-                      const struct cluster *b, const struct verdict *vb)
+bool fed_place_is_better(const struct tf_job_spec *spec, const struct cluster *a, const struct verdict *va,
+                         const struct cluster *b, const struct verdict *vb)
 {
     if (va->level != vb->level)
         return va->level < vb->level;
@@ -111,8 +111,8 @@ static struct cluster *choose(struct fed *fed, struct shape *shape, int64_t *wor
         if ((*c)->grown <= shape->failed || fed_place_bar(fed, job, *c) != TF_REASON_NONE)
             continue;
         const struct verdict *v = verdict_of(fed, shape, *c, work);
-        if (v->fits &&
-            (!best || is_better(&job->record.spec, *c, v, best, &shape->verdicts.items[best->slot])))
+        if (v->fits && (!best || fed_place_is_better(&job->record.spec, *c, v, best,
+                                                     &shape->verdicts.items[best->slot])))
             best = *c;
     }
     return best;

@@ -7,6 +7,10 @@
 /* Why a subcluster may not be given the job, whatever it has free; NONE: it may. */
 enum tf_reason fed_place_bar(const struct fed *fed, const struct job *job, const struct cluster *cluster);
 
+/* Of two subclusters where the job fits: whether a is to be preferred. */
+bool fed_place_is_better(const struct tf_job_spec *spec, const struct cluster *a, const struct verdict *va,
+                         const struct cluster *b, const struct verdict *vb);
+
 /* Considers the waiting jobs that may have a new answer, as far as the budget goes. */
 void fed_place_round(struct fed *fed);
 /* After the placements have been told: subclusters whose profile every waiting core has been considered

@@ -23,7 +23,10 @@ struct ask {
     uint64_t number;
     uint64_t link;
     char *cluster;
-    struct gather *gather; /* NULL: a change, whose answer is the call's */
+    struct gather *gather; /* of ListNodes; */
+    asks_answered_f
+        *answered; /* of who asked with asks_send; neither: a change, whose answer is the call's */
+    void *arg;
     struct fedd *fedd;
     struct tf_call *call;
     struct tf_timer late; /* of a change */
@@ -134,13 +137,24 @@ static void nodes_answered(struct fedd *fedd, struct ask *ask, const struct tf_a
     one_less(gather);
 }
 
+/* Forgets the question, and tells who asked it; answer NULL: there is none. */
+static void tell(struct ask *ask, const struct tf_answer *answer)
+{
+    asks_answered_f *answered = ask->answered;
+    void *arg = ask->arg;
+    drop(ask->fedd, ask);
+    answered(arg, answer);
+}
+
 void asks_answer(struct fedd *fedd, uint64_t link, const struct tf_answer *answer)
 {
     struct ask *ask = NULL;
     HASH_FIND(hh, fedd->asks, &answer->id, sizeof answer->id, ask);
     if (!ask || ask->link != link)
         return; /* too late, or not the one that was asked */
-    if (ask->gather)
+    if (ask->answered)
+        tell(ask, answer);
+    else if (ask->gather)
         nodes_answered(fedd, ask, answer);
     else
         change_answered(ask, answer);
@@ -152,6 +166,11 @@ void asks_link_down(struct fedd *fedd, uint64_t link)
     HASH_ITER (hh, fedd->asks, ask, next) {
         if (ask->link != link)
             continue;
+        if (ask->answered) {
+            tell(ask, NULL);
+            next = fedd->asks; /* what is told may ask, and take back, others */
+            continue;
+        }
         if (!ask->gather) {
             change_unknown(ask, "went away before it confirmed the change");
             continue;
@@ -164,20 +183,20 @@ void asks_link_down(struct fedd *fedd, uint64_t link)
     }
 }
 
-static struct ask *add(struct fedd *fedd, const struct fed_cluster_view *cluster)
+static struct ask *add(struct fedd *fedd, uint64_t link, const char *cluster)
 {
     struct ask *ask = tf_calloc(1, sizeof *ask);
     ask->fedd = fedd;
     ask->number = ++fedd->next_number;
-    ask->link = cluster->link;
-    ask->cluster = tf_strdup(cluster->record->name);
+    ask->link = link;
+    ask->cluster = tf_strdup(cluster);
     HASH_ADD(hh, fedd->asks, number, sizeof ask->number, ask);
     return ask;
 }
 
 static void put(struct gather *gather, const struct fed_cluster_view *cluster)
 {
-    add(gather->fedd, cluster)->gather = gather;
+    add(gather->fedd, cluster->link, cluster->record->name)->gather = gather;
     gather->open++;
 }
 
@@ -240,6 +259,27 @@ static void on_nodes(void *arg, struct tf_call *call, struct tf_bytes bytes)
     tf_request_release(&request);
 }
 
+/* ---- for others who ask ---- */
+
+void asks_send(struct fedd *fedd, uint64_t link, const char *cluster, struct tf_ask *question,
+               asks_answered_f *answered, void *arg)
+{
+    struct ask *ask = add(fedd, link, cluster);
+    ask->answered = answered;
+    ask->arg = arg;
+    question->id = ask->number;
+    links_send(fedd, link,
+               &(struct tf_down){.kind = TF_DOWN_ASK, .term = fed_term(fedd->fed), .ask = *question});
+}
+
+void asks_cancel(struct fedd *fedd, uint64_t number)
+{
+    struct ask *ask = NULL;
+    HASH_FIND(hh, fedd->asks, &number, sizeof number, ask);
+    if (ask)
+        drop(fedd, ask);
+}
+
 /* ---- cordons ---- */
 
 /* The subcluster, if it can be asked; false after failing the call. */
@@ -270,7 +310,7 @@ static void ask_cordon(struct fedd *fedd, struct tf_call *call, const struct tf_
     struct fed_cluster_view cluster;
     if (!find_attached(fedd, call, request, &cluster))
         return;
-    struct ask *ask = add(fedd, &cluster);
+    struct ask *ask = add(fedd, cluster.link, cluster.record->name);
     ask->call = call;
     tf_timer_start(fedd->loop, &ask->late, call_answer_by(fedd, call), change_late);
     links_send(fedd, cluster.link,
@@ -304,7 +344,9 @@ void asks_register(struct fedd *fedd)
 void asks_fail_all(struct fedd *fedd)
 {
     while (fedd->asks)
-        if (fedd->asks->gather)
+        if (fedd->asks->answered)
+            tell(fedd->asks, NULL);
+        else if (fedd->asks->gather)
             finish(fedd->asks->gather);
         else
             change_unknown(fedd->asks, "is no longer led from here");

@@ -60,6 +60,7 @@ static int open_server(struct fedd *fedd, struct tf_error *err)
     reads_register(fedd);
     watch_register(fedd);
     asks_register(fedd);
+    plans_register(fedd);
     logs_register(fedd);
     archive_register(fedd);
     config_register(fedd);

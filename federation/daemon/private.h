@@ -145,6 +145,14 @@ void asks_register(struct fedd *fedd);
 void asks_answer(struct fedd *fedd, uint64_t link, const struct tf_answer *answer);
 void asks_link_down(struct fedd *fedd, uint64_t link);
 void asks_fail_all(struct fedd *fedd);
+/* Asks one subcluster; sets the question's id, of which it borrows the rest. Called back once, maybe before
+ * this returns: NULL when the link has gone or nothing is led from here any more. Never after asks_cancel. */
+typedef void asks_answered_f(void *arg, const struct tf_answer *answer);
+void asks_send(struct fedd *fedd, uint64_t link, const char *cluster, struct tf_ask *question,
+               asks_answered_f *answered, void *arg);
+void asks_cancel(struct fedd *fedd, uint64_t number);
+/* plans.c */
+void plans_register(struct fedd *fedd);
 
 /* config_show.c */
 void config_register(struct fedd *fedd);

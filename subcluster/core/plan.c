@@ -97,6 +97,8 @@ static void add_victim(const struct sub *sub, const struct job *job, const struc
     victim->lost_gpu_seconds = gone->lost_gpu_seconds;
     tf_vec_each (m, &job->record.members)
         victim->instances += member_stays(m->state) && goes(gone, m->mark);
+    if (job->record.phase == TF_ALLOCATION_CLAIMING) /* it has not begun */
+        victim->size = victim->instances = (int32_t)job->record.claims.count;
 }
 
 static void add_victims(const struct sub *sub, const struct reclaim_plan *plan, struct tf_place_plan *out)
@@ -105,7 +107,8 @@ static void add_victims(const struct sub *sub, const struct reclaim_plan *plan, 
         const struct job *job = job_find(sub, gone->uid);
         out->jobs++;
         out->lost_gpu_seconds += gone->lost_gpu_seconds;
-        out->wait = longer(out->wait, stop_time(&job->record.spec.group));
+        if (job->record.members.count)
+            out->wait = longer(out->wait, stop_time(&job->record.spec.group));
         if (out->victims.count < TF_PLAN_VICTIMS_MAX)
             add_victim(sub, job, gone, out);
     }

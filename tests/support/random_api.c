@@ -229,6 +229,9 @@ void random_request(struct tf_rng *r, enum tf_method method, struct tf_request *
     case TF_METHOD_WATCH:
         out->watch = (struct tf_watch_request){filter(r), BOOL, BOOL, WALL};
         break;
+    case TF_METHOD_PLAN:
+        out->plan = (struct tf_plan_request){manifest(r)};
+        break;
     case TF_METHOD_LIST_NODES:
         out->nodes = (struct tf_nodes_request){optional_name(r)};
         break;
@@ -280,6 +283,60 @@ static void random_explain(struct tf_rng *r, struct tf_explain_reply *out)
     random_strs(r, &out->decisions);
 }
 
+static void random_victim(struct tf_rng *r, struct tf_plan_victim *out)
+{
+    *out = (struct tf_plan_victim){optional_name(r), optional_name(r), random_uid(r), BOOL,
+                                   INSTANCES,        INSTANCES,        OPTIONAL,      R(0, INT64_MAX)};
+}
+
+static void random_plan_node(struct tf_rng *r, struct tf_plan_node *out)
+{
+    *out = (struct tf_plan_node){NAME, tf_rng_next(r), INSTANCES};
+}
+
+void random_place_plan(struct tf_rng *r, struct tf_place_plan *out)
+{
+    *out = (struct tf_place_plan){UP_TO(TF_REASON_NO_CLUSTERS),
+                                  OPTIONAL,
+                                  OPTIONAL,
+                                  INSTANCES,
+                                  LATER,
+                                  LATER,
+                                  R32(0, 1 << 30),
+                                  R(0, INT64_MAX),
+                                  TIME};
+    RANDOM_LIST(r, &out->nodes, random_plan_node);
+    RANDOM_LIST(r, &out->victims, random_victim);
+}
+
+static void random_plan_row(struct tf_rng *r, struct tf_plan_row *out)
+{
+    *out = (struct tf_plan_row){optional_name(r),
+                                UP_TO(TF_REASON_NO_CLUSTERS),
+                                R32(0, 1 << 30),
+                                R32(0, 1 << 30),
+                                R32(0, 1 << 30),
+                                OPTIONAL,
+                                R32(0, 1 << 30),
+                                OPTIONAL,
+                                BOOL,
+                                TIME,
+                                R32(0, 1 << 30),
+                                R(0, INT64_MAX),
+                                TIME,
+                                WALL,
+                                OPTIONAL,
+                                OPTIONAL};
+}
+
+static void random_plan(struct tf_rng *r, struct tf_plan_reply *out)
+{
+    *out = (struct tf_plan_reply){.answer = OPTIONAL, .cluster = optional_name(r)};
+    RANDOM_LIST(r, &out->rows, random_plan_row);
+    random_place_plan(r, &out->plan);
+    out->now = WALL;
+}
+
 static void random_instances(struct tf_rng *r, struct tf_instances_reply *out)
 {
     *out = (struct tf_instances_reply){LATER, OPTIONAL, LATER};
@@ -325,6 +382,9 @@ void random_reply(struct tf_rng *r, enum tf_method method, struct tf_reply *out)
         break;
     case TF_METHOD_EXPLAIN:
         random_explain(r, &out->explain);
+        break;
+    case TF_METHOD_PLAN:
+        random_plan(r, &out->plan);
         break;
     case TF_METHOD_LIST_CLUSTERS:
         RANDOM_LIST(r, &out->clusters.clusters, random_cluster);

@@ -12,6 +12,11 @@
 #include <stdarg.h>
 #include <unistd.h>
 
+static int exit_for(const struct fedctl *ctl, int code)
+{
+    return ctl->verb && ctl->verb->trouble ? ctl->verb->trouble : code;
+}
+
 int fedctl_usage(const struct fedctl *ctl, const char *fmt, ...)
 {
     char text[2048];
@@ -24,14 +29,13 @@ int fedctl_usage(const struct fedctl *ctl, const char *fmt, ...)
         fprintf(stderr, "Try `fedctl %s --help`.\n", ctl->verb->name);
     else
         fprintf(stderr, "Try `fedctl --help`.\n");
-    return FEDCTL_USAGE;
+    return exit_for(ctl, FEDCTL_USAGE);
 }
 
 int fedctl_fail(const struct fedctl *ctl, const struct tf_error *err)
 {
-    (void)ctl;
     message("%s", err->text);
-    return (int)fedctl_exit_of(err->code);
+    return exit_for(ctl, (int)fedctl_exit_of(err->code));
 }
 
 int fedctl_fail_about(const struct fedctl *ctl, const char *what, const struct tf_error *err)
@@ -92,7 +96,7 @@ static int run_verb(struct fedctl *ctl)
     int code = ctl->verb->run(ctl);
     if (ctl->out.failed) {
         message("cannot write to standard output: %s", strerror(ctl->out.failed));
-        return FEDCTL_FAILED;
+        return exit_for(ctl, FEDCTL_FAILED);
     }
     return code;
 }

@@ -78,7 +78,28 @@ static void complain(struct manifests *manifests, const char *text, struct tf_bu
     manifests->bad++;
 }
 
-static void read_file(struct manifests *manifests, const char *path, struct tf_buf *out)
+/* What the first document is, if it is no manifest. */
+struct head {
+    const struct tf_table *table;
+    void *object;
+};
+
+/* The first document by head, if there is one; then manifests. */
+static void read_docs(struct manifests *manifests, const struct tf_conf *conf, const struct head *head,
+                      struct tf_conf_problems *problems)
+{
+    size_t first = 0;
+    if (head && tf_conf_count(conf))
+        first =
+            tf_conf_read(tf_conf_doc(conf, 0), head->table, head->object, problems) ? tf_conf_count(conf) : 1;
+    for (size_t i = first; i < tf_conf_count(conf); i++)
+        read_doc(manifests, manifests->files.count - 1, i, problems);
+    if (conf && tf_conf_count(conf) == first && problems->count == 0)
+        tf_conf_problems_add(problems, 0, 0, "", "no manifest in it");
+}
+
+static void read_file(struct manifests *manifests, const char *path, const struct head *head,
+                      struct tf_buf *out)
 {
     const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
     struct tf_error err = TF_ERROR_INIT;
@@ -90,10 +111,7 @@ static void read_file(struct manifests *manifests, const char *path, struct tf_b
     struct tf_conf_problems problems = {0};
     struct tf_conf *conf = tf_conf_parse(tf_buf_text(&text), text.len, NULL, &problems);
     tf_vec_push(&manifests->files, (struct manifest_file){tf_strdup(name), conf});
-    for (size_t i = 0; i < tf_conf_count(conf); i++)
-        read_doc(manifests, manifests->files.count - 1, i, &problems);
-    if (conf && tf_conf_count(conf) == 0)
-        tf_conf_problems_add(&problems, 0, 0, "", "no manifest in it");
+    read_docs(manifests, conf, head, &problems);
     if (problems.count) {
         tf_conf_problems_print(&problems, name, out);
         manifests->bad++;
@@ -135,7 +153,7 @@ static void read_folder(struct manifests *manifests, const char *path, struct tf
     for (int i = 0; i < count; i++) {
         TF_AUTO_FREE char *file =
             tf_asprintf("%s%s%s", path, len && path[len - 1] == '/' ? "" : "/", entries[i]->d_name);
-        read_file(manifests, file, problems);
+        read_file(manifests, file, NULL, problems);
         free(entries[i]);
     }
     free(entries);
@@ -152,12 +170,20 @@ int manifests_load(struct manifests *manifests, const struct tf_strs *paths, str
         if (is_folder)
             read_folder(manifests, path, problems);
         else
-            read_file(manifests, path, problems);
+            read_file(manifests, path, NULL, problems);
         manifests->bad_named |= manifests->bad > bad && !is_folder;
     }
     manifests->bad_named |= manifests->items.count >= MANIFESTS_MAX;
     if (manifests->items.count >= MANIFESTS_MAX)
         tf_buf_fmt(problems, "more than %d manifests: apply them in several calls\n", MANIFESTS_MAX);
+    return problems->len > before ? -1 : 0;
+}
+
+int manifests_load_after(struct manifests *manifests, const char *path, const struct tf_table *table,
+                         void *object, struct tf_buf *problems)
+{
+    size_t before = problems->len;
+    read_file(manifests, path, &(struct head){table, object}, problems);
     return problems->len > before ? -1 : 0;
 }
 

@@ -28,6 +28,10 @@ enum { MANIFESTS_MAX = 10000 };
 /* Reads all of them. What is wrong is appended to `problems`, one line each: FILE:LINE:COLUMN: PATH: TEXT. -1
  * if there was anything; then nothing should be sent. */
 int manifests_load(struct manifests *manifests, const struct tf_strs *paths, struct tf_buf *problems);
+/* A file whose first document is of another kind: object is filled from it, by the table, as tf_conf_read
+ * does; the others are manifests. */
+int manifests_load_after(struct manifests *manifests, const char *path, const struct tf_table *table,
+                         void *object, struct tf_buf *problems);
 void manifests_release(struct manifests *manifests);
 
 /* Appends the federation's complaints about one of them, at their places. */

@@ -21,6 +21,8 @@ void options_release(struct options *options)
     free(options->phase);
     free(options->cluster);
     free(options->reason);
+    free(options->out);
+    free(options->plan);
     tf_strs_release(&options->files);
     tf_strs_release(&options->env);
     tf_strs_release(&options->labels);

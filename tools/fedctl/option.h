@@ -36,6 +36,7 @@ struct options {
     bool client_only;
     bool known_dead;         /* of a cluster that is forgotten */
     char *reason;            /* of a cordon */
+    char *out, *plan;        /* plan files: to be written, to be applied */
     int64_t since, duration; /* ms; TF_UNSET and 0 = not said */
     enum sort_by sort;
     int64_t time_scale; /* of replay */

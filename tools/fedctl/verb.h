@@ -16,12 +16,14 @@ struct verb {
     struct option_list options;
     bool
         takes_command; /* options end with the first word: from there on it is somebody else's command line */
+    int trouble;       /* exit code of all that keeps it from answering, usage errors included; 0: by kind */
     int (*run)(struct fedctl *ctl); /* gives the exit code */
 };
 
 extern const struct verb verb_apply, verb_cluster, verb_completion, verb_config, verb_cordon, verb_delete,
-    verb_describe, verb_events, verb_explain, verb_get, verb_help, verb_hold, verb_logs, verb_replay,
-    verb_resume, verb_scale, verb_submit, verb_top, verb_uncordon, verb_version, verb_wait, verb_watch;
+    verb_describe, verb_events, verb_explain, verb_get, verb_help, verb_hold, verb_logs, verb_plan,
+    verb_replay, verb_resume, verb_scale, verb_submit, verb_top, verb_uncordon, verb_version, verb_wait,
+    verb_watch;
 
 /* In the order of the help; ends with NULL. */
 extern const struct verb *const verbs[];

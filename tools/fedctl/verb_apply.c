@@ -5,6 +5,7 @@
 #include "common/base/cleanup.h"
 #include "tools/fedctl/change.h"
 #include "tools/fedctl/manifests.h"
+#include "tools/fedctl/planning.h"
 #include "tools/fedctl/submission.h"
 
 static const struct option options[] = {
@@ -14,6 +15,11 @@ static const struct option options[] = {
      {.key = "restart",
       TF_BOOL(struct options, restart),
       .help = "also changes that need a new start; runs a finished job again"}},
+    {0,
+     "FILE",
+     {.key = "plan",
+      TF_STRING(struct options, plan),
+      .help = "of `fedctl plan --out`: applies its jobs, if the plan would still be the same"}},
     {0, NULL, {.key = "dry-run", TF_BOOL(struct options, dry_run), .help = "only say what would happen"}},
 };
 
@@ -90,10 +96,56 @@ static int apply_files(struct fedctl *ctl)
     return code;
 }
 
+/* ---- a plan ---- */
+
+/* What is true now may not be true a moment later: the decision is taken again when the jobs come. */
+static int check_plan(struct fedctl *ctl, const struct manifests *manifests, const struct plan_file *file)
+{
+    struct plan plan;
+    struct tf_error err = TF_ERROR_INIT;
+    TF_AUTO_BUF differences = TF_BUF_INIT;
+    if (plan_make(ctl, manifests, plan_file_restart(file), &plan, &err))
+        return fedctl_fail(ctl, &err);
+    bool same = plan_agrees(file, &plan, &differences);
+    plan_release(&plan);
+    if (same)
+        return FEDCTL_DONE;
+    fputs(tf_buf_text(&differences), stderr);
+    message("nothing was applied: %s was made of another state; look at what differs, then plan again",
+            ctl->options.plan);
+    return FEDCTL_CONFLICT;
+}
+
+static int apply_plan(struct fedctl *ctl)
+{
+    struct manifests manifests = {0};
+    struct plan_file *file = NULL;
+    TF_AUTO_BUF problems = TF_BUF_INIT;
+    int code;
+    if (plan_load(ctl->options.plan, &manifests, &file, &problems)) {
+        fputs(tf_buf_text(&problems), stderr);
+        message("nothing was sent: make the plan anew with `fedctl plan -f FILE --out %s`",
+                ctl->options.plan);
+        code = FEDCTL_USAGE;
+    } else {
+        ctl->options.restart = plan_file_restart(file);
+        code = check_plan(ctl, &manifests, file);
+        if (code == FEDCTL_DONE)
+            code = apply_all(ctl, &manifests);
+    }
+    plan_file_free(file);
+    manifests_release(&manifests);
+    return code;
+}
+
 static int run(struct fedctl *ctl)
 {
     if (ctl->words.count)
         return fedctl_usage(ctl, "apply takes files with -f, not \"%.100s\"", ctl->words.items[0]);
+    if (ctl->options.plan && (ctl->options.files.count || ctl->options.restart))
+        return fedctl_usage(ctl, "--plan goes without -f and --restart: what was planned is in the file");
+    if (ctl->options.plan)
+        return apply_plan(ctl);
     if (ctl->options.files.count == 0)
         return fedctl_usage(ctl, "which manifests? Say -f FILE, -f FOLDER or -f -");
     return apply_files(ctl);
@@ -101,7 +153,7 @@ static int run(struct fedctl *ctl)
 
 const struct verb verb_apply = {
     .name = "apply",
-    .usage = "-f FILE|FOLDER|- [--restart] [--dry-run]",
+    .usage = "-f FILE|FOLDER|- [--restart] [--dry-run]\n--plan FILE [--dry-run]",
     .help = "Create or change jobs from manifests",
     .more =
         "Each job is reported as created, unchanged, updated (in place) or restarted. All manifests are "

@@ -296,6 +296,9 @@ static void answer(struct fake *fake, const struct tf_request *request, struct t
     case TF_METHOD_EXPLAIN:
         about_job(fake, request, reply, failure);
         break;
+    case TF_METHOD_PLAN:
+        world_plan(request->plan.manifest.name, now_of(fake), &reply->plan);
+        break;
     case TF_METHOD_DELETE:
     case TF_METHOD_HOLD:
     case TF_METHOD_RESUME:

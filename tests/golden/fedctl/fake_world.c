@@ -315,6 +315,86 @@ void world_explain(size_t i, struct tf_wall now, struct tf_explain_reply *reply)
     tf_strs_add(&reply->decisions, "[   121.000] job rec/wants-b300 waits");
 }
 
+/* ---- plans ---- */
+
+static struct tf_plan_row *plan_row(struct tf_plan_reply *reply, const char *cluster, enum tf_reason reason,
+                                    int32_t free, int32_t has, const char *text)
+{
+    struct tf_plan_row *row = tf_vec_add(&reply->rows);
+    *row = (struct tf_plan_row){.cluster = tf_strdup(cluster),
+                                .reason = reason,
+                                .free = free,
+                                .has = has,
+                                .asked = 2,
+                                .text = tf_strdup(text),
+                                .age_ms = 4200};
+    return row;
+}
+
+static void fits_at(struct tf_plan_row *row, const char *level)
+{
+    row->level = tf_strdup(level);
+    row->size = 2;
+    row->model = tf_strdup("H800");
+}
+
+static void victim(struct tf_plan_reply *reply, const char *name, bool whole, int32_t instances, int64_t lost)
+{
+    struct tf_plan_row *row = &reply->rows.items[0];
+    *tf_vec_add(&reply->plan.victims) =
+        (struct tf_plan_victim){.tenant = tf_strdup("data"),
+                                .name = tf_strdup(name),
+                                .whole = whole,
+                                .instances = instances,
+                                .size = 6,
+                                .level = tf_strdup(whole ? "core(offline)" : "surplus(offline)"),
+                                .lost_gpu_seconds = lost};
+    reply->plan.jobs = ++row->jobs;
+    reply->plan.lost_gpu_seconds = row->lost_gpu_seconds += lost;
+}
+
+static void plan_with_victims(struct tf_plan_reply *reply)
+{
+    struct tf_plan_row *row = plan_row(reply, "gz-b", TF_REASON_NONE, 0, 3, NULL);
+    fits_at(row, "core(offline)");
+    row->answered = true;
+    row->wait = reply->plan.wait = 30000;
+    reply->plan.size = 2;
+    victim(reply, "refresh", false, 2, 4800);
+    victim(reply, "crawl", true, 6, 57600);
+    *tf_vec_add(&reply->plan.nodes) = (struct tf_plan_node){tf_strdup("a0"), 0xff, 1};
+    *tf_vec_add(&reply->plan.nodes) = (struct tf_plan_node){tf_strdup("a1"), 0xff, 1};
+    fits_at(plan_row(reply, "bj-a", TF_REASON_NONE, 1, 2, NULL), "core(batch)");
+    reply->answer = tf_strdup("would start in gz-b with 2 instances on H800 within 30 s: 2 jobs give way");
+}
+
+static void plan_without(struct tf_plan_reply *reply, bool answered)
+{
+    struct tf_plan_row *row = plan_row(reply, "gz-b", TF_REASON_NONE, 5, 5, NULL);
+    fits_at(row, "free");
+    row->answered = answered;
+    if (answered)
+        *tf_vec_add(&reply->plan.nodes) = (struct tf_plan_node){tf_strdup("a0"), 0xff, 2};
+    reply->answer = tf_strdup("would start in gz-b with 2 instances on H800 in free capacity");
+}
+
+void world_plan(const char *name, struct tf_wall now, struct tf_plan_reply *reply)
+{
+    bool waits = strcmp(name, "waits") == 0;
+    reply->now = now;
+    if (waits)
+        reply->answer = tf_strdup("rec/waits waits (PROTECTED): nearest is gz-b");
+    else if (strcmp(name, "victims") == 0)
+        plan_with_victims(reply);
+    else
+        plan_without(reply, strcmp(name, "unsaid") != 0);
+    if (waits)
+        plan_row(reply, "gz-b", TF_REASON_PROTECTED, 0, 1, "1 of 2 fit")->until = before(now, -600);
+    else
+        reply->cluster = tf_strdup("gz-b");
+    plan_row(reply, "us-c", TF_REASON_NO_SUCH_MODEL, 0, 0, "needs 2 x 8 GPUs of H800; it has L40");
+}
+
 /* ---- clusters and nodes ---- */
 
 static struct tf_cluster_info *cluster(struct tf_clusters_reply *reply, const char *name, const char *region,

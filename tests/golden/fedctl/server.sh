@@ -191,6 +191,36 @@ run apply -f "$tmp/many" -f "$tmp/many/100.yaml" --dry-run
 sed -i '/^job golden\/job-[0-9]* created (dry run)$/d' "$tmp/out"
 golden apply
 
+planned() { sed "s/^\(metadata: .*name: \)[a-z]*/\1$1/" "$m/short.yaml" >"$tmp/$1.yaml"; } # NAME
+for name in short victims unsaid waits same changed; do planned $name; done
+run plan -f "$tmp/victims.yaml"
+run plan -f "$tmp/short.yaml"
+run plan -f "$tmp/unsaid.yaml"
+run plan -f "$tmp/waits.yaml"
+run plan -f "$tmp/same.yaml"
+run plan -f "$tmp/short.yaml" --restart
+run plan -f "$m/outcomes"
+run plan -f "$tmp/victims.yaml" -o json
+run plan -f "$tmp/victims.yaml" -o yaml
+run plan -f "$tmp/victims.yaml" --out "$tmp/no-such-folder/plan"
+run plan -f "$m/bad-key.yaml"
+run plan
+run plan -f
+run plan victims
+golden plan
+
+run plan -f "$tmp/victims.yaml" --out "$tmp/plan.yaml"
+run apply --plan "$tmp/plan.yaml" --dry-run
+run apply --plan "$tmp/plan.yaml"
+sed -i 's/cluster: gz-b/cluster: bj-a/' "$tmp/plan.yaml"
+run apply --plan "$tmp/plan.yaml"
+run apply --plan "$tmp/short.yaml"
+run apply --plan "$tmp/nothing.yaml"
+run apply --plan "$tmp/plan.yaml" -f "$tmp/short.yaml"
+sed -i 's/action: create/acton: create/' "$tmp/plan.yaml"
+run apply --plan "$tmp/plan.yaml"
+golden apply-plan
+
 run submit -t golden -p batch --name one -- python x.py --lr 1
 run submit -t golden -p batch --name one -o name python x.py --lr 1
 run submit -t golden -p batch --name every --gpus 8 -n 4 --gpu-model H800,H100 --gpu-model A100 --gpu-memory 80Gi \

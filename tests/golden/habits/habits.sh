@@ -105,7 +105,7 @@ habit "Which nodes, and in which state" "kubectl get nodes" "nomad node status" 
 fedctl get nodes
 END
 habit "Say what would happen, before it does" "kubectl apply -f . --dry-run=server" "nomad job plan job.hcl" "sbatch --test-only job.sh" <<'END'
-fedctl apply -f . --dry-run
+fedctl plan -f .
 END
 habit "Ask for work with a file" "kubectl apply -f job.yaml" "nomad job run job.hcl" "sbatch job.sh" <<'END'
 fedctl apply -f hello-service.yaml -f wants-b300.yaml

@@ -2,6 +2,7 @@
 #include "common/wire/api.h"
 #include "common/base/cleanup.h"
 #include "common/base/text.h"
+#include "common/wire/attach.h"
 #include "tests/property/wire/coverage.h"
 #include "tests/support/model_eq.h"
 #include "tests/support/random_api.h"
@@ -65,6 +66,13 @@ static bool eq_watch_request(const struct tf_watch_request *a, const struct tf_w
 {
     EQ_BEGIN(struct tf_watch_request);
     EQ_WITH(filter, eq_filter);
+    return EQ_END;
+}
+
+static bool eq_plan_request(const struct tf_plan_request *a, const struct tf_plan_request *b)
+{
+    EQ_BEGIN(struct tf_plan_request);
+    EQ_WITH(manifest, eq_job_manifest);
     return EQ_END;
 }
 
@@ -141,6 +149,8 @@ static bool eq_request(const struct tf_request *a, const struct tf_request *b)
         return eq_scale(&a->scale, &b->scale);
     case TF_METHOD_WATCH:
         return eq_watch_request(&a->watch, &b->watch);
+    case TF_METHOD_PLAN:
+        return eq_plan_request(&a->plan, &b->plan);
     case TF_METHOD_LIST_NODES:
         return eq_nodes_request(&a->nodes, &b->nodes);
     case TF_METHOD_LOGS:
@@ -262,6 +272,53 @@ static bool eq_node_info(const struct tf_node_info *a, const struct tf_node_info
     return EQ_END;
 }
 
+static bool eq_victim(const struct tf_plan_victim *a, const struct tf_plan_victim *b)
+{
+    EQ_BEGIN(struct tf_plan_victim);
+    EQ_STR(tenant);
+    EQ_STR(name);
+    EQ_STR(level);
+    return EQ_END;
+}
+
+static bool eq_plan_node(const struct tf_plan_node *a, const struct tf_plan_node *b)
+{
+    EQ_BEGIN(struct tf_plan_node);
+    EQ_STR(node);
+    return EQ_END;
+}
+
+static bool eq_place_plan(const struct tf_place_plan *a, const struct tf_place_plan *b)
+{
+    EQ_BEGIN(struct tf_place_plan);
+    EQ_STR(text);
+    EQ_STR(model);
+    EQ_LIST(nodes, eq_plan_node);
+    EQ_LIST(victims, eq_victim);
+    return EQ_END;
+}
+
+static bool eq_plan_row(const struct tf_plan_row *a, const struct tf_plan_row *b)
+{
+    EQ_BEGIN(struct tf_plan_row);
+    EQ_STR(cluster);
+    EQ_STR(level);
+    EQ_STR(model);
+    EQ_STR(text);
+    EQ_STR(unblock);
+    return EQ_END;
+}
+
+static bool eq_plan(const struct tf_plan_reply *a, const struct tf_plan_reply *b)
+{
+    EQ_BEGIN(struct tf_plan_reply);
+    EQ_STR(answer);
+    EQ_STR(cluster);
+    EQ_LIST(rows, eq_plan_row);
+    EQ_WITH(plan, eq_place_plan);
+    return EQ_END;
+}
+
 static bool eq_nodes(const struct tf_nodes_reply *a, const struct tf_nodes_reply *b)
 {
     EQ_BEGIN(struct tf_nodes_reply);
@@ -347,6 +404,8 @@ static bool eq_reply(const struct tf_reply *a, const struct tf_reply *b)
         return eq_explain(&a->explain, &b->explain);
     case TF_METHOD_LIST_CLUSTERS:
         return eq_clusters(&a->clusters, &b->clusters);
+    case TF_METHOD_PLAN:
+        return eq_plan(&a->plan, &b->plan);
     case TF_METHOD_LIST_NODES:
         return eq_nodes(&a->nodes, &b->nodes);
     case TF_METHOD_LIST_INSTANCES:
@@ -398,6 +457,7 @@ static const struct {
     [TF_METHOD_EXPLAIN] = {&tidefed__v1__job_ref__descriptor, &tidefed__v1__explain_reply__descriptor},
     [TF_METHOD_LIST_CLUSTERS] = {&tidefed__v1__list_clusters_request__descriptor,
                                  &tidefed__v1__list_clusters_reply__descriptor},
+    [TF_METHOD_PLAN] = {&tidefed__v1__plan_request__descriptor, &tidefed__v1__plan_reply__descriptor},
     [TF_METHOD_LIST_NODES] = {&tidefed__v1__list_nodes_request__descriptor,
                               &tidefed__v1__list_nodes_reply__descriptor},
     [TF_METHOD_LIST_INSTANCES] = {&tidefed__v1__list_request__descriptor,
@@ -510,6 +570,22 @@ static void test_nodes_as_an_answer(void)
     }
 }
 
+static void test_plans_as_an_answer(void)
+{
+    struct tf_rng rng;
+    tf_rng_init(&rng, suite_seed(25));
+    for (size_t round = suite_rounds(50); round > 0; round--) {
+        TF_AUTO_BUF bytes = TF_BUF_INIT;
+        struct tf_place_plan plan, back;
+        random_place_plan(&rng, &plan);
+        CU_ASSERT_EQUAL(tf_wire_place_plan_pack(&plan, &bytes, NULL), 0);
+        CU_ASSERT_EQUAL(tf_wire_place_plan_unpack(bytes.data, bytes.len, &back, NULL), 0);
+        CU_ASSERT_TRUE(eq_place_plan(&plan, &back));
+        tf_place_plan_release(&plan);
+        tf_place_plan_release(&back);
+    }
+}
+
 static void test_errors(void)
 {
     struct tf_rng rng;
@@ -552,6 +628,7 @@ static const struct suite_test tests[] = {
     {"requests and replies of every method, every field", test_methods},
     {"a list is no larger than its parts", test_lists_are_no_larger_than_their_parts},
     {"nodes as an answer", test_nodes_as_an_answer},
+    {"plans as an answer", test_plans_as_an_answer},
     {"errors", test_errors},
     {"errors fit their limit", test_errors_fit_their_limit},
 };

@@ -146,6 +146,24 @@ static void test_a_step_gives_way(void)
     driver_release(&d);
 }
 
+/* Who waits for his claims is taken for an even higher one: he has nothing that would have to stop. */
+static void test_a_claimant_gives_way(void)
+{
+    tf_level below_high = (tf_level)(tf_level_core(2) - 1);
+    two_low_jobs();
+    driver_change(&d, entry_of(3, 7, "mid", 2, (tf_level)(tf_level_core(1) - 1)));
+    CU_ASSERT_EQUAL_FATAL(driver_allocation(&d, 3)->phase, TF_ALLOCATION_CLAIMING);
+    struct tf_place_plan plan = ask(entry_of(4, 8, "high", 2, below_high));
+    CU_ASSERT_EQUAL(plan.reason, TF_REASON_NONE);
+    CU_ASSERT_EQUAL_FATAL(plan.victims.count, 1);
+    CU_ASSERT_STRING_EQUAL(plan.victims.items[0].name, "j3");
+    CU_ASSERT_EQUAL(plan.victims.items[0].instances, 2);
+    CU_ASSERT_EQUAL(plan.lost_gpu_seconds, 0);
+    CU_ASSERT_EQUAL(plan.wait, 30 * TF_SECOND); /* of those who are going for it */
+    tf_place_plan_release(&plan);
+    driver_release(&d);
+}
+
 static void test_refusals(void)
 {
     two_low_jobs();
@@ -194,6 +212,7 @@ int main(void)
         {"into what is free", test_into_free},
         {"who gives way, and what he loses", test_who_gives_way},
         {"a step gives way", test_a_step_gives_way},
+        {"a claimant gives way", test_a_claimant_gives_way},
         {"refusals", test_refusals},
         {"costs are of now", test_costs_are_of_now},
         {"before the listing", test_before_the_listing},
