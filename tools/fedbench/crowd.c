@@ -179,6 +179,12 @@ static bool list_all(struct crowd *c, char **last)
     return ok && jobs == (size_t)c->jobs;
 }
 
+static double cpu_ms(const struct rusage *used)
+{
+    return (double)(used->ru_utime.tv_sec + used->ru_stime.tv_sec) * 1e3 +
+           (double)(used->ru_utime.tv_usec + used->ru_stime.tv_usec) / 1e3;
+}
+
 /* The program as people use it: how long it takes, and how much memory, for a table and for names. */
 static bool list_with_fedctl(struct crowd *c, const char *output)
 {
@@ -194,9 +200,11 @@ static bool list_with_fedctl(struct crowd *c, const char *output)
         return false;
     clock_gettime(CLOCK_MONOTONIC, &b);
     TF_AUTO_FREE char *time = tf_asprintf("fedctl_%s", output);
+    TF_AUTO_FREE char *cpu = tf_asprintf("fedctl_%s_cpu", output);
     TF_AUTO_FREE char *memory = tf_asprintf("fedctl_%s_memory", output);
     TF_AUTO_FREE char *about = tf_asprintf("fedctl get jobs -A -o %s", output);
     add(c, time, (double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) / 1e6, "ms", about);
+    add(c, cpu, cpu_ms(&used), "ms", "its CPU");
     add(c, memory, (double)used.ru_maxrss / 1024, "MiB", "its RSS");
     return true;
 }

@@ -129,6 +129,7 @@ fedctl get jobs -A
 END
 habit "Only some of them, for a script" "kubectl get jobs -l team=llm -o name" "nomad job status -filter ..." "squeue -h -o %i -t R" <<'END'
 fedctl get jobs -A -l team=llm -o name
+fedctl get jobs -A -l 'team notin (llm),!canary' --limit 1 --no-headers
 fedctl get jobs -A --phase pending --no-headers
 END
 habit "Everything about one" "kubectl describe job x" "nomad job status x" "scontrol show job 17" <<'END'
@@ -145,6 +146,7 @@ fedctl logs rec/eval
 END
 habit "What happened to it" "kubectl get events" "nomad job history x" "sacct -j 17" <<'END'
 fedctl events llm/sweep
+fedctl events cluster bj-a
 END
 habit "Smaller, or larger" "kubectl scale --replicas=2 deploy/x" "nomad job scale x 2" "scontrol update jobid=17 NumNodes=2" <<'END'
 fedctl scale llm/sweep --max 2
