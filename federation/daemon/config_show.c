@@ -60,6 +60,9 @@ static enum tf_config_origin origin_of(const struct origins *origins, const stru
 {
     if (!has(&origins->first, item))
         return TF_CONFIG_RELOAD;
+    if (!item->value ||
+        (!tf_row_items_find(&origins->defaults, item->key) && tf_str_eq(item->value, item->row->def)))
+        return TF_CONFIG_DEFAULT; /* not said, also within an item of a map that is */
     bool said = item->row->flags & TF_ROW_REQUIRED || !has(&origins->defaults, item);
     return said ? TF_CONFIG_FILE : TF_CONFIG_DEFAULT;
 }

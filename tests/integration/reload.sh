@@ -100,7 +100,7 @@ reload fedd "$fedd" "No such file"
 # What runs, and what the file would change of it before it is taken over.
 config_get() { # KEY VALUE ORIGIN CHANGES-BY
     "$bin/fedctl" config get "$1" --no-headers >"$home/said" || fail "config get $1"
-    grep -Eqx "$1 +$2 +$3 +$4" "$home/said" || fail "config get $1: $(cat "$home/said")"
+    grep -Eqx -- "$1 +$2 +$3 +$4" "$home/said" || fail "config get $1: $(cat "$home/said")"
 }
 differ() { # EXIT-CODE LINE...: what config diff says
     local wanted=$1 code=0 line
@@ -111,6 +111,8 @@ differ() { # EXIT-CODE LINE...: what config diff says
 }
 config_get settings.leaseTtl 2s file restart
 config_get settings.claimAfter 30m default reload
+config_get store.tls.ca - default restart
+config_get dataDir "$home/data/fedd" file restart
 config_get listen "$fedd_at" option restart
 "$bin/fedctl" config get settings.claimAftr >"$home/said" 2>&1 && fail "a key that is not there" || code=$?
 [ $code -eq 3 ] && grep -q 'did you mean settings.claimAfter?' "$home/said" || fail "no nearest key: $code $(cat "$home/said")"

@@ -293,6 +293,8 @@ offers top n
 offers cluster forget u
 offers config ""
 offers config get ""
+offers events ""
+offers events cluster b
 offers help rep
 offers apply -f ""
 TIDEFED_ENDPOINTS=127.0.0.1:1 offers get clusters ""

@@ -14,6 +14,7 @@ static void test_submit(void)
     struct tf_error err;
     if (!bench_open(&b, NULL, 0))
         return;
+    b.lease = "30s";
     bench_one_leader(&b);
     CU_ASSERT_EQUAL(bench_submit(&b, 0, "one", 1, ASK_MS, &err), TF_OK);
     /* the same request gets the same answer, another of that name none */
@@ -38,6 +39,7 @@ static void test_refusals(void)
 {
     if (!bench_open(&b, NULL, 0))
         return;
+    b.lease = "30s";
     bench_one_leader(&b);
     struct tf_error err = TF_ERROR_INIT;
     struct tf_error_detail detail = {0};
@@ -113,6 +115,7 @@ static void test_list(void)
     size_t pages;
     if (!bench_open(&b, NULL, 0))
         return;
+    b.lease = "30s";
     bench_one_leader(&b);
     submit_many();
     CU_ASSERT_EQUAL(list_all(&(struct tf_list_request){0}, &pages), JOBS);
@@ -152,6 +155,7 @@ static void test_changes(void)
     struct tf_job_view job = {0};
     if (!bench_open(&b, NULL, 0))
         return;
+    b.lease = "30s";
     bench_one_leader(&b);
     bench_submit(&b, 0, "one", 1, ASK_MS, NULL);
     CU_ASSERT_EQUAL(bench_change(&b, 0, TF_METHOD_HOLD, "one"), TF_OK);
@@ -177,6 +181,7 @@ static void test_explain_and_status(void)
     struct tf_reply reply = {0};
     if (!bench_open(&b, NULL, 0))
         return;
+    b.lease = "30s";
     bench_one_leader(&b);
     bench_submit(&b, 0, "one", 1, ASK_MS, NULL);
     struct tf_request explain = {.method = TF_METHOD_EXPLAIN, .job.uid = bench_uid(1)};
@@ -204,6 +209,7 @@ static void test_stop(void)
 {
     if (!bench_open(&b, NULL, 0))
         return;
+    b.lease = "30s";
     bench_one_leader(&b);
     bench_submit(&b, 0, "one", 1, ASK_MS, NULL);
     CU_ASSERT_EQUAL(bench_stop(&b, 0), 0);

@@ -100,6 +100,7 @@ static void test_life(void)
 {
     if (!bench_open(&b, NULL, 0))
         return;
+    b.lease = "30s";
     bench_one_leader(&b);
     fake_init(&fake, &b, "bj-a", 4);
     fake_attach(&fake, 0);
@@ -146,6 +147,7 @@ static void test_delete_of_running(void)
 {
     if (!bench_open(&b, NULL, 0))
         return;
+    b.lease = "30s";
     bench_one_leader(&b);
     fake_init(&fake, &b, "bj-a", 4);
     fake_attach(&fake, 0);
@@ -249,6 +251,7 @@ static void test_nodes(void)
     static struct fake other;
     if (!bench_open(&b, NULL, 0))
         return;
+    b.lease = "30s";
     bench_one_leader(&b);
     fake_init(&fake, &b, "bj-a", 4);
     fake_init(&other, &b, "gz-b", 4);
@@ -323,6 +326,7 @@ static void test_planned_stop(void)
 {
     if (!bench_open(&b, NULL, 0))
         return;
+    b.lease = "30s";
     bench_one_leader(&b);
     fake_init(&fake, &b, "bj-a", 4);
     fake_attach(&fake, 0);
@@ -363,6 +367,7 @@ static bool explains(const char *job, const char *words)
     request.job = (struct tf_job_ref){.tenant = tf_strdup("t"), .name = tf_strdup(job)};
     CU_ASSERT_EQUAL_FATAL(bench_ask(&b, 0, &request, ASK_MS, &reply, NULL, NULL), 0);
     bool said = strstr(reply.explain.answer, words) != NULL;
+    tf_request_release(&request);
     tf_reply_release(&reply);
     return said;
 }
@@ -378,6 +383,7 @@ static void test_store_trouble(void)
 {
     if (!bench_open(&b, NULL, 0))
         return;
+    b.lease = "30s";
     bench_one_leader(&b);
     fake_init(&fake, &b, "bj-a", 4);
     fake_attach(&fake, 0);

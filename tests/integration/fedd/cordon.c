@@ -61,6 +61,7 @@ static bool begin(void)
 {
     if (!bench_open(&b, NULL, 0))
         return false;
+    b.lease = "30s";
     bench_one_leader(&b);
     fake_init(&fake, &b, "bj-a", 4);
     fake_attach(&fake, 0);

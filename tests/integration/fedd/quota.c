@@ -73,6 +73,7 @@ static void test_quota(void)
     struct tf_error err;
     if (!bench_open(&b, NULL, QUOTA))
         return;
+    b.lease = "30s";
     bench_one_leader(&b);
     fake_init(&fake, &b, "bj-a", 4);
     fake_attach(&fake, 0);

@@ -57,6 +57,7 @@ static void test_requests(void)
     struct tf_error err;
     if (!bench_open(&b, NULL, 0))
         return;
+    b.lease = "30s";
     bench_one_leader(&b);
     struct tf_buf bytes = good_submit("name-to-be");
     replace(&bytes, "name-to-be", "name\xff\xfeto-b");
@@ -104,6 +105,7 @@ static void test_random(void)
     size_t fine = 0;
     if (!bench_open(&b, NULL, 0))
         return;
+    b.lease = "30s";
     bench_one_leader(&b);
     tf_rng_init(&rng, suite_seed(7));
     for (size_t i = 0; i < suite_rounds(ROUNDS); i++) {
@@ -172,6 +174,7 @@ static void test_hellos(void)
 {
     if (!bench_open(&b, NULL, 0))
         return;
+    b.lease = "30s";
     bench_one_leader(&b);
     fake_init(&fake, &b, "bj-a", 4);
     fake_init(&other, &b, "bj-a", 4);
@@ -214,6 +217,7 @@ static void test_first_message(void)
 {
     if (!bench_open(&b, NULL, 0))
         return;
+    b.lease = "30s";
     bench_one_leader(&b);
     struct tf_buf bytes = TF_BUF_INIT;
     struct tf_up up = {.kind = TF_UP_LISTED};
@@ -239,6 +243,7 @@ static void test_wrong_messages(void)
 {
     if (!bench_open(&b, NULL, 0))
         return;
+    b.lease = "30s";
     bench_one_leader(&b);
     fake_init(&fake, &b, "bj-a", 4);
     fake_attach(&fake, 0);

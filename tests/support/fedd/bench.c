@@ -94,7 +94,8 @@ static char *write_config(const struct bench *b, size_t i)
     CU_ASSERT_PTR_NOT_NULL_FATAL(file);
     fprintf(file, "listen: %s\ndataDir: %s\nstore:\n  endpoints: [%s]\n", f->address, f->folder,
             test_etcd_endpoint(b->etcd));
-    fprintf(file, "settings:\n  leaseTtl: 1s\n%s", b->settings ? b->settings : "");
+    fprintf(file, "settings:\n  leaseTtl: %s\n%s", b->lease ? b->lease : "1s",
+            b->settings ? b->settings : "");
     fclose(file);
     return path;
 }
@@ -208,8 +209,12 @@ bool bench_until(struct bench *b, bool (*holds)(void *arg), void *arg)
 {
     int64_t deadline = test_now_ms() + BENCH_PATIENCE_MS;
     while (!holds(arg)) {
-        if (test_now_ms() > deadline)
+        if (test_now_ms() > deadline) {
+            for (size_t i = 0; i < BENCH_FEDDS; i++)
+                if (b->fedds[i].log && access(b->fedds[i].log, R_OK) == 0)
+                    show_log(b, i);
             return false;
+        }
         tf_loop_turn(b->loop, TRY_AGAIN_MS);
     }
     return true;

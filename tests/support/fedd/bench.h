@@ -32,6 +32,8 @@ struct bench {
     char *folder;
     const char
         *settings; /* lines below `settings:` in fedd.yaml, each with two spaces and its end; may be NULL */
+    const char *lease;  /* for the next starts; NULL = 1s, which a busy machine may miss: longer where one
+                           leader is  all that a test needs */
     const char *option; /* of the command line, for the next starts; may be NULL */
     struct bench_fedd fedds[BENCH_FEDDS];
 };
