@@ -83,6 +83,11 @@
     X(SUB_STRAY, "subcluster: an instance runs that no record wants")                                 \
     X(SUB_STRAY_STOPPED, "subcluster: an instance of an epoch or attempt that is over was stopped")   \
     X(SUB_SHRUNK, "subcluster: a live epoch shrank")                                                  \
+    X(SUB_GROWS, "subcluster: a running epoch began to grow")                                         \
+    X(SUB_ABSORBED, "subcluster: a running job took what was free")                                   \
+    X(SUB_GREW, "subcluster: what had started for a running epoch joined it")                         \
+    X(SUB_GROWTH_FAILED, "subcluster: what had started for a running epoch could not join it")        \
+    X(SUB_GROWTH_UNDONE, "subcluster: a growth gave way to something higher of its job")              \
     X(SUB_CLAIMED, "subcluster: claims were made, and holders evicted for them")                      \
     X(SUB_CLAIM_MOVED, "subcluster: claims moved to what had become free")                            \
     X(SUB_CLAIM_TAKEN, "subcluster: claims were taken by a higher priority")                          \
@@ -107,10 +112,6 @@
     X(SUB_FROZEN, "subcluster: refused, evictions were frozen")                                \
     X(SUB_SHORT, "subcluster: a running epoch fell below its min")                             \
     X(SUB_SHORT_NO_MORE, "subcluster: a short epoch has its min again")                        \
-    X(SUB_GROWS, "subcluster: a running epoch began to grow")                                  \
-    X(SUB_GREW, "subcluster: what had started for a running epoch joined it")                  \
-    X(SUB_GROWTH_FAILED, "subcluster: what had started for a running epoch could not join it") \
-    X(SUB_GROWTH_UNDONE, "subcluster: a growth gave way to something higher of its job")       \
     X(SUB_REPLACED, "subcluster: lost members of an epoch were replaced")                      \
     X(SUB_BRAKED, "subcluster: refused, too many were evicted within a minute")
 

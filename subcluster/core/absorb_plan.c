@@ -83,8 +83,7 @@ struct making {
     struct tf_fit_scratch *scratch;
     struct tf_fit_placement packing;
     int64_t budget;
-    TF_VEC(struct tf_profile_row) used; /* memory for used_rows() */
-    TF_VEC(struct absorb_job *) heap;   /* that may get more; the first is next */
+    TF_VEC(struct absorb_job *) heap; /* that may get more; the first is next */
 };
 
 static bool out_of_budget(const struct making *m)
@@ -97,28 +96,10 @@ static int32_t steps_left(const struct absorb_job *job)
     return (job->max - (int32_t)size_of(job)) / job->demand.step;
 }
 
-/* maxNodes is used up: only where it runs already. */
-static struct tf_fit_view used_rows(struct making *m, const struct absorb_job *job)
+static struct tf_fit_view look(struct making *m)
 {
     const struct absorb_room *room = &m->plan->room;
-    m->used.count = 0;
-    size_t next = 0;
-    tf_vec_each (row, &room->rows) {
-        while (next < job->demand.used.count && job->demand.used.items[next] < row->id)
-            next++;
-        if (next < job->demand.used.count && job->demand.used.items[next] == row->id)
-            tf_vec_push(&m->used, *row);
-    }
-    return (struct tf_fit_view){room->catalog, m->used.items, m->used.count};
-}
-
-static struct tf_fit_view view_for(struct making *m, struct absorb_job *job)
-{
-    const struct absorb_room *room = &m->plan->room;
-    job->demand.max_nodes = job->nodes_left > 0 ? job->nodes_left : 0;
     m->plan->work += (int64_t)room->rows.count + 1;
-    if (job->nodes_left == 0)
-        return used_rows(m, job);
     return (struct tf_fit_view){room->catalog, room->rows.items, room->rows.count};
 }
 
@@ -133,7 +114,8 @@ static void use_node(struct absorb_job *job, uint32_t id)
     for (size_t i = job->demand.used.count - 1; i > at; i--)
         job->demand.used.items[i] = job->demand.used.items[i - 1];
     job->demand.used.items[at] = id;
-    job->nodes_left -= job->nodes_left > 0;
+    if (--job->demand.max_nodes == 0)
+        job->demand.max_nodes = TF_DEMAND_NO_NEW;
 }
 
 static void debit(struct making *m, struct absorb_job *job)
@@ -145,7 +127,7 @@ static void debit(struct making *m, struct absorb_job *job)
         *have = tf_vector_sub(*have, tf_vector_scale(job->demand.need, row->each));
         for (int32_t i = 0; i < row->each; i++)
             tf_vec_push(&job->nodes, row->row);
-        if (job->nodes_left >= 0)
+        if (job->demand.max_nodes != 0)
             use_node(job, row->row);
     }
 }
@@ -153,7 +135,7 @@ static void debit(struct making *m, struct absorb_job *job)
 /* All of these steps, or none. */
 static bool give(struct making *m, struct absorb_job *job, int32_t steps)
 {
-    struct tf_fit_view view = view_for(m, job);
+    struct tf_fit_view view = look(m);
     if (steps < 1 || !tf_fit_pack(&view, &job->demand, TF_LEVEL_FREE, steps * job->demand.step, NULL,
                                   m->scratch, &m->packing))
         return false;
@@ -168,7 +150,7 @@ static bool give_most(struct making *m, struct absorb_job *job, int32_t steps)
     if (give(m, job, steps))
         return true;
     struct tf_fit fit;
-    struct tf_fit_view view = view_for(m, job);
+    struct tf_fit_view view = look(m);
     tf_fit_count(&view, &job->demand, TF_LEVEL_FREE, m->scratch, &fit);
     (void)give(m, job, fit.count / job->demand.step);
     return false;
@@ -177,7 +159,7 @@ static bool give_most(struct making *m, struct absorb_job *job, int32_t steps)
 static void take_back(struct making *m, struct absorb_job *job)
 {
     struct absorb_room *room = &m->plan->room;
-    assert(job->steps > 0 && job->nodes_left < 0);
+    assert(job->steps > 0 && job->demand.max_nodes == 0);
     for (int32_t i = 0; i < job->demand.step; i++) {
         uint32_t id = job->nodes.items[--job->nodes.count];
         struct tf_vector *have = &room->have.items[find_row(room, id)].have;
@@ -241,7 +223,8 @@ static void fill(struct making *m, struct absorb_job **jobs, size_t count)
         sift_down(m, i);
     while (m->heap.count && !out_of_budget(m)) {
         struct absorb_job *job = m->heap.items[0];
-        if (!give_most(m, job, run_of(m)) || steps_left(job) == 0)
+        job->tried = !give_most(m, job, run_of(m));
+        if (job->tried || steps_left(job) == 0)
             drop_first(m); /* there is never more room than now */
         else
             sift_down(m, 0);
@@ -276,7 +259,7 @@ enum {
 static bool takes_part(const struct repair *r, const struct absorb_job *job)
 {
     const struct tf_demand *d = &job->demand;
-    return job->nodes_left < 0 && d->need.gpus > 0 && d->models.count == 1 && d->models.items[0] == r->model;
+    return d->max_nodes == 0 && d->need.gpus > 0 && d->models.count == 1 && d->models.items[0] == r->model;
 }
 
 static struct kind *kind_of(struct repair *r, int32_t gpus)
@@ -524,7 +507,6 @@ bool absorb_plan_make(struct absorb_plan *plan, int64_t budget, struct tf_fit_sc
     }
     tf_vec_release(&jobs);
     tf_vec_release(&m.heap);
-    tf_vec_release(&m.used);
     tf_fit_placement_release(&m.packing);
     return !out_of_budget(&m);
 }

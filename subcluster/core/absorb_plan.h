@@ -25,13 +25,12 @@ struct absorb_job {
     int rank;
     struct tf_wall submitted;
     int32_t size, max; /* instances: now, and that it may have, a multiple of its step */
-    /* Of one step, owned by the plan: anchored where the job runs; `step` and `used` are read, `used` grows
-     * with what is given. */
+    /* Of one step, anchored where the job runs. Owned by the plan, in which `used` and max_nodes go with what
+     * is given. */
     struct tf_demand demand;
-    int32_t nodes_left; /* that it may spread to besides those in use; -1 = no limit. demand.max_nodes is not
-                           read */
     /* the plan */
     int32_t steps;          /* given */
+    bool tried;             /* another step would not have fitted */
     TF_VEC(uint32_t) nodes; /* ids of rows, one an instance, step after step */
 };
 

@@ -46,6 +46,9 @@ static void add_members(struct listing *listing, const struct job *job, int32_t 
         if (m->mark != mark || !member_stays(m->state) || !member_holds(m->state))
             continue;
         unit->gpu_seconds += lost_by(listing->sub, job, m);
+        if (m->role == TF_MEMBER_JOINS)
+            unit->age = unit->evictions =
+                0; /* the first to go: with any other step of the job it goes, too */
         const struct ledger_node *node = ledger->nodes.items[job->runs.items[i].node];
         struct candidate_part part = {node->number, number, m->gpus & ledger_usable_gpus(node), need};
         part.frees.gpus = tf_gpu_set_count(part.gpus);

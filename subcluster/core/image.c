@@ -3,6 +3,7 @@
  * part alone knows is written in its own file (image.h). */
 #include "subcluster/core/image.h"
 
+#include "subcluster/core/absorb.h"
 #include "subcluster/core/event.h"
 #include "subcluster/core/offers.h"
 
@@ -320,6 +321,7 @@ static void image_sub(struct tf_image *image, struct sub *sub)
     image_link(image, &sub->link);
     image_profiler(image, &sub->profiler);
     offers_image(image, sub);
+    absorb_image(image, &sub->absorb);
     tf_image_skip(image, &sub->view, "filled before it is read");
     tf_image_skip(image, &sub->scratch, "likewise");
     tf_image_number(image, &sub->wake);

@@ -4,6 +4,7 @@
 #include "subcluster/core/jobs.h"
 
 #include "common/base/cleanup.h"
+#include "subcluster/core/absorb.h"
 #include "subcluster/core/image.h"
 #include "subcluster/core/outbox.h"
 
@@ -42,6 +43,7 @@ void jobs_init(struct sub *sub)
 {
     tf_tree_init(&sub->jobs, cmp_uid);
     tf_tree_init(&sub->dues, cmp_due);
+    absorb_init(sub);
 }
 
 static void job_free(struct job *job)
@@ -100,6 +102,7 @@ void job_changed(struct sub *sub, struct job *job)
 {
     out_touch_job(sub, job);
     job_tell(sub, job);
+    absorb_note(sub, job);
 }
 
 const struct tf_ended *job_ended(const struct job *job, uint64_t epoch)
@@ -124,6 +127,7 @@ void job_drop_if_empty(struct sub *sub, struct job *job)
     if (job_lives(job) || job->record.ended.count)
         return;
     due_set(sub, job, TF_NEVER);
+    absorb_forget(sub, job);
     tf_tree_remove(&sub->jobs, &job->by_uid);
     job_free(job);
 }
@@ -194,14 +198,20 @@ static void image_job(struct tf_image *image, struct sub *sub, struct job *job)
     tf_image_number(image, &job->runtime_due);
     tf_image_number(image, &job->protected_until);
     tf_image_number(image, &job->grow_at);
+    tf_image_number(image, &job->shrunk);
+    tf_image_skip(image, &job->by_elastic, "filed by its uid, if it was:");
+    bool elastic = tf_image_flag(image, tf_tree_linked(&job->by_elastic));
     tf_image_skip(image, &job->by_due, "filed by its moment");
     tf_image_skip(image, &job->due, "as the moment it is filed by:");
     tf_image_number(image, &due);
     tf_image_number(image, &job->report_due);
     tf_image_number(image, &job->peers_due);
     tf_image_close(image);
-    if (tf_image_is_reading(image) && !tf_image_failed(image))
-        due_set(sub, job, due);
+    if (!tf_image_is_reading(image) || tf_image_failed(image))
+        return;
+    due_set(sub, job, due);
+    if (elastic)
+        tf_tree_insert(&sub->absorb.elastic, &job->by_elastic);
 }
 
 static void read_job(struct tf_image *image, struct sub *sub)

@@ -278,6 +278,19 @@ static int64_t carry_out(struct sub *sub, struct order *order)
     return cost;
 }
 
+bool link_has_orders(const struct sub *sub)
+{
+    return sub->link.next_order < sub->link.orders.count;
+}
+
+void link_continue(struct sub *sub)
+{
+    if (!sub->link.continue_asked)
+        out_now(sub, (struct sub_action){.kind = SUB_ACT_CONTINUE});
+    sub->link.continue_asked = true;
+    tf_reached(sub, SUB_BUDGET);
+}
+
 void link_orders(struct sub *sub)
 {
     struct link *link = &sub->link;
@@ -293,7 +306,5 @@ void link_orders(struct sub *sub)
         link->next_order = link->orders.count = 0;
         return;
     }
-    link->continue_asked = true;
-    tf_reached(sub, SUB_BUDGET);
-    out_now(sub, (struct sub_action){.kind = SUB_ACT_CONTINUE});
+    link_continue(sub);
 }

@@ -12,6 +12,10 @@ void uplink_said(struct sub *sub, struct tf_down *down);
 /* Carries out what is wanted, in order, as far as the decision budget goes; nothing before the engine has
  * been listed. */
 void link_orders(struct sub *sub);
+/* Some of it has yet to be carried out. */
+bool link_has_orders(const struct sub *sub);
+/* The decision budget was used up: the rest is done in a step of its own, at once. */
+void link_continue(struct sub *sub);
 /* From then on it acts alone (hubAwayAfter); TF_NEVER: a leader is there. */
 struct tf_mono uplink_alone_at(const struct sub *sub);
 static inline bool uplink_is_alone(const struct sub *sub)

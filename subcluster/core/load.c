@@ -3,6 +3,7 @@
  * rest of the core asserts must hold of it. */
 #include "subcluster/core/load.h"
 
+#include "subcluster/core/absorb.h"
 #include "subcluster/core/allocation.h"
 #include "subcluster/core/cordon.h"
 #include "subcluster/core/grow.h"
@@ -192,6 +193,7 @@ static void resume_waits(struct sub *sub, struct job *job)
     epoch_set_runtime(sub, job);
     epoch_set_protection(sub, job);
     grow_load(sub, job);
+    absorb_load(sub, job);
     repair_note(sub, job);
     job_due_again(sub, job);
 }

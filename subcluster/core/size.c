@@ -3,6 +3,7 @@
  * them is members.c's. */
 #include "subcluster/core/size.h"
 
+#include "subcluster/core/absorb.h"
 #include "subcluster/core/allocation.h"
 #include "subcluster/core/grow.h"
 #include "subcluster/core/levels.h"
@@ -74,6 +75,7 @@ static bool drop_marked(struct sub *sub, struct job *job, const int32_t *marks, 
     record->size -= (int32_t)places.count;
     if (places.count) {
         record->last_shrink = sub->now.wall;
+        absorb_shrunk(sub, job);
         tf_reached(sub, SUB_SHRUNK);
         trace_epoch(sub, job, "shrinks from %d to %d instances", before, record->size);
         members_dismiss(sub, job, places.items, places.count);

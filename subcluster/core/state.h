@@ -29,6 +29,8 @@ struct job {
     struct tf_mono runtime_due;     /* end of maxRuntime */
     struct tf_mono protected_until; /* end of minRuntime; TF_NEVER: not protected (any more) */
     struct tf_mono grow_at;         /* the latest growth failed: not before */
+    struct tf_mono shrunk;          /* last; means nothing while its record knows of no time when */
+    struct tf_tree_node by_elastic; /* linked while it runs and its max is above its min */
     struct tf_tree_node by_due;     /* linked while due is not TF_NEVER */
     struct tf_mono due;             /* at most the earliest of runtime_due and its members' due */
     bool report_due, peers_due;
@@ -115,6 +117,15 @@ struct offers {
     bool over;    /* some have ended since running jobs were looked at last */
 };
 
+/* When running jobs grow (absorb.h). */
+struct absorb {
+    struct tf_tree elastic;      /* of jobs, by uid */
+    bool due;                    /* something about them has changed since they were looked at */
+    bool unfinished;             /* the budget was used up; of those that were looked at: */
+    TF_VEC(struct tf_uid) tried; /* they had no use for what is free */
+    struct tf_mono next;         /* a wait of one of them ends */
+};
+
 struct sub {
     struct tf_now now;           /* of the step under way */
     struct sub_actions *actions; /* likewise */
@@ -148,6 +159,7 @@ struct sub {
     struct link link;
     struct profiler profiler;
     struct offers offers;
+    struct absorb absorb;
     struct tf_profile *view; /* for sub_profile */
     struct tf_fit_scratch *scratch;
     struct tf_mono wake; /* the last SUB_ACT_WAKE; TF_NEVER = none */

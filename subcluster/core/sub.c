@@ -2,6 +2,7 @@
 /* Dispatch: one event in, what it changes, then whatever may leave. Each part is in a file of its own. */
 #include "subcluster/core/sub.h"
 
+#include "subcluster/core/absorb.h"
 #include "subcluster/core/event.h"
 #include "subcluster/core/link.h"
 #include "subcluster/core/load.h"
@@ -49,6 +50,7 @@ void sub_destroy(struct sub *sub)
     tf_vec_release(&sub->shorts);
     tf_vec_release(&sub->evictions);
     tf_vec_release(&sub->offers);
+    tf_vec_release(&sub->absorb.tried);
     tf_policy_release(&sub->policy);
     sub_boot_release(&sub->boot);
     tf_fit_scratch_destroy(sub->scratch);
@@ -203,7 +205,7 @@ static void ask_wake(struct sub *sub)
     const struct job *job = job_due_first(sub);
     struct tf_mono next = earlier(job ? job->due : TF_NEVER, strays_due(sub));
     next = earlier(next, earlier(offers_due(sub), sub_frozen_end(sub)));
-    next = earlier(next, repair_due(sub));
+    next = earlier(next, earlier(repair_due(sub), absorb_due(sub)));
     if (!out_busy(sub))
         next = earlier(next, profile_due(sub));
     if (next.ms >= sub->wake.ms)
@@ -223,6 +225,7 @@ static void settle(struct sub *sub)
     ledger_refresh(&sub->ledger);
     offers_note(sub);
     repair_look(sub);
+    absorb_look(sub);
     sub->offers.over = false;
     ledger_refresh(&sub->ledger);
     offers_note(sub);

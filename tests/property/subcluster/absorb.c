@@ -60,7 +60,6 @@ static struct absorb_job *add_job(struct field *f, int rank, int32_t size, int32
     job->rank = rank;
     job->size = size;
     job->max = max;
-    job->nodes_left = -1;
     job->demand.need = (struct tf_vector){.gpus = gpus, .slots = 1, .cpu = 1000, .memory = 1000};
     job->demand.step = job->demand.core = step;
     job->demand.rank = rank;
@@ -270,7 +269,9 @@ static void test_any(void)
             int32_t step = 1 + below(&rng, 3), max = 1 + below(&rng, 6);
             struct absorb_job *job = add_job(&f, below(&rng, 2), step * (1 + below(&rng, max)), step * max,
                                              step, 1 + below(&rng, 5));
-            limits[i] = job->nodes_left = below(&rng, 3) ? -1 : below(&rng, 4);
+            limits[i] = below(&rng, 3) ? -1 : below(&rng, 4);
+            if (limits[i] >= 0)
+                job->demand.max_nodes = limits[i] ? limits[i] : TF_DEMAND_NO_NEW;
             if (below(&rng, 3) == 0)
                 tf_vec_push(&job->demand.rules, (struct tf_demand_rule){.domain = below(&rng, 2)});
         }

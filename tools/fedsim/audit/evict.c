@@ -80,13 +80,30 @@ static bool begins_to_leave(const struct audit_allocation *known, size_t i)
            (!old || old->state != TF_MEMBER_LEAVING);
 }
 
+/* What has not joined yet is nothing that could give way. */
+static bool was_member(const struct audit_allocation *known, size_t i)
+{
+    const struct tf_member *old = member_before(known, i);
+    return old ? old->role != TF_MEMBER_JOINS : known->before.epoch != known->a.epoch;
+}
+
+static void note_resized(struct audit *audit, const struct audit_allocation *known)
+{
+    struct audit_epoch *e = audit_epoch(audit, known->a.uid, known->a.epoch);
+    if (!known->changed || known->before.epoch != known->a.epoch || !known->before.members.count)
+        return;
+    e->resized |= known->before.size != known->a.size;
+    for (size_t i = 0; i < known->a.members.count; i++)
+        e->turned_back |= begins_to_leave(known, i) && !was_member(known, i);
+}
+
 /* People who asked for less explain a shrink, too: what leaves then may give way for nobody. */
 static bool goes_in_part(struct audit *audit, const struct audit_allocation *known)
 {
     if (known->a.phase == TF_ALLOCATION_ENDING || audit_job(audit, known->a.uid)->scale_asked)
         return false;
     for (size_t i = 0; i < known->a.members.count; i++)
-        if (begins_to_leave(known, i))
+        if (begins_to_leave(known, i) && was_member(known, i))
             return true;
     return false;
 }
@@ -390,8 +407,8 @@ static void check_one(struct audit *audit, struct question *q)
     tf_level level = victim_level(audit, q->site, q->kept);
     bool whole = goes_whole(q->kept);
     for (size_t i = 0; i < (whole ? 1 : a->members.count); i++) {
-        if (!whole && !begins_to_leave(q->kept, i))
-            continue;
+        if (!whole && (!begins_to_leave(q->kept, i) || !was_member(q->kept, i)))
+            continue; /* what has not joined goes with the step that does: a growth is rolled back */
         q->mark = i < a->members.count ? a->members.items[i].mark : 0;
         check_with(audit, q, ALL_BUT, TF_LEVEL_FREE);
         check_with(audit, q, BELOW, level);
@@ -427,6 +444,7 @@ void audit_check_evicted(struct audit *audit, struct audit_site *site)
     for (size_t i = 0; !site->copied && i < site->changes.count; i++) {
         struct audit_allocation *known = site->changes.items[i];
         note_protection(audit, site, &known->a);
+        note_resized(audit, known);
         if (!is_victim(audit, known))
             continue;
         any = true;

@@ -56,6 +56,8 @@ struct audit_epoch {
     bool rolled;       /* known before the federation's store was restored */
     bool local_rolled; /* the same of its subcluster's store */
     bool burnt;        /* with its subcluster */
+    bool resized;      /* while it ran its subcluster recorded another size of it */
+    bool turned_back;  /* what had started for it did not join */
     bool troubled;     /* an instance of it failed, was lost, refused, or finished: it may be stopped */
     bool ran;
     struct tf_mono started; /* its last instance */

@@ -205,17 +205,24 @@ static bool lost_a_node(struct audit *audit, const char *cluster, const struct a
     return false;
 }
 
-/* The job was scaled, and its subcluster has stored that this member goes, or the others are to learn of it.
- */
-static bool is_scaled(struct audit *audit, const char *cluster, const struct audit_job *job,
-                      const struct tf_instance_id *id)
+/* Its subcluster has stored another size of the job: the member goes since people asked for less, or since it
+ * has not joined yet and will not; or all are to learn of it. Or what it stored is a copy of before the job
+ * grew. */
+static bool is_resized(struct audit *audit, const char *cluster, const struct audit_job *job,
+                       const struct tf_instance_id *id)
 {
     const struct audit_allocation *known = audit_allocation(audit_site(audit, cluster), id->uid);
     const struct tf_allocation *a = known ? &known->a : NULL;
-    if (!job->scale_asked || !a || a->epoch != id->epoch || id->index >= a->members.count)
+    const struct audit_epoch *e = audit_epoch(audit, id->uid, id->epoch);
+    if (!a || a->epoch != id->epoch)
         return false;
-    return a->members.items[id->index].state == TF_MEMBER_LEAVING ||
-           a->spec.on_resize == TF_ON_RESIZE_RESTART;
+    if (id->index >= a->members.count)
+        return e->local_rolled && e->resized;
+    const struct tf_member *m = &a->members.items[id->index];
+    bool resized = job->scale_asked || e->resized;
+    if (m->state == TF_MEMBER_LEAVING)
+        return job->scale_asked || e->turned_back;
+    return resized && a->spec.on_resize == TF_ON_RESIZE_RESTART;
 }
 
 /* I12. A stop needs a cause that is not silence: a user's word, a release that the federation has stored, the
@@ -230,7 +237,7 @@ void audit_stop(struct audit *audit, const char *cluster, const struct tf_instan
                                                                      * may not know: that is no cause */
     if (job->delete_asked || job->hold_asked || e->troubled || e->released || forgotten || e->ended)
         return;
-    if (is_scaled(audit, cluster, job, id))
+    if (is_resized(audit, cluster, job, id))
         return;
     if (clock_may_stop(audit, job, e) || lost_a_node(audit, cluster, e))
         e->troubled = true; /* its fellows follow */

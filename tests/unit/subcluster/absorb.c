@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Running jobs take what is free: when, in which order, and when not. */
+#include "common/base/cleanup.h"
+#include "common/base/text.h"
+#include "subcluster/core/check.h"
+#include "tests/support/sub_driver.h"
+#include "tests/support/suite.h"
+
+static struct sub_driver d;
+
+static void begin(void)
+{
+    driver_init(&d);
+    d.boot.policy.hub_away_after = 10 * TF_SECOND;
+    d.boot.policy.absorb_cooldown = 5 * TF_MINUTE;
+    driver_node(&d, "n1", "H800", 8);
+    driver_node(&d, "n2", "H800", 8);
+    driver_ready(&d);
+}
+
+/* uid n is epoch n, with two instances of two GPUs, and wants up to `max` in steps of two. */
+static struct tf_entry entry_of(uint8_t uid, const char *priority, int32_t max)
+{
+    struct tf_entry entry = driver_place_entry(uid, uid, 2, 2);
+    entry.spec.elastic = (struct tf_elastic){2, max, 2};
+    entry.spec.grow = TF_GROW_CONTINUOUS;
+    tf_str_set(&entry.spec.priority, priority);
+    return entry;
+}
+
+static void end(void)
+{
+    sub_check(d.sub);
+    driver_release(&d);
+}
+
+static int32_t size(uint8_t uid)
+{
+    return driver_allocation(&d, uid)->size;
+}
+
+/* With what has yet to join. */
+static int32_t members(uint8_t uid)
+{
+    int32_t count = 0;
+    tf_vec_each (m, &driver_allocation(&d, uid)->members)
+        count += m->state != TF_MEMBER_LEAVING && m->state != TF_MEMBER_GONE;
+    return count;
+}
+
+static void considered(uint64_t counter)
+{
+    struct sub_event event = {.kind = SUB_EV_DOWN};
+    event.down = (struct tf_down){.kind = TF_DOWN_CONSIDERED, .term = d.term};
+    event.down.considered = (struct tf_generation){d.boot.owner_revision, counter};
+    driver_step(&d, event);
+}
+
+/* Time in steps, so that what starts gets ready in between. */
+static void pass(int64_t ms)
+{
+    for (; ms > 0; ms -= 500) {
+        driver_pass(&d, 500);
+        driver_all_ready(&d);
+    }
+}
+
+static void test_after_offer_time(void)
+{
+    begin();
+    driver_change(&d, entry_of(1, "low", 8));
+    driver_all_ready(&d);
+    driver_pass(&d, 2000);
+    CU_ASSERT_EQUAL(members(1), 2);
+    driver_pass(&d, 1100);
+    CU_ASSERT_EQUAL(members(1), 8); /* one resize, however many steps */
+    CU_ASSERT_EQUAL(size(1), 2);
+    driver_all_ready(&d);
+    CU_ASSERT_EQUAL(size(1), 8);
+    pass(TF_MINUTE);
+    CU_ASSERT_EQUAL(members(1), 8);
+    end();
+}
+
+static void test_as_soon_as_it_was_considered(void)
+{
+    begin();
+    driver_change(&d, entry_of(1, "low", 8));
+    driver_all_ready(&d);
+    driver_pass(&d, 600);
+    considered(0); /* an earlier profile says nothing of what got free since */
+    CU_ASSERT_EQUAL(members(1), 2);
+    considered(d.profile.generation.counter);
+    CU_ASSERT_EQUAL(members(1), 8);
+    end();
+}
+
+static void test_alone_at_once(void)
+{
+    begin();
+    driver_change(&d, entry_of(1, "low", 8));
+    struct tf_entry other = driver_place_entry(2, 2, 6, 2);
+    driver_change(&d, other);
+    driver_all_ready(&d);
+    driver_pass(&d, 100);
+    driver_link(&d, false);
+    driver_pass(&d, 20 * TF_SECOND);
+    CU_ASSERT_EQUAL(members(1), 2);
+    for (uint32_t i = 0; i < 2; i++)
+        driver_exits(&d, 2, 2, i, 1, 0);
+    CU_ASSERT_EQUAL(members(1), 4); /* nobody waits for it */
+    end();
+}
+
+static void test_the_more_important_first(void)
+{
+    begin();
+    driver_change(&d, entry_of(1, "low", 8));
+    driver_change(&d, entry_of(2, "mid", 4));
+    driver_all_ready(&d);
+    driver_pass(&d, 3200);
+    CU_ASSERT_EQUAL(members(2), 4);
+    CU_ASSERT_EQUAL(members(1), 4);
+    end();
+}
+
+/* An absent growth: one that says never, and one whose first member is done. */
+static void test_who_does_not_grow(void)
+{
+    begin();
+    struct tf_entry never = entry_of(1, "low", 8);
+    never.spec.grow = TF_GROW_NEVER;
+    driver_change(&d, never);
+    driver_change(&d, entry_of(2, "low", 8));
+    driver_all_ready(&d);
+    driver_exits(&d, 2, 2, 0, 1, 0);
+    pass(10 * TF_SECOND);
+    CU_ASSERT_EQUAL(members(1), 2);
+    CU_ASSERT_EQUAL(members(2), 2);
+    end();
+}
+
+/* A job that gave way does not come back for absorbCooldown, also after a restart of its daemon. */
+static void test_cools_down(void)
+{
+    begin();
+    driver_change(&d, entry_of(1, "low", 8));
+    driver_all_ready(&d);
+    pass(4 * TF_SECOND);
+    CU_ASSERT_EQUAL(size(1), 8);
+    struct tf_entry urgent = driver_place_entry(2, 2, 4, 2);
+    tf_str_set(&urgent.spec.priority, "high");
+    urgent.level = tf_level_surplus(0);
+    driver_change(&d, urgent);
+    CU_ASSERT_EQUAL(size(1), 4);
+    tf_vec_each (m, &driver_allocation(&d, 1)->members)
+        if (m->state == TF_MEMBER_LEAVING)
+            driver_stopped(&d, 1, 1, m->index, m->attempt);
+    driver_all_ready(&d);
+    driver_tell(&d, TF_ENTRY_RELEASE, 2, 2);
+    for (uint32_t i = 0; i < 4; i++)
+        driver_stopped(&d, 2, 2, i, 1);
+    pass(TF_MINUTE);
+    CU_ASSERT_EQUAL(members(1), 4);
+    driver_crash(&d, true);
+    driver_list(&d);
+    pass(3 * TF_MINUTE);
+    CU_ASSERT_EQUAL(members(1), 4);
+    pass(2 * TF_MINUTE);
+    CU_ASSERT_EQUAL(members(1), 8);
+    end();
+}
+
+int main(void)
+{
+    static const struct suite_test tests[] = {
+        {"after offerTime, in one resize", test_after_offer_time},
+        {"at once when it was considered", test_as_soon_as_it_was_considered},
+        {"at once while nobody leads", test_alone_at_once},
+        {"the more important first", test_the_more_important_first},
+        {"who does not grow", test_who_does_not_grow},
+        {"not before the cool-down is over", test_cools_down},
+    };
+    return suite_run("unit/subcluster/absorb", tests, TF_ARRAY_LEN(tests));
+}
