@@ -202,8 +202,8 @@ static const struct tf_wire_row job_rows[] = {
     WIRE_LIST(members, tf_wire_member, 2 * TF_INSTANCES_MAX),
     WIRE_LIST(events, tf_wire_job_event, TF_JOB_EVENTS_MAX),
     WIRE_COUNTER(events_dropped),
-    WIRE_INT32(last_size, 0, TF_INSTANCES_MAX),
     WIRE_WALL(archived),
+    WIRE_INT32(last_size, 0, TF_INSTANCES_MAX),
 };
 static const struct tf_wire_table job = WIRE_TABLE(job_rows, tidefed__v1__job__descriptor);
 #undef MODEL

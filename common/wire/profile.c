@@ -112,7 +112,6 @@ const struct tf_wire_table tf_wire_foreign = WIRE_TABLE(foreign_rows, tidefed__v
 #define WIRE Tidefed__V1__Node
 static const struct tf_wire_row node_rows[] = {
     WIRE_NAME(name, TF_WIRE_REQUIRED),
-    WIRE_STRING(address),
     WIRE_STRING(model),
     WIRE_INT64(gpu_memory, 0, TF_QUANTITY_MAX),
     WIRE_OBJECT(capacity, tf_wire_vector, 0),
@@ -121,6 +120,7 @@ static const struct tf_wire_row node_rows[] = {
     WIRE_OBJECT(foreign, tf_wire_foreign, 0),
     WIRE_BITS(bad_gpus),
     WIRE_ENUM(state, 0, TF_NODE_DRAINING),
+    WIRE_STRING(address),
 };
 const struct tf_wire_table tf_wire_node = WIRE_TABLE(node_rows, tidefed__v1__node__descriptor);
 #undef MODEL

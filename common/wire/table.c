@@ -1,108 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/wire/table.h"
 
-#include "common/base/text.h"
+#include "common/wire/rules.h"
 
 #include <assert.h>
 
 /* Owns the way between structs of the model and messages, row by row. */
 
-/* Any {struct x *items; size_t count, cap;}; read and written by copying, since the pointer's type differs.
- */
-struct list {
-    void *items;
-    size_t count, cap;
-};
-
-static void load(void *value, const void *from, size_t size)
-{
-    memcpy(value, from, size);
-}
-
-#define LOAD(type, from)                      \
-    (__extension__({                          \
-        type loaded_;                         \
-        load(&loaded_, (from), sizeof(type)); \
-        loaded_;                              \
-    }))
-#define STORE(type, to, ...)                    \
-    do {                                        \
-        type stored_ = (__VA_ARGS__);           \
-        memcpy((to), &stored_, sizeof stored_); \
-    } while (0)
-
-static struct tf_wire_path at_row(const struct tf_wire_row *row, const struct tf_wire_path *up)
-{
-    return (struct tf_wire_path){.up = up, .name = row->name, .index = -1};
-}
-
-/* ---- rules that hold in both directions ---- */
-
-static int missing(const struct tf_wire_row *row, const struct tf_wire_path *path, struct tf_error *err)
-{
-    return row->flags & TF_WIRE_REQUIRED ? tf_wire_error(path, err, "is missing") : 0;
-}
-
-static int check_number(const struct tf_wire_row *row, int64_t value, const struct tf_wire_path *path,
-                        struct tf_error *err)
-{
-    if (value >= row->min && value <= row->max)
-        return 0;
-    return tf_wire_error(path, err, "%lld is not in %lld to %lld", (long long)value, (long long)row->min,
-                         (long long)row->max);
-}
-
-static int check_unsigned(const struct tf_wire_row *row, uint64_t value, const struct tf_wire_path *path,
-                          struct tf_error *err)
-{
-    if (row->max < 0 || value <= (uint64_t)row->max)
-        return 0;
-    return tf_wire_error(path, err, "%llu is more than %lld", (unsigned long long)value, (long long)row->max);
-}
-
-static int check_string(const char *s, const struct tf_wire_path *path, struct tf_error *err)
-{
-    size_t len = strlen(s);
-    if (len > TF_WIRE_STRING_MAX)
-        return tf_wire_error(path, err, "%zu bytes, at most %d", len, TF_WIRE_STRING_MAX);
-    return tf_utf8_valid(s, len) ? 0 : tf_wire_error(path, err, "is not UTF-8");
-}
-
-static int check_name(const char *s, const struct tf_wire_path *path, struct tf_error *err)
-{
-    struct tf_error why = TF_ERROR_INIT;
-    return tf_name_check(s, "the name", &why) ? tf_wire_error(path, err, "%s", why.text) : 0;
-}
-
-static int check_count(size_t count, int64_t max, const struct tf_wire_path *path, struct tf_error *err)
-{
-    if (count <= (size_t)max)
-        return 0;
-    return tf_wire_error(path, err, "%zu entries, at most %lld", count, (long long)max);
-}
-
-static int check_object(const struct tf_wire_table *table, const void *object,
-                        const struct tf_wire_path *path, struct tf_error *err)
-{
-    return table->check ? table->check(object, path, err) : 0;
-}
-
 /* ---- encoding: field is the struct's, slot the message's ---- */
 
-/* Free text as it can be sent: cut at max bytes, with every byte that is not UTF-8 replaced. */
+void tf_wire_clean_text(const char *s, size_t max, struct tf_buf *out)
+{
+    size_t before = out->len;
+    tf_buf_utf8(out, s);
+    if (out->len - before <= max)
+        return;
+    out->data[before + max] = '\0';
+    tf_utf8_trim(out->data + before);
+    out->len = before + strlen(out->data + before);
+}
+
+/* s itself, if it can be sent as it is. */
 static char *clean_text(const char *s, size_t max, struct tf_arena *arena)
 {
     size_t len = strlen(s);
     if (len <= max && tf_utf8_valid(s, len))
         return (char *)(uintptr_t)s;
     TF_AUTO_BUF text = TF_BUF_INIT;
-    tf_buf_utf8(&text, s);
-    char *copy = tf_arena_strdup(arena, tf_buf_text(&text));
-    if (strlen(copy) > max) {
-        copy[max] = '\0';
-        tf_utf8_trim(copy);
-    }
-    return copy;
+    tf_wire_clean_text(s, max, &text);
+    return tf_arena_strdup(arena, tf_buf_text(&text));
 }
 
 static int put_string(const struct tf_wire_row *row, const char *s, char *slot, struct tf_arena *arena,
@@ -550,25 +476,6 @@ int tf_wire_serialise(const ProtobufCMessage *message, const char *what, size_t 
     out->len += protobuf_c_message_pack(message, (uint8_t *)out->data + out->len);
     out->data[out->len] = '\0';
     return 0;
-}
-
-int tf_wire_pack(const struct tf_wire_table *table, const void *object, const char *what, size_t limit,
-                 struct tf_buf *out, struct tf_error *err)
-{
-    struct tf_arena_room room;
-    TF_AUTO_ARENA arena = tf_arena_within(&room);
-    struct tf_wire_path path = {.name = what, .index = -1};
-    const ProtobufCMessage *message = tf_wire_encode(table, object, arena, &path, err);
-    return message ? tf_wire_serialise(message, what, limit, out, err) : -1;
-}
-
-size_t tf_wire_size(const struct tf_wire_table *table, const void *object)
-{
-    struct tf_arena_room room;
-    TF_AUTO_ARENA arena = tf_arena_within(&room);
-    struct tf_wire_path path = {.name = "", .index = -1};
-    const ProtobufCMessage *message = tf_wire_encode(table, object, arena, &path, NULL);
-    return message ? protobuf_c_message_get_packed_size(message) : 0;
 }
 
 static void *arena_alloc(void *arena, size_t size)

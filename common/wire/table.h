@@ -16,8 +16,9 @@
 #include <stdbool.h>
 
 /* Private to common/wire. How a struct of the model and a generated message correspond: one row a field, of
- * the same name on both sides. Encoding, decoding, checking and release come from the rows; a test compares
- * them with the descriptors, so that no field of a message is without a row.
+ * the same name on both sides and in the order of the message's numbers. Encoding, decoding, checking and
+ * release come from the rows; a test compares them with the descriptors, so that no field of a message is
+ * without a row.
  *
  *     #define MODEL struct tf_claim
  *     #define WIRE Tidefed__V1__Claim

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/property/wire/coverage.h"
 
+#include "common/base/alloc.h"
 #include "common/base/cleanup.h"
+#include "tests/support/suite.h"
 
 #include <assert.h>
 #include <stdbool.h>
@@ -76,11 +78,22 @@ static void note(const ProtobufCMessage *message)
     *seen_of(descriptor) |= fields;
 }
 
+/* protobuf-c writes the same bytes. */
+static void check_canonical(const ProtobufCMessage *message, const void *bytes, size_t len)
+{
+    uint8_t *again = tf_malloc(len + 1);
+    CU_ASSERT_EQUAL_FATAL(protobuf_c_message_get_packed_size(message), len);
+    protobuf_c_message_pack(message, again);
+    CU_ASSERT_TRUE(memcmp(again, bytes, len) == 0);
+    free(again);
+}
+
 void wire_coverage_add(const ProtobufCMessageDescriptor *descriptor, const void *bytes, size_t len)
 {
     ProtobufCMessage *message = protobuf_c_message_unpack(descriptor, NULL, len, bytes);
     assert(message);
     note(message);
+    check_canonical(message, bytes, len);
     protobuf_c_message_free_unpacked(message, NULL);
 }
 

@@ -76,7 +76,7 @@ static void test_twice(void)
     CHECK_ERROR(UP("\x22\x00\x22\x00"), "message of a subcluster: listed: is there twice");
     CHECK_ERROR(UP("\x22\x00\x2a\x00"), "message of a subcluster: fence: is there besides listed");
     CHECK_ERROR(UP(""), "message of a subcluster: its kind (0) is not known here");
-    CHECK_ERROR(UP("\x3a\x00"), "message of a subcluster: its kind (0) is not known here"); /* a newer kind */
+    CHECK_ERROR(UP("\x42\x00"), "message of a subcluster: its kind (0) is not known here"); /* a newer kind */
 }
 
 static void test_strings(void)
