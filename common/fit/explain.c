@@ -309,6 +309,105 @@ static void say(struct tf_buf *out, const struct question *q, tf_level level, co
                    ", the rest is claimed for a job that has waited long; set a maxRuntime that ends before");
 }
 
+/* ---- what would help ---- */
+
+static bool has_gpus(const struct tf_fit_view *view)
+{
+    for (size_t i = 0; i < view->count; i++)
+        if (view->rows[i].count > 0 && view->catalog->classes.items[view->rows[i].class].model >= 0)
+            return true;
+    return false;
+}
+
+static void say_models(struct tf_buf *out, const struct question *q, const struct tf_job_spec *spec)
+{
+    if (spec->group.shape.gpu_models.count == 0) {
+        tf_buf_str(out, "nodes with GPUs");
+        return;
+    }
+    tf_buf_str(out, "nodes with ");
+    say_names(out, &spec->group.shape.gpu_models);
+    if (has_gpus(q->view))
+        tf_buf_str(out, ", or other spec.instance.gpuModels");
+}
+
+static void say_smaller(struct tf_buf *out, const struct question *q, int32_t fit, const char *otherwise)
+{
+    bool fixed = q->demand->step == q->demand->core; /* `instances: N` */
+    fit -= fixed ? 0 : fit % q->demand->step;
+    if (fit > 0)
+        tf_buf_fmt(out, "%s of at most %d, or ", fixed ? "spec.instances" : "a spec.elastic.min", fit);
+    tf_buf_str(out, otherwise);
+}
+
+static void say_memory_here(struct tf_buf *out, const struct question *q)
+{
+    int64_t most = 0;
+    for (size_t i = 0; i < q->view->count; i++) {
+        const struct tf_class_info *class = &q->view->catalog->classes.items[q->view->rows[i].class];
+        if (q->view->rows[i].count > 0 && of_model(q->demand, class->model) && class->gpu_memory > most)
+            most = class->gpu_memory;
+    }
+    tf_buf_str(out, "a spec.instance.gpuMemory of at most ");
+    say_memory(out, most);
+}
+
+static void say_domain(struct tf_buf *out, const struct question *q, const struct tf_job_spec *spec,
+                       const struct tf_fit_why *why)
+{
+    bool required = false;
+    tf_vec_each (rule, &spec->topology)
+        required |= rule->mode != TF_TOPOLOGY_PREFER;
+    say_smaller(out, q, why->best, required ? "`mode: prefer`" : "a larger spec.spread.maxNodes");
+}
+
+static void unblock(struct tf_buf *out, const struct question *q, const struct tf_job_spec *spec,
+                    const struct survey *s, const struct tf_fit_why *why)
+{
+    switch (why->reason) {
+    case TF_REASON_NO_SUCH_MODEL:
+        say_models(out, q, spec);
+        break;
+    case TF_REASON_GPU_MEMORY:
+        say_memory_here(out, q);
+        break;
+    case TF_REASON_NODE_TOO_SMALL:
+        tf_buf_str(out, "an instance of at most ");
+        say_vector(out, s->empty);
+        break;
+    case TF_REASON_NOT_ENOUGH_NODES:
+        say_smaller(out, q, ask(q, TF_LEVEL_TOP, WITHOUT_CLAIMS | WITHOUT_TOPOLOGY).count, "more such nodes");
+        break;
+    case TF_REASON_TOPOLOGY:
+        say_domain(out, q, spec, why);
+        break;
+    case TF_REASON_HIGHER_PRIORITY:
+        tf_buf_str(out, "a higher spec.priority, or the end of what runs there");
+        break;
+    case TF_REASON_PROTECTED:
+        tf_buf_str(out, "time: protections (minRuntime) end, and are not renewed");
+        break;
+    case TF_REASON_CLAIMED:
+        tf_buf_str(out, "a spec.maxRuntime that ends before the claim begins, or its end");
+        break;
+    case TF_REASON_CPU_MEMORY:
+        if (s->gpus_only > 0 && s->rest.slots >= q->demand->need.slots) {
+            tf_buf_fmt(out, "an instance of at most ");
+            say_cpu(out, s->rest.cpu);
+            tf_buf_str(out, " and ");
+            say_memory(out, s->rest.memory);
+            break;
+        }
+        tf_buf_str(out, "the end of what takes cores, memory or slots there");
+        break;
+    case TF_REASON_GPUS:
+        tf_buf_fmt(out, "room for %d more instance%s", why->missing, why->missing == 1 ? "" : "s");
+        break;
+    default:
+        break;
+    }
+}
+
 void tf_fit_explain(const struct tf_fit_view *view, const struct tf_demand *demand, tf_level level,
                     const struct tf_job_spec *spec, struct tf_fit_scratch *scratch, struct tf_fit_why *out)
 {
@@ -329,4 +428,8 @@ void tf_fit_explain(const struct tf_fit_view *view, const struct tf_demand *dema
     say(&text, &q, level, spec, &s, out);
     snprintf(out->text, sizeof out->text, "%s", tf_buf_text(&text));
     tf_utf8_trim(out->text);
+    tf_buf_clear(&text);
+    unblock(&text, &q, spec, &s, out);
+    snprintf(out->unblock, sizeof out->unblock, "%s", tf_buf_text(&text));
+    tf_utf8_trim(out->unblock);
 }

@@ -16,7 +16,7 @@
  *   CPU_MEMORY         the GPUs are there at the level it may take now, CPU, memory or slots are not
  *   GPUS               they are not
  * HIGHER_PRIORITY to CLAIMED are said of cores only: surplus takes what is free. */
-enum { TF_FIT_TEXT = 480 };
+enum { TF_FIT_TEXT = 480, TF_FIT_UNBLOCK = 240 };
 
 struct tf_fit_why {
     enum tf_reason reason; /* TF_REASON_NONE: it fits */
@@ -26,6 +26,7 @@ struct tf_fit_why {
     int32_t missing; /* asked - has, at least 0 */
     struct tf_wall until; /* CLAIMED: the earliest moment of a claim in its way; else 0 */
     char text[TF_FIT_TEXT];
+    char unblock[TF_FIT_UNBLOCK]; /* what would take the reason away; "" = nothing that can be said */
 };
 
 /* level: what the demand may take now, at most demand->level; that is what its priority may take. spec is the

@@ -271,6 +271,18 @@ static const struct tf_wire_table watch_event =
 
 /* ---- explain ---- */
 
+#define MODEL struct tf_blocker
+#define WIRE Tidefed__V1__Blocker
+static const struct tf_wire_row blocker_rows[] = {
+    REASON(reason),
+    WIRE_WALL(until),
+    WIRE_TEXT(text, TF_WIRE_MESSAGE_MAX),
+    WIRE_TEXT(unblock, TF_WIRE_MESSAGE_MAX),
+};
+static const struct tf_wire_table blocker = WIRE_TABLE(blocker_rows, tidefed__v1__blocker__descriptor);
+#undef MODEL
+#undef WIRE
+
 #define MODEL struct tf_explain_row
 #define WIRE Tidefed__V1__ExplainRow
 static const struct tf_wire_row explain_row_rows[] = {
@@ -282,6 +294,7 @@ static const struct tf_wire_row explain_row_rows[] = {
     WIRE_WALL(until),
     WIRE_TEXT(text, TF_WIRE_MESSAGE_MAX),
     WIRE_TEXT(unblock, TF_WIRE_MESSAGE_MAX),
+    WIRE_LIST(more, blocker, 32),
 };
 static const struct tf_wire_table explain_row =
     WIRE_TABLE(explain_row_rows, tidefed__v1__explain_row__descriptor);

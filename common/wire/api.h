@@ -130,13 +130,20 @@ struct tf_watch_event {
 
 /* ---- explain ---- */
 
+struct tf_blocker {
+    enum tf_reason reason;
+    struct tf_wall until; /* of a reason that ends by itself; 0 = open */
+    char *text, *unblock;
+};
+
 struct tf_explain_row {
     char *cluster;
-    enum tf_reason reason;       /* NONE: it fits there now */
-    int32_t has, asked, missing; /* instances */
-    struct tf_wall until;        /* of a reason that ends by itself; 0 = open */
-    char *text;                  /* what it has, what is asked, what is missing */
-    char *unblock;               /* what would unblock it */
+    enum tf_reason reason;          /* NONE: it fits there now */
+    int32_t has, asked, missing;    /* instances */
+    struct tf_wall until;           /* of a reason that ends by itself; 0 = open */
+    char *text;                     /* what it has, what is asked, what is missing */
+    char *unblock;                  /* what would unblock it */
+    TF_VEC(struct tf_blocker) more; /* what else is in the way, in the order of reasons */
 };
 
 struct tf_explain_reply {

@@ -9,6 +9,7 @@
 #include "federation/core/jobs.h"
 #include "federation/core/ledger.h"
 #include "federation/core/place.h"
+#include "federation/core/refusals.h"
 
 #include "common/base/buf.h"
 #include "common/fit/explain.h"
@@ -32,12 +33,15 @@ static const char *moment(struct tf_wall at, char text[MOMENT_TEXT])
 
 /* ---- a subcluster that may not be given the job ---- */
 
-static char *policy_text(const struct job *job)
+static void explain_policy(const struct job *job, struct fed_blocker *out)
 {
-    if (job->rank < 0)
-        return tf_asprintf("the federation has no class %s any more: `fedctl apply` with another priority",
-                           job->record.spec.priority);
-    return tf_strdup("the job's placement does not name it");
+    if (job->rank < 0) {
+        out->text = tf_asprintf("the federation has no class %s any more", job->record.spec.priority);
+        out->unblock = tf_strdup("`fedctl apply` with another priority");
+        return;
+    }
+    out->text = tf_strdup("the job's placement does not name it");
+    out->unblock = tf_strdup("another spec.placement");
 }
 
 struct question {
@@ -51,48 +55,63 @@ static int64_t away_seconds(const struct question *q, const struct cluster *c)
     return (q->now.mono.ms - c->away_since.ms) / TF_SECOND;
 }
 
-static void explain_lost(const struct question *q, const struct cluster *c, struct fed_explain_row *row)
+static void explain_lost(const struct question *q, const struct cluster *c, struct fed_blocker *out)
 {
-    row->text = c->record.forgotten
+    out->text = c->record.forgotten
                     ? tf_strdup("it was declared dead; it is asked again when it attaches")
                     : tf_asprintf("its stream has been away for %" PRId64 " s", away_seconds(q, c));
+    out->unblock = tf_strdup("a subclusterd of it that runs and reaches this federation");
 }
 
-static void explain_not_yet(const struct question *q, const struct cluster *c, struct fed_explain_row *row)
+static void explain_not_yet(const struct question *q, const struct cluster *c, struct fed_blocker *out)
 {
     if (!c->link)
-        row->text = tf_asprintf("it is not attached, since %" PRId64 " s", away_seconds(q, c));
+        out->text = tf_asprintf("it is not attached, since %" PRId64 " s", away_seconds(q, c));
     else
-        row->text =
+        out->text =
             tf_strdup("it is attached; the profile that reflects all that is placed there has not come yet");
 }
 
-static void explain_refused(const struct job *job, const struct cluster *c, struct fed_explain_row *row)
+static void explain_cordon(const struct cluster *c, struct fed_blocker *out)
+{
+    out->text =
+        tf_asprintf("cordoned: %s", c->record.cordon_reason ? c->record.cordon_reason : "no reason given");
+    out->unblock = tf_asprintf("`fedctl uncordon cluster %s`", c->record.name);
+}
+
+static void explain_refused(const struct job *job, const struct cluster *c, struct fed_blocker *out)
 {
     tf_vec_each (refusal, &job->record.refusals) {
         if (strcmp(refusal->cluster, c->record.name) != 0)
             continue;
-        row->text =
+        out->text =
             tf_asprintf("it refused the job (%s%s%s), %d time%s in a row", tf_reason_name(refusal->reason),
                         refusal->text ? ": " : "", refusal->text ? refusal->text : "", refusal->times,
                         refusal->times == 1 ? "" : "s");
-        row->until = refusal->until;
+        out->until = refusal->until;
     }
+    out->unblock = tf_strdup(fed_refusals_last(job, c) ? "time: more room would not help"
+                                                       : "time, or any change of what is free there");
 }
 
-static void explain_bar(const struct question *q, const struct cluster *c, struct fed_explain_row *row)
+static void explain_bar(const struct question *q, const struct cluster *c, struct fed_blocker *out)
 {
-    if (row->reason == TF_REASON_POLICY)
-        row->text = policy_text(q->job);
-    else if (row->reason == TF_REASON_CLUSTER_LOST)
-        explain_lost(q, c, row);
-    else if (row->reason == TF_REASON_CLUSTER_CORDONED)
-        row->text = tf_asprintf("cordoned: %s",
-                                c->record.cordon_reason ? c->record.cordon_reason : "no reason given");
-    else if (row->reason == TF_REASON_REFUSED)
-        explain_refused(q->job, c, row);
-    else
-        explain_not_yet(q, c, row);
+    switch (out->reason) {
+    case TF_REASON_POLICY:
+        explain_policy(q->job, out);
+        break;
+    case TF_REASON_CLUSTER_LOST:
+        explain_lost(q, c, out);
+        break;
+    case TF_REASON_CLUSTER_CORDONED:
+        explain_cordon(c, out);
+        break;
+    case TF_REASON_REFUSED:
+        explain_refused(q->job, c, out);
+        break;
+    default:
+        explain_not_yet(q, c, out);
+    }
 }
 
 /* ---- a subcluster that may ---- */
@@ -115,7 +134,7 @@ static void add_count(struct tf_buf *text, int32_t count, const char *what)
 }
 
 /* What would count but for its health, or for people who keep work away: it may be what unblocks the job. */
-static void add_set_aside(const struct tf_health_counts *h, struct fed_explain_row *row)
+static void add_set_aside(const struct tf_health_counts *h, struct fed_blocker *row)
 {
     struct tf_buf text = TF_BUF_INIT;
     add_count(&text, h->cordoned, "cordoned node");
@@ -141,66 +160,155 @@ static const struct tf_freeze *frozen_out(const struct fed *fed, const struct cl
     return fit.fits ? freeze : NULL;
 }
 
-static void explain_frozen(const struct tf_freeze *freeze, struct fed_explain_row *row)
+static void explain_frozen(const struct tf_freeze *freeze, struct fed_blocker *row)
 {
     char text[MOMENT_TEXT];
     row->reason = TF_REASON_FROZEN;
     row->until = freeze->until;
+    row->unblock = tf_strdup("`fedctl unfreeze`, or time");
     row->text = tf_asprintf("lower levels would give way, but evictions are frozen until %s%s%s",
                             moment(freeze->until, text), freeze->reason ? ": " : "",
                             freeze->reason ? freeze->reason : "");
 }
 
-static void explain_fit(const struct question *q, const struct cluster *c, struct fed_explain_row *row)
+/* When the first of those who are protected there, and would else give way to that rank, is no longer: as far
+ * as records say, which is until its subcluster says more. 0: it is not known. */
+static struct tf_wall first_protection_ends(const struct fed *fed, const struct cluster *c, int rank,
+                                            struct tf_wall now)
+{
+    struct tf_wall first = {0};
+    tf_vec_each (placed, &c->placed) {
+        const struct tf_job_spec *spec = &placed->job->record.spec;
+        const struct tf_placement *p = fed_job_placement(placed->job, placed->epoch);
+        if (!p || spec->min_runtime == 0 || p->started.ms == 0 ||
+            tf_classes_rank(&fed->settings.policy.classes, spec->priority) >= rank)
+            continue;
+        struct tf_wall end = {p->started.ms + spec->min_runtime};
+        if (end.ms > now.ms && (first.ms == 0 || end.ms < first.ms))
+            first = end;
+    }
+    return first;
+}
+
+static void take_why(const struct question *q, const struct cluster *c, const struct tf_demand *demand,
+                     const struct tf_fit_why *why, struct fed_blocker *out)
+{
+    out->reason = why->reason;
+    out->until = why->until;
+    out->text = tf_strdup(why->text);
+    out->unblock = why->unblock[0] ? tf_strdup(why->unblock) : NULL;
+    if (why->reason == TF_REASON_PROTECTED)
+        out->until = first_protection_ends(q->fed, c, demand->rank, q->now.wall);
+    add_set_aside(&c->profile->health, out);
+}
+
+static void explain_flying(const struct cluster *c, struct fed_blocker *out)
+{
+    out->reason = TF_REASON_IN_FLIGHT;
+    out->text = tf_asprintf("%zu placement%s on the way there take%s what is free", c->flights.count,
+                            c->flights.count == 1 ? "" : "s", c->flights.count == 1 ? "s" : "");
+    out->unblock = tf_strdup("its next profile, in a moment: what is left then is considered");
+}
+
+static void explain_demand(const struct question *q, const struct cluster *c, const struct tf_demand *demand,
+                           int32_t *has, struct fed_blocker *out)
 {
     const struct fed *fed = q->fed;
+    struct tf_fit_view view = tf_fit_rows_view(c->room);
+    struct tf_fit_why why;
+    tf_level level = fed_ledger_may_reclaim(fed, c) ? demand->level : TF_LEVEL_FREE;
+    tf_fit_explain(&view, demand, level, &q->job->record.spec, fed->scratch, &why);
+    *has = why.has;
+    if (why.reason == TF_REASON_NONE)
+        return;
+    const struct tf_freeze *freeze = frozen_out(fed, c, demand);
+    if (freeze)
+        explain_frozen(freeze, out);
+    else if (why.reason >= TF_REASON_HIGHER_PRIORITY && c->flights.count &&
+             fits_without_flights(fed, c, demand))
+        explain_flying(c, out);
+    else
+        take_why(q, c, demand, &why, out);
+}
+
+/* Leaves *out empty if the job fits. */
+static void explain_fit(const struct question *q, const struct cluster *c, int32_t *has,
+                        struct fed_blocker *out)
+{
     const struct tf_job_spec *spec = &q->job->record.spec;
     struct tf_fit_view view = tf_fit_rows_view(c->room);
     struct tf_demand demand = {0};
     struct tf_error err = TF_ERROR_INIT;
     if (tf_demand_resolve(&demand, spec, q->job->rank, view.catalog, &err)) {
-        row->reason = TF_REASON_TOPOLOGY;
-        row->text = tf_strdup(err.text);
-        tf_demand_release(&demand);
-        return;
+        out->reason = TF_REASON_TOPOLOGY;
+        out->text = tf_strdup(err.text);
+        out->unblock = tf_strdup("a spec.topology that it has, or `mode: prefer`");
+    } else {
+        if (spec->max_runtime > 0)
+            demand.ends.ms = q->now.wall.ms + spec->max_runtime;
+        explain_demand(q, c, &demand, has, out);
     }
-    if (spec->max_runtime > 0)
-        demand.ends.ms = q->now.wall.ms + spec->max_runtime;
-    struct tf_fit_why why;
-    tf_level level = fed_ledger_may_reclaim(fed, c) ? demand.level : TF_LEVEL_FREE;
-    tf_fit_explain(&view, &demand, level, spec, fed->scratch, &why);
-    row->reason = why.reason;
-    row->has = why.has;
-    row->until = why.until;
-    const struct tf_freeze *freeze = why.reason == TF_REASON_NONE ? NULL : frozen_out(fed, c, &demand);
-    if (freeze) {
-        explain_frozen(freeze, row);
-        tf_demand_release(&demand);
-        return;
-    }
-    bool flying =
-        why.reason >= TF_REASON_HIGHER_PRIORITY && c->flights.count && fits_without_flights(fed, c, &demand);
-    if (flying)
-        row->reason = TF_REASON_IN_FLIGHT;
-    row->text = flying ? tf_asprintf("%zu placement%s on the way there take%s what is free", c->flights.count,
-                                     c->flights.count == 1 ? "" : "s", c->flights.count == 1 ? "s" : "")
-                       : tf_strdup(why.text);
-    if (!flying)
-        add_set_aside(&c->profile->health, row);
     tf_demand_release(&demand);
 }
 
+/* ---- all that is in the way ---- */
+
+static bool is_barred(const struct question *q, const struct cluster *c, enum tf_reason bar)
+{
+    switch (bar) {
+    case TF_REASON_POLICY:
+        return !fed_place_allows(q->job, c);
+    case TF_REASON_CLUSTER_LOST:
+        return c->lost || c->record.forgotten;
+    case TF_REASON_CLUSTER_CORDONED:
+        return c->record.cordoned;
+    case TF_REASON_REFUSED:
+        return fed_refusals_hold(q->fed, q->job, c);
+    default: /* said of who is away by CLUSTER_LOST already */
+        return !fed_cluster_is_current(q->fed, c) && !c->lost && !c->record.forgotten;
+    }
+}
+
+static void add_blocker(struct fed_blocker found, struct fed_explain_row *row)
+{
+    if (row->first.reason == TF_REASON_NONE)
+        row->first = found;
+    else
+        tf_vec_push(&row->more, found);
+}
+
+static void add_bars(const struct question *q, const struct cluster *c, const enum tf_reason *bars,
+                     size_t count, struct fed_explain_row *row)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct fed_blocker found = {.reason = bars[i]};
+        if (!is_barred(q, c, bars[i]))
+            continue;
+        explain_bar(q, c, &found);
+        add_blocker(found, row);
+    }
+}
+
+/* In the order of DESIGN.md §3.1. What a job may never use is not counted; nor is what is not known. */
 struct fed_explain_row fed_explain_cluster(const struct fed *fed, const struct job *job,
                                            const struct cluster *cluster, struct tf_now now)
 {
+    static const enum tf_reason never[] = {TF_REASON_POLICY},
+                                before[] = {TF_REASON_CLUSTER_LOST, TF_REASON_CLUSTER_CORDONED},
+                                after[] = {TF_REASON_REFUSED, TF_REASON_NOT_CONSIDERED_YET};
     const struct question q = {fed, job, now};
     struct fed_explain_row row = {.cluster = tf_strdup(cluster->record.name),
-                                  .reason = fed_place_bar(fed, job, cluster),
                                   .asked = job->record.spec.elastic.min};
-    if (row.reason == TF_REASON_NONE)
-        explain_fit(&q, cluster, &row);
-    else
-        explain_bar(&q, cluster, &row);
+    struct fed_blocker found = {0};
+    add_bars(&q, cluster, never, TF_ARRAY_LEN(never), &row);
+    if (row.first.reason != TF_REASON_NONE)
+        return row;
+    add_bars(&q, cluster, before, TF_ARRAY_LEN(before), &row);
+    if (fed_cluster_is_current(fed, cluster))
+        explain_fit(&q, cluster, &row.has, &found);
+    if (found.reason != TF_REASON_NONE)
+        add_blocker(found, &row);
+    add_bars(&q, cluster, after, TF_ARRAY_LEN(after), &row);
     return row;
 }
 
@@ -211,9 +319,10 @@ void fed_explain_unknown(const struct fed *fed, const struct job *job, struct fe
             continue;
         struct fed_explain_row row = {
             .cluster = tf_strdup(*name),
-            .reason = TF_REASON_POLICY,
             .asked = job->record.spec.elastic.min,
-            .text = tf_strdup("the job names it, but no such subcluster is registered")};
+            .first = {.reason = TF_REASON_POLICY,
+                      .text = tf_strdup("the job names it, but no such subcluster is registered"),
+                      .unblock = tf_strdup("its first attach, or another spec.placement")}};
         tf_vec_push(out, row);
     }
 }
@@ -231,7 +340,7 @@ static void explain_rows(const struct fed *fed, const struct job *job, struct tf
 /* How near to a place a reason is: the later in their order, the nearer; NONE is nearest. */
 static int nearness(const struct fed_explain_row *row)
 {
-    return row->reason == TF_REASON_NONE ? INT32_MAX : (int)row->reason;
+    return row->first.reason == TF_REASON_NONE ? INT32_MAX : (int)row->first.reason;
 }
 
 static const struct fed_explain_row *nearest(const struct fed_explain_rows *rows)
@@ -257,12 +366,12 @@ char *fed_explain_waiting(const struct fed *fed, const struct job *job, const ch
         return tf_asprintf(
             "%s %s (NO_CLUSTERS): no subcluster is registered; one is from its first attach on", job->key,
             waits);
-    if (best->reason == TF_REASON_NONE)
+    if (best->first.reason == TF_REASON_NONE)
         return tf_asprintf("%s %s (NOT_CONSIDERED_YET): it fits in %s and will be considered next", job->key,
                            waits, best->cluster);
     return tf_asprintf("%s %s (%s): nearest is %s, which has room for %d of %d instance%s now: %s", job->key,
-                       waits, tf_reason_name(best->reason), best->cluster, best->has, best->asked,
-                       best->asked == 1 ? "" : "s", best->text ? best->text : "");
+                       waits, tf_reason_name(best->first.reason), best->cluster, best->has, best->asked,
+                       best->asked == 1 ? "" : "s", best->first.text ? best->first.text : "");
 }
 
 /* A running epoch gets smaller, and not yet larger. */
@@ -338,10 +447,19 @@ int fed_explain(const struct fed *fed, const char *tenant, const char *name, str
     return 0;
 }
 
+static void blocker_release(struct fed_blocker *blocker)
+{
+    free(blocker->text);
+    free(blocker->unblock);
+}
+
 void fed_explain_row_release(struct fed_explain_row *row)
 {
     free(row->cluster);
-    free(row->text);
+    blocker_release(&row->first);
+    tf_vec_each (blocker, &row->more)
+        blocker_release(blocker);
+    tf_vec_release(&row->more);
     *row = (struct fed_explain_row){0};
 }
 

@@ -192,12 +192,17 @@ struct fed_cluster_view fed_cluster_at(const struct fed *fed, size_t index);
 const struct tf_freezes *fed_freezes(const struct fed *fed);
 
 /* Why a job is where it is, or is not: computed anew from the present state (I13). */
+struct fed_blocker {
+    enum tf_reason reason;
+    struct tf_wall until; /* of a reason that ends by itself; 0 = open */
+    char *text;           /* what it has, what is asked, what is missing */
+    char *unblock;        /* what would take the reason away; NULL: nothing that people can do */
+};
 struct fed_explain_row {
     char *cluster;
-    enum tf_reason reason; /* NONE: it fits there now */
-    int32_t has, asked;    /* instances */
-    char *text;            /* what it has, what is asked, what is missing */
-    struct tf_wall until;  /* of a reason that ends by itself; 0 = open */
+    int32_t has, asked;              /* instances */
+    struct fed_blocker first;        /* in the order of DESIGN.md §3.1; reason NONE: it fits there now */
+    TF_VEC(struct fed_blocker) more; /* what else is in the way, in that order */
 };
 struct fed_explain_rows {
     struct fed_explain_row *items;

@@ -31,9 +31,14 @@ static bool job_allows(const struct tf_job_spec *spec, const struct cluster *clu
            (cluster->record.region && tf_strs_has(&spec->regions, cluster->record.region));
 }
 
+bool fed_place_allows(const struct job *job, const struct cluster *cluster)
+{
+    return job->rank >= 0 && job_allows(&job->record.spec, cluster);
+}
+
 enum tf_reason fed_place_bar(const struct fed *fed, const struct job *job, const struct cluster *cluster)
 {
-    if (!job_allows(&job->record.spec, cluster) || job->rank < 0)
+    if (!fed_place_allows(job, cluster))
         return TF_REASON_POLICY;
     if (cluster->lost || cluster->record.forgotten)
         return TF_REASON_CLUSTER_LOST;

@@ -7,6 +7,9 @@
 /* Why a subcluster may not be given the job, whatever it has free; NONE: it may. */
 enum tf_reason fed_place_bar(const struct fed *fed, const struct job *job, const struct cluster *cluster);
 
+/* Its class is known, and its placement lets it use the subcluster: the part of that which no time changes.
+ */
+bool fed_place_allows(const struct job *job, const struct cluster *cluster);
 /* Of two subclusters where the job fits: whether a is to be preferred. */
 bool fed_place_is_better(const struct tf_job_spec *spec, const struct cluster *a, const struct verdict *va,
                          const struct cluster *b, const struct verdict *vb);

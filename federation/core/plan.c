@@ -50,7 +50,7 @@ static void add(const struct fed *fed, const struct job *probe, const struct clu
         return;
     const char *model = fed_ledger_look(fed, cluster, spec, probe->rank, now, &c->verdict);
     c->row.free = c->verdict.free;
-    if (c->row.why.reason != TF_REASON_NONE)
+    if (c->row.why.first.reason != TF_REASON_NONE)
         return;
     assert(c->verdict.fits && "explained and counted by the same rules");
     char level[TF_LEVEL_TEXT];
@@ -63,7 +63,7 @@ static void add(const struct fed *fed, const struct job *probe, const struct clu
 
 static bool fits(const struct candidate *c)
 {
-    return c->row.why.reason == TF_REASON_NONE;
+    return c->row.why.first.reason == TF_REASON_NONE;
 }
 
 /* Equal ones stay in the order of their names, as in a round of placement. */

@@ -149,6 +149,12 @@ bool fed_refusals_hold(const struct fed *fed, const struct job *job, const struc
     return wait && in_force(fed, wait);
 }
 
+bool fed_refusals_last(const struct job *job, const struct cluster *cluster)
+{
+    const struct refusal_wait *wait = find_wait(job, cluster);
+    return wait && wait->lasts;
+}
+
 static void expire_job(struct fed *fed, struct job *job)
 {
     size_t before = job->refusals.count;

@@ -16,6 +16,8 @@ void fed_refusals_load(struct fed *fed, struct job *job);
 void fed_refusals_clear(struct fed *fed, struct job *job);
 
 bool fed_refusals_hold(const struct fed *fed, const struct job *job, const struct cluster *cluster);
+/* Of one in force: only time ends it. */
+bool fed_refusals_last(const struct job *job, const struct cluster *cluster);
 bool fed_refusals_any(const struct job *job); /* in force */
 /* Ends what is over; jobs that wait are filed and considered anew. */
 void fed_refusals_expire(struct fed *fed);

@@ -55,9 +55,11 @@ static void take_word(struct fed_plan_row *row, struct asked *asked)
 {
     if (!asked->answered || asked->plan.reason == TF_REASON_NONE)
         return;
-    row->why.reason = asked->plan.reason;
-    free(row->why.text);
-    row->why.text =
+    row->why.first.reason = asked->plan.reason;
+    free(row->why.first.text);
+    free(row->why.first.unblock);
+    row->why.first.unblock = NULL;
+    row->why.first.text =
         tf_asprintf("it was asked, and would refuse: %s", asked->plan.text ? asked->plan.text : "?");
 }
 
@@ -66,15 +68,16 @@ static void view_row(struct planning *planning, size_t at, struct tf_plan_row *o
     struct fed_plan_row *row = &planning->plan.rows.items[at];
     const struct asked *asked = at < planning->count ? &planning->asked[at] : NULL;
     out->cluster = tf_strdup(row->why.cluster);
-    out->reason = row->why.reason;
+    out->reason = row->why.first.reason;
     out->free = row->free;
     out->has = row->why.has;
     out->asked = row->why.asked;
     out->level = tf_strdup(row->level_name);
     out->size = row->size;
     out->model = tf_strdup(row->model);
-    out->until = row->why.until;
-    out->text = tf_strdup(row->why.text);
+    out->until = row->why.first.until;
+    out->text = tf_strdup(row->why.first.text);
+    out->unblock = tf_strdup(row->why.first.unblock);
     struct tf_mono told = row->link ? links_profile_at(planning->fedd, row->link) : TF_NEVER;
     if (told.ms != TF_NEVER.ms)
         out->age_ms = tf_loop_now(planning->fedd->loop).mono.ms - told.ms;
@@ -155,7 +158,7 @@ static void finish(struct planning *planning)
     size_t chosen = 0;
     for (size_t i = 0; i < planning->count; i++)
         take_word(&plan->rows.items[i], &planning->asked[i]);
-    while (chosen < plan->rows.count && plan->rows.items[chosen].why.reason != TF_REASON_NONE)
+    while (chosen < plan->rows.count && plan->rows.items[chosen].why.first.reason != TF_REASON_NONE)
         chosen++;
     for (size_t i = 0; i < plan->rows.count; i++)
         view_row(planning, i, tf_vec_add(&reply.plan.rows));
@@ -226,7 +229,7 @@ static void ask_best(struct planning *planning)
 {
     const struct fed_plan *plan = &planning->plan;
     while (planning->count < ASKED_MAX && planning->count < plan->rows.count &&
-           plan->rows.items[planning->count].why.reason == TF_REASON_NONE)
+           plan->rows.items[planning->count].why.first.reason == TF_REASON_NONE)
         planning->asked[planning->count++].planning = planning;
     planning->open = planning->count + 1; /* one for this function: answers may come while others are asked */
     struct tf_mono due = {tf_loop_now(planning->fedd->loop).mono.ms + ANSWER_WITHIN_MS};

@@ -27,10 +27,10 @@ static enum tf_reason nearest_reason(const struct tf_job_record *job, const stru
     if (why->rows.count == 0)
         return TF_REASON_NO_CLUSTERS;
     tf_vec_each (row, &why->rows) {
-        if (row->reason == TF_REASON_NONE)
+        if (row->first.reason == TF_REASON_NONE)
             return TF_REASON_NOT_CONSIDERED_YET;
-        if (row->reason > nearest)
-            nearest = row->reason;
+        if (row->first.reason > nearest)
+            nearest = row->first.reason;
     }
     return nearest;
 }
@@ -119,6 +119,23 @@ static void add_place_trouble(const struct fedd *fedd, const struct tf_job_recor
         *answer = tf_asprintf("%s; %s", text ? text : "", why);
 }
 
+static void take_row(struct fed_explain_row *row, struct tf_explain_row *out)
+{
+    out->cluster = TF_STEAL(row->cluster);
+    out->reason = row->first.reason;
+    out->has = row->has;
+    out->asked = row->asked;
+    out->missing = row->asked > row->has ? row->asked - row->has : 0;
+    out->until = row->first.until;
+    out->text = TF_STEAL(row->first.text);
+    out->unblock = TF_STEAL(row->first.unblock);
+    tf_vec_each (b, &row->more)
+        tf_vec_push(&out->more, (struct tf_blocker){.reason = b->reason,
+                                                    .until = b->until,
+                                                    .text = TF_STEAL(b->text),
+                                                    .unblock = TF_STEAL(b->unblock)});
+}
+
 static void on_explain(void *arg, struct tf_call *call, struct tf_bytes bytes)
 {
     struct fedd *fedd = arg;
@@ -140,13 +157,7 @@ static void on_explain(void *arg, struct tf_call *call, struct tf_bytes bytes)
         add_place_trouble(fedd, job, &reply.explain.answer);
         tf_vec_each (row, &why.rows) {
             struct tf_explain_row *out = tf_vec_add(&reply.explain.rows);
-            out->cluster = TF_STEAL(row->cluster);
-            out->reason = row->reason;
-            out->has = row->has;
-            out->asked = row->asked;
-            out->missing = row->asked > row->has ? row->asked - row->has : 0;
-            out->until = row->until;
-            out->text = TF_STEAL(row->text);
+            take_row(row, out);
             add_store_trouble(fedd, out);
         }
         tf_strs_copy(&reply.explain.decisions, &why.decisions);

@@ -87,12 +87,23 @@ static struct tf_job_view job(struct tf_rng *r)
     return out;
 }
 
+static void random_blocker(struct tf_rng *r, struct tf_blocker *out)
+{
+    *out = (struct tf_blocker){UP_TO(TF_REASON_NO_CLUSTERS), WALL, OPTIONAL, OPTIONAL};
+}
+
 static void random_explain_row(struct tf_rng *r, struct tf_explain_row *out)
 {
-    *out = (struct tf_explain_row){optional_name(r), UP_TO(TF_REASON_NO_CLUSTERS),
-                                   R32(0, 1 << 30),  R32(0, 1 << 30),
-                                   R32(0, 1 << 30),  WALL,
-                                   OPTIONAL,         OPTIONAL};
+    *out = (struct tf_explain_row){optional_name(r),
+                                   UP_TO(TF_REASON_NO_CLUSTERS),
+                                   R32(0, 1 << 30),
+                                   R32(0, 1 << 30),
+                                   R32(0, 1 << 30),
+                                   WALL,
+                                   OPTIONAL,
+                                   OPTIONAL,
+                                   LATER};
+    RANDOM_LIST(r, &out->more, random_blocker);
 }
 
 static void random_cluster(struct tf_rng *r, struct tf_cluster_info *out)

@@ -23,10 +23,30 @@ static const struct column columns[] = {
     {"TEXT", 0},
 };
 
+static void add_text(const char *words, const char *unblock, struct columns *out)
+{
+    TF_AUTO_BUF text = TF_BUF_INIT;
+    tf_buf_str(&text, words ? words : "");
+    if (unblock && *unblock)
+        tf_buf_fmt(&text, "%sto unblock: %s", text.len ? "; " : "", unblock);
+    columns_add(out, tf_buf_text(&text));
+}
+
+/* What else is in the way there: a line of its own. */
+static void add_more(const struct tf_blocker *blocker, struct tf_wall now, struct columns *out)
+{
+    char until[WHEN_TEXT];
+    columns_add(out, "");
+    columns_add_styled(out, CELL_WAITING, tf_reason_name(blocker->reason));
+    for (int number = 0; number < 3; number++)
+        columns_add(out, "");
+    columns_add(out, when_relative(blocker->until, now, until));
+    add_text(blocker->text, blocker->unblock, out);
+}
+
 static void add_row(const struct tf_explain_row *row, struct tf_wall now, struct columns *out)
 {
     char until[WHEN_TEXT];
-    TF_AUTO_BUF text = TF_BUF_INIT;
     columns_add(out, row->cluster);
     if (row->reason)
         columns_add_styled(out, CELL_WAITING, tf_reason_name(row->reason));
@@ -36,10 +56,9 @@ static void add_row(const struct tf_explain_row *row, struct tf_wall now, struct
     columns_add_fmt(out, "%d", row->asked);
     columns_add_fmt(out, "%d", row->missing);
     columns_add(out, when_relative(row->until, now, until));
-    tf_buf_str(&text, row->text ? row->text : "");
-    if (row->unblock && *row->unblock)
-        tf_buf_fmt(&text, "%sto unblock: %s", text.len ? "; " : "", row->unblock);
-    columns_add(out, tf_buf_text(&text));
+    add_text(row->text, row->unblock, out);
+    tf_vec_each (blocker, &row->more)
+        add_more(blocker, now, out);
 }
 
 static void print_table(struct fedctl *ctl, const struct tf_explain_reply *reply, struct tf_buf *buf)
@@ -177,7 +196,8 @@ const struct verb verb_explain = {
     .help = "Say why a job waits, or what a manifest means",
     .more = "The first line is the answer. The table has every cluster: what it has and what is asked, in "
             "instances,\n"
-            "the first reason against it, until when that holds, and what would unblock it.",
+            "the first reason against it, until when that holds, and what would unblock it; lines without a\n"
+            "cluster are what else is in the way there.",
     .examples = "fedctl explain job rec/wants-b300\n"
                 "# The manifest with every default filled in; asks no server\n"
                 "fedctl explain manifest -f job.yaml\n",

@@ -307,17 +307,37 @@ void job_event_release(struct job_event *event)
 
 /* ---- explanations ---- */
 
+struct blocker_doc {
+    char *reason, *until, *text, *unblock;
+};
+
+#define B struct blocker_doc
+static const struct tf_row blocker_rows[] = {
+    {.key = "reason", TF_STRING(B, reason)},
+    {.key = "until", TF_STRING(B, until)},
+    {.key = "text", TF_STRING(B, text)},
+    {.key = "unblock", TF_STRING(B, unblock)},
+};
+#undef B
+static const struct tf_table blocker_table = TF_TABLE(struct blocker_doc, blocker_rows);
+
 struct row_doc {
     char *cluster, *reason, *until, *text, *unblock;
     int32_t has, asked, missing;
+    TF_VEC(struct blocker_doc) more;
 };
 
 #define R struct row_doc
 static const struct tf_row row_rows[] = {
-    {.key = "cluster", TF_STRING(R, cluster)}, {.key = "reason", TF_STRING(R, reason)},
-    {.key = "has", TF_INT32(R, has)},          {.key = "asked", TF_INT32(R, asked)},
-    {.key = "missing", TF_INT32(R, missing)},  {.key = "until", TF_STRING(R, until)},
-    {.key = "text", TF_STRING(R, text)},       {.key = "unblock", TF_STRING(R, unblock)},
+    {.key = "cluster", TF_STRING(R, cluster)},
+    {.key = "reason", TF_STRING(R, reason)},
+    {.key = "has", TF_INT32(R, has)},
+    {.key = "asked", TF_INT32(R, asked)},
+    {.key = "missing", TF_INT32(R, missing)},
+    {.key = "until", TF_STRING(R, until)},
+    {.key = "text", TF_STRING(R, text)},
+    {.key = "unblock", TF_STRING(R, unblock)},
+    {.key = "more", TF_OBJECTS(R, more, &blocker_table)},
 };
 #undef R
 static const struct tf_table row_table = TF_TABLE(struct row_doc, row_rows);
@@ -347,6 +367,19 @@ static const struct tf_row explain_rows[] = {
 static const struct tf_table explain_table = TF_TABLE(X, explain_rows);
 #undef X
 
+static void fill_more(const struct tf_explain_row *row, struct row_doc *doc, struct tf_arena *arena)
+{
+    doc->more.items = tf_arena_alloc(arena, row->more.count + 1, sizeof *doc->more.items);
+    doc->more.count = row->more.count;
+    for (size_t i = 0; i < row->more.count; i++) {
+        const struct tf_blocker *b = &row->more.items[i];
+        doc->more.items[i] = (struct blocker_doc){.reason = view_word(tf_reason_name(b->reason)),
+                                                  .until = view_time(b->until, arena),
+                                                  .text = b->text,
+                                                  .unblock = b->unblock};
+    }
+}
+
 static void fill_explain(const void *object, void *document, struct tf_arena *arena)
 {
     const struct tf_explain_reply *reply = object;
@@ -373,6 +406,7 @@ static void fill_explain(const void *object, void *document, struct tf_arena *ar
             .asked = row->asked,
             .missing = row->missing,
         };
+        fill_more(row, &doc->rows.items[i], arena);
     }
 }
 

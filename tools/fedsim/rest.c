@@ -95,7 +95,7 @@ static void show_reasons(struct sim_world *world, const struct fed *core, const 
         return;
     }
     tf_vec_each (row, &why.rows)
-        audit_explained(world->audit, record->uid, row->cluster, row->reason);
+        audit_explained(world->audit, record->uid, row->cluster, row->first.reason);
     fed_explanation_release(&why);
 }
 

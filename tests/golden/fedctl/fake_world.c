@@ -306,6 +306,8 @@ void world_explain(size_t i, struct tf_wall now, struct tf_explain_reply *reply)
                 "a node with B300");
     explain_row(reply, "gz-b", TF_REASON_REFUSED, 0, before(now, -1290),
                 "the engine refused the last placement", NULL);
+    *tf_vec_add(&reply->rows.items[1].more) =
+        (struct tf_blocker){.reason = TF_REASON_NOT_CONSIDERED_YET, .text = tf_strdup("no profile yet")};
     explain_row(reply, "sh-d", TF_REASON_CLUSTER_LOST, 0, (struct tf_wall){0}, "no contact", NULL);
     explain_row(reply, "us-c", TF_REASON_NONE, 2, (struct tf_wall){0}, NULL, NULL);
     tf_strs_add(&reply->decisions,

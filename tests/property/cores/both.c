@@ -215,7 +215,8 @@ static void check_rest(struct world *w)
             struct fed_explanation e = {0};
             fed_explain(w->d.fed, r->tenant, r->name, w->d.now, &e, NULL);
             tf_vec_each (row, &e.rows)
-                CU_ASSERT(row->reason != TF_REASON_NONE && row->reason < TF_REASON_HIGHER_PRIORITY);
+                CU_ASSERT(row->first.reason != TF_REASON_NONE &&
+                          row->first.reason < TF_REASON_HIGHER_PRIORITY);
             fed_explanation_release(&e);
         } else {
             CU_ASSERT_TRUE(!r || tf_phase_is_final(r->phase));

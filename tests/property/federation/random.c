@@ -285,9 +285,9 @@ static void check_nothing_could_be_placed(struct world *w)
         if (fed_explain(w->d.fed, "t", w->jobs[i].name + 2, w->d.now, &e, NULL))
             continue;
         tf_vec_each (row, &e.rows) {
-            if (row->reason == TF_REASON_NONE)
+            if (row->first.reason == TF_REASON_NONE)
                 printf("\n%s\n", e.answer);
-            CU_ASSERT(row->reason != TF_REASON_NONE);
+            CU_ASSERT(row->first.reason != TF_REASON_NONE);
         }
         fed_explanation_release(&e);
     }

@@ -213,12 +213,21 @@ static bool eq_watch_event(const struct tf_watch_event *a, const struct tf_watch
     return EQ_END;
 }
 
+static bool eq_blocker(const struct tf_blocker *a, const struct tf_blocker *b)
+{
+    EQ_BEGIN(struct tf_blocker);
+    EQ_STR(text);
+    EQ_STR(unblock);
+    return EQ_END;
+}
+
 static bool eq_explain_row(const struct tf_explain_row *a, const struct tf_explain_row *b)
 {
     EQ_BEGIN(struct tf_explain_row);
     EQ_STR(cluster);
     EQ_STR(text);
     EQ_STR(unblock);
+    EQ_LIST(more, eq_blocker);
     return EQ_END;
 }
 

@@ -27,9 +27,9 @@ static void reasons(struct drive *d, const char *name, const char *expected)
     struct fed_explanation e = ask(d, name);
     TF_AUTO_BUF text = TF_BUF_INIT;
     tf_vec_each (row, &e.rows) {
-        CU_ASSERT_PTR_NOT_NULL(row->text);
-        tf_buf_fmt(&text, "%s%s %s %d/%d", text.len ? "; " : "", row->cluster, tf_reason_name(row->reason),
-                   row->has, row->asked);
+        CU_ASSERT_PTR_NOT_NULL(row->first.text);
+        tf_buf_fmt(&text, "%s%s %s %d/%d", text.len ? "; " : "", row->cluster,
+                   tf_reason_name(row->first.reason), row->has, row->asked);
     }
     if (strcmp(tf_buf_text(&text), expected) != 0)
         printf("\ngot %s\n", tf_buf_text(&text));
@@ -79,10 +79,69 @@ static void test_a_refusal_says_until_when(void)
         (struct tf_ended){.end = TF_END_REFUSED, .reason = TF_REASON_CPU_MEMORY, .message = "no room"});
     struct fed_explanation e = ask(&d, "x");
     CU_ASSERT_EQUAL_FATAL(e.rows.count, 1);
-    CU_ASSERT_EQUAL(e.rows.items[0].reason, TF_REASON_REFUSED);
-    CU_ASSERT_EQUAL(e.rows.items[0].until.ms, d.now.wall.ms + 1000);
-    CU_ASSERT_STRING_EQUAL(e.rows.items[0].text, "it refused the job (CPU_MEMORY: no room), 1 time in a row");
+    CU_ASSERT_EQUAL(e.rows.items[0].first.reason, TF_REASON_REFUSED);
+    CU_ASSERT_EQUAL(e.rows.items[0].first.until.ms, d.now.wall.ms + 1000);
+    CU_ASSERT_STRING_EQUAL(e.rows.items[0].first.text,
+                           "it refused the job (CPU_MEMORY: no room), 1 time in a row");
     fed_explanation_release(&e);
+    drive_release(&d);
+}
+
+/* All that is in the way: "a CLUSTER_CORDONED [uncordon], GPUS [...]". */
+static void blockers(struct drive *d, const char *name, const char *expected)
+{
+    struct fed_explanation e = ask(d, name);
+    TF_AUTO_BUF text = TF_BUF_INIT;
+    tf_vec_each (row, &e.rows) {
+        tf_buf_fmt(&text, "%s%s %s [%s]", text.len ? "; " : "", row->cluster,
+                   tf_reason_name(row->first.reason), row->first.unblock ? row->first.unblock : "");
+        tf_vec_each (b, &row->more)
+            tf_buf_fmt(&text, ", %s [%s]", tf_reason_name(b->reason), b->unblock ? b->unblock : "");
+    }
+    if (strcmp(tf_buf_text(&text), expected) != 0)
+        printf("\ngot %s\n", tf_buf_text(&text));
+    CU_ASSERT_STRING_EQUAL(tf_buf_text(&text), expected);
+    fed_explanation_release(&e);
+}
+
+static void test_all_that_is_in_the_way(void)
+{
+    struct drive d;
+    drive_init(&d);
+    drive_cluster_up(&d, "a", "2x8:H800");
+    drive_submit(&d, "rec/x", "n=2 gpus=8 model=H800 prio=online");
+    drive_submit(&d, "rec/y", "n=3 gpus=8 model=H800");
+    blockers(&d, "y", "a NOT_ENOUGH_NODES [spec.instances of at most 2, or more such nodes]");
+    drive_cluster(&d, FED_EV_CORDON, "a", true);
+    blockers(&d, "y",
+             "a CLUSTER_CORDONED [`fedctl uncordon cluster a`], NOT_ENOUGH_NODES [spec.instances of at most "
+             "2, or more "
+             "such nodes]");
+    drive_detach(&d, "a");
+    drive_elapse(&d, TF_MINUTE); /* what is not known is not counted */
+    blockers(&d, "y",
+             "a CLUSTER_LOST [a subclusterd of it that runs and reaches this federation], CLUSTER_CORDONED "
+             "[`fedctl uncordon cluster a`]");
+    drive_submit(&d, "rec/z", "n=3 gpus=8 clusters=b");
+    blockers(&d, "z",
+             "a POLICY [another spec.placement]; b POLICY [its first attach, or another spec.placement]");
+    drive_release(&d);
+}
+
+static void test_a_refusal_and_no_room(void)
+{
+    struct drive d;
+    drive_init(&d);
+    drive_cluster_up(&d, "a", "1x8");
+    drive_submit(&d, "rec/x", "n=1 gpus=8");
+    drive_ended(&d, "a", 1, 1,
+                (struct tf_ended){.end = TF_END_REFUSED, .reason = TF_REASON_ENGINE, .message = "no image"});
+    blockers(&d, "x", "a REFUSED [time: more room would not help]");
+    drive_submit(&d, "rec/y", "n=1 gpus=8 prio=online");
+    blockers(
+        &d, "x",
+        "a IN_FLIGHT [its next profile, in a moment: what is left then is considered], REFUSED [time: more "
+        "room would not help]");
     drive_release(&d);
 }
 
@@ -155,6 +214,8 @@ static void test_the_decision_trace(void)
 static const struct suite_test tests[] = {
     {"reasons of waiting", test_reasons_of_waiting},
     {"a refusal says until when", test_a_refusal_says_until_when},
+    {"all that is in the way", test_all_that_is_in_the_way},
+    {"a refusal, and no room besides", test_a_refusal_and_no_room},
     {"answers through a life", test_answers_through_a_life},
     {"the decision trace", test_the_decision_trace},
 };

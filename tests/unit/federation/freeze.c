@@ -51,8 +51,8 @@ static enum tf_reason explained(const struct drive *d, struct tf_wall *until)
 {
     struct fed_explanation e = {0};
     CU_ASSERT_EQUAL_FATAL(fed_explain(d->fed, "rec", "x", d->now, &e, NULL), 0);
-    enum tf_reason reason = e.rows.items[0].reason;
-    *until = e.rows.items[0].until;
+    enum tf_reason reason = e.rows.items[0].first.reason;
+    *until = e.rows.items[0].first.until;
     fed_explanation_release(&e);
     return reason;
 }

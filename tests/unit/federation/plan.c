@@ -56,8 +56,8 @@ static void rows(const struct fed_plan *plan, const char *expected)
     TF_AUTO_BUF text = TF_BUF_INIT;
     tf_vec_each (row, &plan->rows) {
         tf_buf_fmt(&text, "%s%s ", text.len ? "; " : "", row->why.cluster);
-        if (row->why.reason)
-            tf_buf_fmt(&text, "%s free %d", tf_reason_name(row->why.reason), row->free);
+        if (row->why.first.reason)
+            tf_buf_fmt(&text, "%s free %d", tf_reason_name(row->why.first.reason), row->free);
         else
             tf_buf_fmt(&text, "%s x%d free %d", row->level_name, row->size, row->free);
     }
@@ -130,7 +130,8 @@ static void test_unknown_class_and_no_clusters(void)
 
 static const struct fed_plan_row *first_fit(const struct fed_plan *plan)
 {
-    return plan->rows.count && plan->rows.items[0].why.reason == TF_REASON_NONE ? &plan->rows.items[0] : NULL;
+    return plan->rows.count && plan->rows.items[0].why.first.reason == TF_REASON_NONE ? &plan->rows.items[0]
+                                                                                      : NULL;
 }
 
 static void submitted(struct drive *d, struct tf_rng *rng, int number)

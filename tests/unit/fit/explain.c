@@ -86,10 +86,12 @@ static void test_static_reasons(void)
     why = explain(&f, &spec, TF_LEVEL_FREE);
     says(&why, TF_REASON_GPU_MEMORY,
          "needs 13 x 8 GPUs with 141Gi each; none of its 15 nodes of that model has so much");
+    CU_ASSERT_STRING_EQUAL(why.unblock, "a spec.instance.gpuMemory of at most 80Gi");
     tf_strs_add(&spec.group.shape.gpu_models, "B200");
     tf_strs_add(&spec.group.shape.gpu_models, "GB300");
     why = explain(&f, &spec, TF_LEVEL_FREE);
     says(&why, TF_REASON_NO_SUCH_MODEL, "needs 13 x 8 GPUs of B200 or GB300; it has H800");
+    CU_ASSERT_STRING_EQUAL(why.unblock, "nodes with B200 or GB300, or other spec.instance.gpuModels");
     tf_job_spec_release(&spec);
     spec = fleet_spec(1, 8, 1, 1);
     tf_pairs_set(&spec.node_labels, "disk", "nvme");
@@ -112,6 +114,7 @@ static void test_claimed(void)
     CU_ASSERT_EQUAL(why.until.ms, 5000);
     CU_ASSERT_EQUAL(why.missing, 1);
     CU_ASSERT_EQUAL(why.best, 2);
+    CU_ASSERT_STRING_EQUAL(why.unblock, "a spec.maxRuntime that ends before the claim begins, or its end");
     tf_job_spec_release(&spec);
     fleet_release(&f);
 }

@@ -47,7 +47,7 @@ static bool reason_is(struct play *play, const struct scenario_claim *c, const s
     }
     tf_vec_each (row, &found.rows)
         if (strcmp(row->cluster, c->reason.cluster) == 0)
-            reason = row->reason;
+            reason = row->first.reason;
     fed_explanation_release(&found);
     if (reason == c->reason.code)
         return true;
