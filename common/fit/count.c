@@ -273,9 +273,13 @@ bool tf_fit_lowest(const struct tf_fit_view *view, const struct tf_demand *deman
     struct tf_fit highest;
     count_at(view, demand, demand->level, scratch, &highest);
     uint64_t present = highest.fits ? levels_present(view, demand, scratch) : 0;
-    for (tf_level level = 1; level <= demand->level && !out->fits; level++)
-        if (present >> level & 1)
-            count_at(view, demand, level, scratch, out);
+    for (tf_level level = 1; level <= demand->level && !out->fits; level++) {
+        int32_t below = out->count;
+        if (!(present >> level & 1))
+            continue;
+        count_at(view, demand, level, scratch, out);
+        out->below = below;
+    }
     if (!out->fits)
         *out = highest;
     return out->fits;

@@ -27,6 +27,7 @@ struct tf_fit {
     bool fits;      /* count >= the demand's core */
     int32_t count;  /* instances, a multiple of its step */
     tf_level level; /* at which it was counted */
+    int32_t below;  /* of tf_fit_lowest, where it fits: at the next level that has less; at free: 0 */
     int32_t model;  /* of the catalog: the first in which the core fits, else that with the most; -1 = none */
 };
 

@@ -170,7 +170,9 @@ static void image_cost(struct tf_image *image, struct tf_level_cost *cost)
 {
     tf_image_open(image, cost);
     tf_image_number(image, &cost->level);
-    tf_image_number(image, &cost->gpu_seconds);
+    tf_image_number(image, &cost->gpus);
+    tf_image_number(image, &cost->since);
+    tf_image_number(image, &cost->before);
     tf_image_close(image);
 }
 
@@ -229,6 +231,7 @@ void tf_image_profile(struct tf_image *image, struct tf_profile *profile)
     image_health(image, &profile->health);
     tf_image_number(image, &profile->brakes);
     tf_image_number(image, &profile->vacatable_nodes);
+    tf_image_number(image, &profile->loss_cap);
     tf_image_close(image);
 }
 

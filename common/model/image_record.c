@@ -94,6 +94,19 @@ static void image_job_event(struct tf_image *image, struct tf_job_event *event)
     tf_image_close(image);
 }
 
+static void image_evicted_hour(struct tf_image *image, struct tf_evicted_hour *hour)
+{
+    tf_image_open(image, hour);
+    tf_image_number(image, &hour->hour);
+    tf_image_number(image, &hour->count);
+    tf_image_close(image);
+}
+
+static void image_evicted(struct tf_image *image, struct tf_evicted *evicted)
+{
+    tf_image_list(image, evicted, image_evicted_hour);
+}
+
 void tf_image_job_record(struct tf_image *image, struct tf_job_record *record)
 {
     tf_image_open(image, record);
@@ -126,6 +139,7 @@ void tf_image_job_record(struct tf_image *image, struct tf_job_record *record)
     tf_image_number(image, &record->last_epoch);
     tf_image_uid(image, &record->change);
     tf_image_number(image, &record->last_size);
+    image_evicted(image, &record->evicted);
     tf_image_close(image);
 }
 
@@ -213,7 +227,7 @@ void tf_image_allocation(struct tf_image *image, struct tf_allocation *allocatio
     tf_image_list(image, &allocation->claims, image_claim);
     tf_image_number(image, &allocation->retries_used);
     tf_image_number(image, &allocation->evictions);
-    tf_image_number(image, &allocation->lost_gpu_seconds);
+    image_evicted(image, &allocation->evicted);
     tf_image_number(image, &allocation->peers_version);
     tf_image_number(image, &allocation->last_shrink);
     tf_image_number(image, &allocation->last_grow);
@@ -382,7 +396,7 @@ void tf_image_entry(struct tf_image *image, struct tf_entry *entry)
     tf_image_number(image, &entry->retries_used);
     tf_image_number(image, &entry->level);
     tf_image_number(image, &entry->evictions);
-    tf_image_number(image, &entry->lost_gpu_seconds);
+    image_evicted(image, &entry->evicted);
     tf_image_number(image, &entry->release);
     tf_image_close(image);
 }

@@ -118,6 +118,7 @@ void tf_entry_release(struct tf_entry *entry)
     free(entry->name);
     tf_job_spec_release(&entry->spec);
     free(entry->model);
+    tf_vec_release(&entry->evicted);
     *entry = (struct tf_entry){0};
 }
 
@@ -129,6 +130,8 @@ void tf_entry_copy(struct tf_entry *to, const struct tf_entry *from)
     copy.model = tf_strdup(from->model);
     copy.spec = (struct tf_job_spec){0};
     tf_job_spec_copy(&copy.spec, &from->spec);
+    copy.evicted = (struct tf_evicted){0};
+    tf_evicted_copy(&copy.evicted, &from->evicted);
     tf_entry_release(to);
     *to = copy;
 }

@@ -100,8 +100,8 @@ struct tf_entry {
     int32_t retries_used;
     tf_level
         level; /* the highest that may be taken for it, as the leader counted; TF_LEVEL_FREE: nobody goes */
-    int32_t evictions;        /* that the job has suffered, */
-    int64_t lost_gpu_seconds; /* and what it lost by them */
+    int32_t evictions;         /* that the job has suffered; */
+    struct tf_evicted evicted; /* those of the last day */
     /* RELEASE */
     enum tf_release release;
 };

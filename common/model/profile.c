@@ -106,6 +106,7 @@ static void copy_whole(struct tf_profile *to, const struct tf_profile *from)
     to->health = from->health;
     to->brakes = from->brakes;
     to->vacatable_nodes = from->vacatable_nodes;
+    to->loss_cap = from->loss_cap;
     tf_vec_release(&to->shorts);
     tf_vec_each (demand, &from->shorts)
         tf_vec_push(&to->shorts, *demand);
@@ -139,6 +140,19 @@ struct tf_vector tf_profile_row_at(const struct tf_profile_row *row, tf_level le
     while (i > 1 && row->levels.items[i - 1].level > level)
         i--;
     return i > 0 ? row->levels.items[i - 1].have : (struct tf_vector){0};
+}
+
+int64_t tf_profile_price(const struct tf_profile *profile, tf_level level, int64_t gpus, struct tf_wall now)
+{
+    tf_vec_each (cost, &profile->costs) {
+        if (cost->level != level)
+            continue;
+        int64_t ran = now.ms > cost->since.ms ? now.ms - cost->since.ms : 0;
+        int64_t lost = (ran < profile->loss_cap ? ran : profile->loss_cap) / TF_SECOND;
+        int64_t each = lost + cost->before / cost->gpus;
+        return each > INT64_MAX / TF_COST_GPUS_MAX ? INT64_MAX : gpus * each;
+    }
+    return 0;
 }
 
 /* ---- what a peer may send ---- */
@@ -251,8 +265,11 @@ int tf_profile_check(const struct tf_profile *profile, struct tf_error *err)
             demand->rank >= TF_CLASSES_MAX)
             return tf_error_set(err, TF_ERR_INVALID, "profile: a short demand is out of bounds");
     tf_vec_each (cost, &profile->costs)
-        if (cost->level > TF_LEVEL_TOP || cost->gpu_seconds < 0)
+        if (cost->level > TF_LEVEL_TOP || cost->gpus <= 0 || cost->gpus > TF_COST_GPUS_MAX ||
+            cost->before < 0 || cost->since.ms < 0)
             return tf_error_set(err, TF_ERR_INVALID, "profile: a reclaim cost is out of bounds");
+    if (profile->loss_cap < 0)
+        return tf_error_set(err, TF_ERR_INVALID, "profile: the cap of losses is negative");
     return check_rows(profile, err);
 }
 

@@ -13,7 +13,8 @@ enum {
     TF_PROFILE_CLASSES_MAX = 65536,
     TF_NODE_SLOTS_MAX = 65536,
 };
-#define TF_QUANTITY_MAX (INT64_C(1) << 40) /* millicores or MiB of one node */
+#define TF_COST_GPUS_MAX (INT64_C(1) << 24) /* of one subcluster */
+#define TF_QUANTITY_MAX (INT64_C(1) << 40)  /* millicores or MiB of one node */
 
 /* What makes two nodes interchangeable for placement. */
 struct tf_node_class {
@@ -65,10 +66,13 @@ struct tf_idle_causes {
     int32_t deliverable, count, cpu_memory, topology, policy, step, health;
 };
 
-/* Levels' price: what reclaiming everything at this level would lose. */
+/* What is held at a level, and what taking it would cost: told by moments, so that it need not be told again
+ * as time goes by. */
 struct tf_level_cost {
     tf_level level;
-    int64_t gpu_seconds;
+    int64_t gpus;         /* > 0 */
+    struct tf_wall since; /* since when their work is not safe: the mean */
+    int64_t before;       /* GPU-seconds: what the evictions of the last day weigh, of all */
 };
 
 /* A running job below its min. */
@@ -99,6 +103,7 @@ struct tf_profile {
     int32_t brakes; /* bit set: 1 mass-down, 2 eviction limit, 4 frozen evictions, 8 frozen growth, 16 frozen
                        moves */
     int32_t vacatable_nodes; /* that consolidation could still free: an upper bound */
+    int64_t loss_cap;        /* ms: work that an instance may lose at most, in costs */
 };
 
 void tf_profile_release(struct tf_profile *profile);
@@ -114,6 +119,9 @@ void tf_profile_diff(const struct tf_profile *from, const struct tf_profile *to,
 /* Bounds and references: what a peer sent is checked before use. The classes that a delta's rows name are
  * checked when it is applied. */
 int tf_profile_check(const struct tf_profile *profile, struct tf_error *err);
+/* What taking so many GPUs of what is held at that level would cost on average, in GPU-seconds; 0: it is not
+ * told. */
+int64_t tf_profile_price(const struct tf_profile *profile, tf_level level, int64_t gpus, struct tf_wall now);
 /* What the row has for a demand that may take `level`: the last vector at or below it. */
 struct tf_vector tf_profile_row_at(const struct tf_profile_row *row, tf_level level);
 int tf_generation_cmp(struct tf_generation a, struct tf_generation b);

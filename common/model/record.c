@@ -85,6 +85,7 @@ void tf_job_record_release(struct tf_job_record *record)
         tf_refusal_release(refusal);
     tf_vec_release(&record->refusals);
     release_events(&record->events);
+    tf_vec_release(&record->evicted);
     free(record->message);
     free(record->output);
     free(record->last_cluster);
@@ -117,6 +118,8 @@ void tf_job_record_copy(struct tf_job_record *to, const struct tf_job_record *fr
     copy.spec = (struct tf_job_spec){0};
     tf_job_spec_copy(&copy.spec, &from->spec);
     copy_job_lists(&copy, from);
+    copy.evicted = (struct tf_evicted){0};
+    tf_evicted_copy(&copy.evicted, &from->evicted);
     tf_job_record_release(to);
     *to = copy;
 }
@@ -267,6 +270,7 @@ void tf_allocation_release(struct tf_allocation *allocation)
     tf_vec_each (claim, &allocation->claims)
         tf_claim_release(claim);
     tf_vec_release(&allocation->claims);
+    tf_vec_release(&allocation->evicted);
     tf_ended_release(&allocation->ending);
     tf_vec_each (ended, &allocation->ended)
         tf_ended_release(ended);
@@ -299,6 +303,8 @@ void tf_allocation_copy(struct tf_allocation *to, const struct tf_allocation *fr
     copy.ending = (struct tf_ended){0};
     tf_ended_copy(&copy.ending, &from->ending);
     copy_allocation_lists(&copy, from);
+    copy.evicted = (struct tf_evicted){0};
+    tf_evicted_copy(&copy.evicted, &from->evicted);
     tf_allocation_release(to);
     *to = copy;
 }

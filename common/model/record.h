@@ -4,6 +4,7 @@
 
 #include "common/base/clock.h"
 #include "common/model/cordon.h"
+#include "common/model/evicted.h"
 #include "common/model/freeze.h"
 #include "common/model/policy.h"
 #include "common/model/profile.h"
@@ -81,6 +82,7 @@ struct tf_job_record {
     uint64_t last_epoch;
     struct tf_uid change; /* the submit that changed it last: a repeat of it changes nothing more */
     int32_t last_size;    /* of the last epoch that ended, at its end */
+    struct tf_evicted evicted;
 };
 
 /* Registration of a subcluster: it exists from its first attach. */
@@ -161,9 +163,9 @@ struct tf_allocation {
     char *model;
     TF_VEC(struct tf_member) members;
     TF_VEC(struct tf_claim) claims;
-    int32_t retries_used;     /* of the job, as told with the placement, plus this epoch's */
-    int32_t evictions;        /* that the job had suffered when it was placed, */
-    int64_t lost_gpu_seconds; /* and what it had lost by them */
+    int32_t retries_used;      /* of the job, as told with the placement, plus this epoch's */
+    int32_t evictions;         /* that the job had suffered when it was placed; */
+    struct tf_evicted evicted; /* those of the last day, with those of this epoch */
     uint64_t peers_version;
     struct tf_wall last_shrink, last_grow;
     struct tf_wall short_since; /* below its min, or without anything that runs, since then; 0 = it is not */

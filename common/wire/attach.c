@@ -76,7 +76,7 @@ static const struct tf_wire_row entry_rows[] = {
     WIRE_ENUM(release, 0, TF_RELEASE_MOVE),
     WIRE_LEVEL(level),
     WIRE_INT32(evictions, 0, COUNTS_MAX),
-    WIRE_INT64(lost_gpu_seconds, 0, INT64_MAX),
+    WIRE_LIST(evicted, tf_wire_evicted_hour, TF_EVICTED_HOURS_MAX),
 };
 
 static int check_entry(const void *object, const struct tf_wire_path *path, struct tf_error *err)

@@ -65,7 +65,9 @@ const struct tf_wire_table tf_wire_short_demand =
 #define WIRE Tidefed__V1__LevelCost
 static const struct tf_wire_row level_cost_rows[] = {
     WIRE_LEVEL(level),
-    WIRE_INT64(gpu_seconds, 0, INT64_MAX),
+    WIRE_INT64(gpus, 1, TF_COST_GPUS_MAX),
+    WIRE_WALL(since),
+    WIRE_INT64(before, 0, INT64_MAX),
 };
 const struct tf_wire_table tf_wire_level_cost =
     WIRE_TABLE(level_cost_rows, tidefed__v1__level_cost__descriptor);
@@ -422,6 +424,7 @@ static const struct tf_wire_row profile_rows[] = {
     WIRE_OBJECT(health, tf_wire_health_counts, 0),
     COUNT(brakes),
     COUNT(vacatable_nodes),
+    WIRE_DURATION(loss_cap),
 };
 const struct tf_wire_table tf_wire_profile = WIRE_TABLE(profile_rows, tidefed__v1__profile__descriptor);
 #undef MODEL

@@ -63,6 +63,17 @@ const struct tf_wire_table tf_wire_refusal = WIRE_TABLE(refusal_rows, tidefed__v
 #undef MODEL
 #undef WIRE
 
+#define MODEL struct tf_evicted_hour
+#define WIRE Tidefed__V1__EvictedHour
+static const struct tf_wire_row evicted_hour_rows[] = {
+    WIRE_WALL(hour),
+    WIRE_INT32(count, 0, TF_EVICTED_MAX),
+};
+const struct tf_wire_table tf_wire_evicted_hour =
+    WIRE_TABLE(evicted_hour_rows, tidefed__v1__evicted_hour__descriptor);
+#undef MODEL
+#undef WIRE
+
 #define MODEL struct tf_job_record
 #define WIRE Tidefed__V1__JobRecord
 static const struct tf_wire_row job_record_rows[] = {
@@ -95,6 +106,7 @@ static const struct tf_wire_row job_record_rows[] = {
     WIRE_COUNTER(last_epoch),
     WIRE_UID(change, 0),
     WIRE_INT32(last_size, 0, TF_INSTANCES_MAX),
+    WIRE_LIST(evicted, tf_wire_evicted_hour, TF_EVICTED_HOURS_MAX),
 };
 const struct tf_wire_table tf_wire_job_record =
     WIRE_TABLE(job_record_rows, tidefed__v1__job_record__descriptor);
@@ -214,11 +226,11 @@ static const struct tf_wire_row allocation_rows[] = {
     WIRE_OBJECT(ending, tf_wire_ended, 0),
     WIRE_LIST(ended, tf_wire_ended, ENDED_MAX),
     WIRE_INT32(evictions, 0, COUNTS_MAX),
-    WIRE_INT64(lost_gpu_seconds, 0, INT64_MAX),
     WIRE_WALL(short_since),
     WIRE_WALL(restart_at),
     WIRE_WALL(grow_after),
     WIRE_INT32(grow_failures, 0, COUNTS_MAX),
+    WIRE_LIST(evicted, tf_wire_evicted_hour, TF_EVICTED_HOURS_MAX),
 };
 const struct tf_wire_table tf_wire_allocation =
     WIRE_TABLE(allocation_rows, tidefed__v1__allocation__descriptor);

@@ -26,9 +26,9 @@ static struct tf_entry place_entry(const struct job *job, const struct tf_placem
                              .submitted = r->submitted,
                              .retries_used = r->retries_used,
                              .level = placement->level,
-                             .evictions = r->evictions,
-                             .lost_gpu_seconds = r->lost_gpu_seconds};
+                             .evictions = r->evictions};
     tf_job_spec_copy(&entry.spec, &r->spec);
+    tf_evicted_copy(&entry.evicted, &r->evicted);
     return entry;
 }
 

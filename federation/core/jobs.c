@@ -311,12 +311,13 @@ static void count_up(int32_t *counter, int32_t more)
 }
 
 /* Counters and causes: what of the end stays in the record. */
-static void count_end(struct job *job, const struct tf_ended *ended)
+static void count_end(struct fed *fed, struct job *job, const struct tf_ended *ended)
 {
     struct tf_job_record *r = &job->record;
     count_up(&r->retries_used, ended->failures);
-    bool evicted = ended->end == TF_END_EVICTED;
-    count_up(&r->evictions, ended->evictions ? ended->evictions : evicted);
+    int32_t evictions = ended->evictions ? ended->evictions : ended->end == TF_END_EVICTED;
+    count_up(&r->evictions, evictions);
+    tf_evicted_add(&r->evicted, fed->now.wall, evictions);
     int64_t lost = ended->lost_gpu_seconds;
     r->lost_gpu_seconds = lost > INT64_MAX - r->lost_gpu_seconds ? INT64_MAX : r->lost_gpu_seconds + lost;
     count_up(&r->losses, ended->end == TF_END_LOST || ended->end == TF_END_UNKNOWN);
@@ -345,7 +346,7 @@ void fed_job_epoch_ended(struct fed *fed, struct job *job, uint64_t epoch, const
     bool again = p->release == TF_RELEASE_RESTART; /* it goes on with another spec, however this one ended */
     tf_reached_if(p->release != TF_RELEASE_NONE && ended->end != TF_END_RELEASED, fed, FED_ENDED_RELEASED);
     note_end(fed, job, p, ended);
-    count_end(job, ended);
+    count_end(fed, job, ended);
     if (ended->end == TF_END_REFUSED)
         fed_refusals_add(fed, job, cluster, ended->reason, ended->message);
     fed_ledger_drop(fed, cluster, epoch);

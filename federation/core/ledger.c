@@ -247,6 +247,7 @@ static void set_fit(const struct cluster *cluster, const struct tf_job_spec *spe
 {
     out->fits = fit->fits;
     out->level = fit->level;
+    out->below = fit->below;
     out->count = fit->count;
     out->model = place_of_model(spec, model_name(cluster, fit->model));
 }

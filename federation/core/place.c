@@ -86,14 +86,37 @@ static int32_t room_to_grow(const struct tf_job_spec *spec, const struct verdict
     return spec->grow == TF_GROW_NEVER ? 0 : tf_size_align(&spec->elastic, v->count);
 }
 
-/* DESIGN.md §6: the lowest level touched, what is free being the lowest of all; then better topology, the
- * job's own order (models, then clusters), room to grow, balance (most room left). Equal in all: the one
- * asked first stays. */
-bool fed_place_is_better(const struct tf_job_spec *spec, const struct cluster *a, const struct verdict *va,
-                         const struct cluster *b, const struct verdict *vb)
+int64_t fed_place_cost(const struct tf_job_spec *spec, struct tf_wall now, const struct cluster *cluster,
+                       const struct verdict *v)
+{
+    int64_t taken = (int64_t)(spec->elastic.min - v->below) * spec->group.shape.gpus;
+    if (v->level <= TF_LEVEL_GOING || taken <= 0)
+        return 0;
+    return tf_profile_price(cluster->profile, v->level, taken, now);
+}
+
+/* Costs that are alike to a quarter count as equal at first, so that topology and the job's own order still
+ * count: no two are ever the same. */
+static int64_t coarse(int64_t cost)
+{
+    int64_t unit = 1;
+    while (cost / unit >= 8)
+        unit *= 2;
+    return cost / unit * unit;
+}
+
+/* DESIGN.md §6: the lowest level touched, what is free being the lowest of all; then lower cost, better
+ * topology, the job's own order (models, then clusters), the cost to the last second (so that equal
+ * subclusters take turns), room to grow, balance (most room left); where others would go, the one that was
+ * given something longest ago. Equal in all: the one asked first stays. */
+bool fed_place_is_better(const struct tf_job_spec *spec, struct tf_wall now, const struct cluster *a,
+                         const struct verdict *va, const struct cluster *b, const struct verdict *vb)
 {
     if (va->level != vb->level)
         return va->level < vb->level;
+    int64_t ca = fed_place_cost(spec, now, a, va), cb = fed_place_cost(spec, now, b, vb);
+    if (coarse(ca) != coarse(cb))
+        return ca < cb;
     if (va->domains != vb->domains)
         return va->domains < vb->domains;
     if (va->model != vb->model)
@@ -102,9 +125,13 @@ bool fed_place_is_better(const struct tf_job_spec *spec, const struct cluster *a
            pb = place_in_list(&spec->clusters, b->record.name);
     if (pa != pb)
         return pa < pb;
+    if (ca != cb)
+        return ca < cb;
     if (room_to_grow(spec, va) != room_to_grow(spec, vb))
         return room_to_grow(spec, va) > room_to_grow(spec, vb);
-    return va->count > vb->count;
+    if (va->count != vb->count)
+        return va->count > vb->count;
+    return va->level > TF_LEVEL_FREE && a->record.highest_epoch < b->record.highest_epoch;
 }
 
 /* The best subcluster for the first job of the shape; NULL if it fits in none. */
@@ -116,7 +143,7 @@ static struct cluster *choose(struct fed *fed, struct shape *shape, int64_t *wor
         if ((*c)->grown <= shape->failed || fed_place_bar(fed, job, *c) != TF_REASON_NONE)
             continue;
         const struct verdict *v = verdict_of(fed, shape, *c, work);
-        if (v->fits && (!best || fed_place_is_better(&job->record.spec, *c, v, best,
+        if (v->fits && (!best || fed_place_is_better(&job->record.spec, fed->now.wall, *c, v, best,
                                                      &shape->verdicts.items[best->slot])))
             best = *c;
     }

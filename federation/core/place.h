@@ -11,8 +11,11 @@ enum tf_reason fed_place_bar(const struct fed *fed, const struct job *job, const
  */
 bool fed_place_allows(const struct job *job, const struct cluster *cluster);
 /* Of two subclusters where the job fits: whether a is to be preferred. */
-bool fed_place_is_better(const struct tf_job_spec *spec, const struct cluster *a, const struct verdict *va,
-                         const struct cluster *b, const struct verdict *vb);
+bool fed_place_is_better(const struct tf_job_spec *spec, struct tf_wall now, const struct cluster *a,
+                         const struct verdict *va, const struct cluster *b, const struct verdict *vb);
+/* What its core would cost others there by that verdict, in GPU-seconds, on average (DESIGN.md §6). */
+int64_t fed_place_cost(const struct tf_job_spec *spec, struct tf_wall now, const struct cluster *cluster,
+                       const struct verdict *v);
 
 /* Considers the waiting jobs that may have a new answer, as far as the budget goes. */
 void fed_place_round(struct fed *fed);

@@ -67,20 +67,21 @@ static bool fits(const struct candidate *c)
 }
 
 /* Equal ones stay in the order of their names, as in a round of placement. */
-static bool goes_before(const struct tf_job_spec *spec, const struct candidate *a, const struct candidate *b)
+static bool goes_before(const struct tf_job_spec *spec, struct tf_wall now, const struct candidate *a,
+                        const struct candidate *b)
 {
     if (fits(a) != fits(b))
         return fits(a);
-    return fits(a) && fed_place_is_better(spec, a->cluster, &a->verdict, b->cluster, &b->verdict);
+    return fits(a) && fed_place_is_better(spec, now, a->cluster, &a->verdict, b->cluster, &b->verdict);
 }
 
 /* By insertion: stable, and there are at most some hundred. */
-static void sort(const struct tf_job_spec *spec, struct candidates *list)
+static void sort(const struct tf_job_spec *spec, struct tf_wall now, struct candidates *list)
 {
     for (size_t i = 1; i < list->count; i++) {
         struct candidate moved = list->items[i];
         size_t to = i;
-        for (; to > 0 && goes_before(spec, &moved, &list->items[to - 1]); to--)
+        for (; to > 0 && goes_before(spec, now, &moved, &list->items[to - 1]); to--)
             list->items[to] = list->items[to - 1];
         list->items[to] = moved;
     }
@@ -107,7 +108,7 @@ void fed_plan_place(const struct fed *fed, const struct tf_job_manifest *manifes
     *out = (struct fed_plan){.stopped = !fed_is_open(fed)};
     tf_vec_each (c, &fed->clusters)
         add(fed, &probe, *c, now, &candidates);
-    sort(&manifest->spec, &candidates);
+    sort(&manifest->spec, now.wall, &candidates);
     fed_explain_unknown(fed, &probe, &unknown);
     tf_vec_each (c, &candidates)
         tf_vec_push(&out->rows, c->row);

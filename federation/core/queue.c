@@ -200,6 +200,7 @@ static void image_verdict(struct tf_image *image, struct verdict *v)
     tf_image_number(image, &v->fits);
     tf_image_number(image, &v->level);
     tf_image_number(image, &v->free);
+    tf_image_number(image, &v->below);
     tf_image_number(image, &v->count);
     tf_image_number(image, &v->model);
     tf_image_number(image, &v->domains);

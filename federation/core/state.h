@@ -135,6 +135,7 @@ struct verdict {
     bool fits;
     tf_level level;  /* lowest at which the core fits: TF_LEVEL_FREE, or others go for it */
     int32_t free;    /* most instances in free capacity */
+    int32_t below;   /* most at the level below it */
     int32_t count;   /* most at that level (where the core fits at none: in free capacity), of that model */
     int32_t model;   /* its place in the job's list */
     int32_t domains; /* of the preferred plane that the core would be spread over */

@@ -27,6 +27,17 @@ static void add_shape(const struct tf_job_spec *spec, struct tf_buf *line)
         tf_buf_fmt(line, "%c%s", i ? '|' : ' ', shape->gpu_models.items[i]);
 }
 
+/* "bj-a free 2, up to surplus(offline) 6 >= 4, cost 1.2 gpu-h" */
+static void add_taking(struct tf_buf *line, const struct fed *fed, const struct job *job,
+                       const struct cluster *cluster, const struct verdict *v)
+{
+    char level[TF_LEVEL_TEXT];
+    int64_t tenths = fed_place_cost(&job->record.spec, fed->now.wall, cluster, v) / 360;
+    tf_buf_fmt(line, "%s free %d, up to %s %d >= %d, cost %" PRId64 ".%" PRId64 " gpu-h",
+               cluster->record.name, v->free, tf_level_name(v->level, &fed->settings.policy.classes, level),
+               v->count, job->record.spec.elastic.min, tenths / 10, tenths % 10);
+}
+
 static void add_candidate(const struct fed *fed, const struct shape *shape, const struct job *job,
                           const struct cluster *cluster, struct tf_buf *line)
 {
@@ -38,10 +49,8 @@ static void add_candidate(const struct fed *fed, const struct shape *shape, cons
     }
     assert(cluster->slot < shape->verdicts.count && "whoever may take it was asked");
     const struct verdict *v = &shape->verdicts.items[cluster->slot];
-    char level[TF_LEVEL_TEXT];
     if (v->change == cluster->change && v->fits && v->level > TF_LEVEL_FREE)
-        tf_buf_fmt(line, "%s free %d, up to %s %d >= %d", cluster->record.name, v->free,
-                   tf_level_name(v->level, &fed->settings.policy.classes, level), v->count, min);
+        add_taking(line, fed, job, cluster, v);
     else if (v->change == cluster->change)
         tf_buf_fmt(line, "%s free %d %s %d", cluster->record.name, v->count, v->fits ? ">=" : "<", min);
     else

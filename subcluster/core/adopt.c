@@ -8,6 +8,7 @@
 #include "subcluster/core/peers.h"
 #include "subcluster/core/place.h"
 #include "subcluster/core/size.h"
+#include "subcluster/core/stakes.h"
 #include "subcluster/core/trace.h"
 
 /* All of the epoch's instances run, each once, on GPUs that nobody else has; and they are as many as the job
@@ -48,7 +49,7 @@ static void adopt_member(struct sub *sub, struct job *job, const struct stray *s
         member->ready = sub->now.wall;
     tf_strs_copy(&member->ports, &stray->ports);
     ledger_hold(&sub->ledger, job->record.uid, member, tf_shape_vector(&job->record.spec.group.shape),
-                member_level(sub, job, member));
+                member_level(sub, job, member), member_stake(sub, job, member));
 }
 
 static void adopt(struct sub *sub, struct tf_entry *entry, struct stray_range range)

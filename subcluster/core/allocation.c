@@ -72,6 +72,7 @@ void epoch_gave_way(struct sub *sub, struct job *job, char *message, int64_t los
     latest->message = message;
     latest->at = sub->now.wall;
     latest->evictions++;
+    tf_evicted_add(&job->record.evicted, sub->now.wall, 1);
     latest->lost_gpu_seconds += lost_gpu_seconds;
     job_changed(sub, job);
 }

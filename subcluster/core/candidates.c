@@ -5,21 +5,9 @@
 #include "subcluster/core/levels.h"
 #include "subcluster/core/members.h"
 #include "subcluster/core/size.h"
+#include "subcluster/core/stakes.h"
 
 #include <assert.h>
-
-/* ---- costs ---- */
-
-/* GPU-seconds since the member's work was last safe: since its start, at most lossCap (§8.2). */
-static int64_t lost_by(const struct sub *sub, const struct job *job, const struct tf_member *m)
-{
-    if (m->role == TF_MEMBER_JOINS)
-        return 0; /* no member yet: it costs nothing */
-    int64_t since = m->ready.ms ? m->ready.ms : m->started.ms;
-    int64_t ms = since && sub->now.wall.ms > since ? sub->now.wall.ms - since : 0;
-    ms = ms < sub->boot.loss_cap ? ms : sub->boot.loss_cap;
-    return ms / TF_SECOND * job->record.spec.group.shape.gpus;
-}
 
 static int64_t age_of(const struct sub *sub, const struct job *job)
 {
@@ -34,6 +22,7 @@ struct listing {
     struct sub *sub;
     tf_level level;
     uint32_t next_job;
+    int32_t lately; /* evictions of the job under way */
 };
 
 static void add_members(struct listing *listing, const struct job *job, int32_t mark,
@@ -45,9 +34,10 @@ static void add_members(struct listing *listing, const struct job *job, int32_t 
         const struct tf_member *m = &job->record.members.items[i];
         if (m->mark != mark || !member_stays(m->state) || !member_holds(m->state))
             continue;
-        unit->gpu_seconds += lost_by(listing->sub, job, m);
+        unit->gpu_seconds += member_loss(listing->sub, job, m);
+        unit->before += evictions_weight(listing->sub, listing->lately, need.gpus);
         if (m->role == TF_MEMBER_JOINS)
-            unit->age = unit->evictions =
+            unit->age = unit->evictions = unit->before =
                 0; /* the first to go: with any other step of the job it goes, too */
         const struct ledger_node *node = ledger->nodes.items[job->runs.items[i].node];
         struct candidate_part part = {node->number, number, m->gpus & ledger_usable_gpus(node), need};
@@ -57,7 +47,7 @@ static void add_members(struct listing *listing, const struct job *job, int32_t 
     }
 }
 
-/* One surplus step, or (mark 0) the core with what earlier evictions already cost the job. */
+/* One surplus step, or (mark 0) the core. */
 static void add_unit(struct listing *listing, struct job *job, int32_t mark, tf_level level)
 {
     struct candidates *out = listing->out;
@@ -67,8 +57,6 @@ static void add_unit(struct listing *listing, struct job *job, int32_t mark, tf_
                                .evictions = job->record.evictions + job->record.ending.evictions,
                                .age = age_of(listing->sub, job)};
     uint32_t number = (uint32_t)out->units.count;
-    if (mark == 0)
-        unit.before = job->record.lost_gpu_seconds + job->record.ending.lost_gpu_seconds;
     add_members(listing, job, mark, &unit, number);
     tf_vec_push(&out->units, unit);
     tf_vec_push(&out->jobs, job);
@@ -110,6 +98,7 @@ static void add_job(struct listing *listing, struct job *job)
     tf_level core = job_core_level(listing->sub, job);
     if (surplus > listing->level)
         return;
+    listing->lately = job_evicted_lately(listing->sub, job);
     for (int32_t mark = 1; mark <= size_steps(record); mark++)
         add_unit(listing, job, mark, surplus);
     if (core <= listing->level)

@@ -44,6 +44,7 @@ void ledger_free(struct ledger *ledger)
     tf_planes_release(&ledger->planes);
     tf_strs_release(&ledger->schedule_labels);
     tf_fit_rows_destroy(ledger->rows);
+    free(ledger->worth);
     *ledger = (struct ledger){0};
 }
 
@@ -256,13 +257,35 @@ static struct holding *holding_of(const struct ledger_node *node, struct tf_uid 
     return NULL;
 }
 
+/* times: 1 or -1. One that is going, or is stuck, is nobody's to take. */
+static void count_worth(struct ledger *ledger, const struct holding *h, int64_t times)
+{
+    if (h->hold.level <= TF_LEVEL_GOING || h->stuck || h->gone_after)
+        return;
+    if (!ledger->worth)
+        ledger->worth = tf_calloc(TF_LEVEL_TOP + 1, sizeof *ledger->worth);
+    struct ledger_worth *worth = &ledger->worth[h->hold.level];
+    int64_t gpus = times * tf_gpu_set_count(h->hold.gpus);
+    worth->gpus += gpus;
+    worth->since += gpus * h->stake.since;
+    worth->evictions += gpus * h->stake.evictions;
+}
+
+const struct ledger_worth *ledger_worth(const struct ledger *ledger, tf_level level)
+{
+    static const struct ledger_worth none;
+    return ledger->worth ? &ledger->worth[level] : &none;
+}
+
 void ledger_hold(struct ledger *ledger, struct tf_uid uid, const struct tf_member *member,
-                 struct tf_vector need, tf_level level)
+                 struct tf_vector need, tf_level level, struct ledger_stake stake)
 {
     struct ledger_node *node = ledger_need(ledger, member->node);
     assert(!(ledger_held_gpus(node) & member->gpus) && "a GPU has at most one holder");
     assert(!holding_of(node, uid, member->index));
-    struct holding holding = {.uid = uid, .index = member->index, .hold = {level, member->gpus, need}};
+    struct holding holding = {
+        .uid = uid, .index = member->index, .hold = {level, member->gpus, need}, .stake = stake};
+    count_worth(ledger, &holding, 1);
     tf_vec_push(&node->holdings, holding);
     set_dirty(ledger, node);
 }
@@ -284,14 +307,27 @@ void ledger_set_level(struct ledger *ledger, struct tf_uid uid, const struct tf_
     struct ledger_node *node = held_at(ledger, uid, member, &holding);
     if (holding->hold.level == level)
         return;
+    count_worth(ledger, holding, -1);
     holding->hold.level = level;
+    count_worth(ledger, holding, 1);
     set_dirty(ledger, node);
+}
+
+void ledger_set_stake(struct ledger *ledger, struct tf_uid uid, const struct tf_member *member,
+                      struct ledger_stake stake)
+{
+    struct holding *holding;
+    (void)held_at(ledger, uid, member, &holding);
+    count_worth(ledger, holding, -1);
+    holding->stake = stake;
+    count_worth(ledger, holding, 1);
 }
 
 void ledger_set_stuck(struct ledger *ledger, struct tf_uid uid, const struct tf_member *member)
 {
     struct holding *holding;
     struct ledger_node *node = held_at(ledger, uid, member, &holding);
+    count_worth(ledger, holding, -1);
     holding->stuck = true;
     set_dirty(ledger, node);
 }
@@ -301,6 +337,7 @@ void ledger_release(struct ledger *ledger, struct tf_uid uid, const struct tf_me
     struct holding *holding;
     struct ledger_node *node = held_at(ledger, uid, member, &holding);
     assert(change > 0);
+    count_worth(ledger, holding, -1);
     holding->gone_after = change;
     holding->hold.level = TF_LEVEL_GOING;
     set_dirty(ledger, node);
@@ -628,6 +665,14 @@ struct ledger_sums ledger_recount(const struct ledger *ledger)
 
 /* ---- images ---- */
 
+static void image_stake(struct tf_image *image, struct ledger_stake *stake)
+{
+    tf_image_open(image, stake);
+    tf_image_number(image, &stake->since);
+    tf_image_number(image, &stake->evictions);
+    tf_image_close(image);
+}
+
 static void image_holding(struct tf_image *image, struct holding *holding)
 {
     tf_image_open(image, holding);
@@ -637,6 +682,7 @@ static void image_holding(struct tf_image *image, struct holding *holding)
     tf_image_number(image, &holding->hold.gpus);
     tf_image_vector(image, &holding->hold.amount);
     tf_image_number(image, &holding->stuck);
+    image_stake(image, &holding->stake);
     tf_image_number(image, &holding->gone_after);
     tf_image_close(image);
 }
@@ -691,6 +737,8 @@ static void image_nodes(struct tf_image *image, struct ledger *ledger)
         return;
     tf_vec_each (node, &ledger->nodes) {
         tf_vec_push(&ledger->by_name, *node);
+        tf_vec_each (holding, &(*node)->holdings)
+            count_worth(ledger, holding, 1);
         if (!(*node)->dirty)
             refresh_sums(ledger, *node);
     }
@@ -758,5 +806,6 @@ void ledger_image(struct tf_image *image, struct ledger *ledger)
     tf_image_fit_rows(image, &ledger->rows);
     tf_image_number(image, &ledger->rebuilt);
     tf_image_skip(image, &ledger->sums, "added up of the nodes");
+    tf_image_skip(image, &ledger->worth, "likewise");
     tf_image_close(image);
 }

@@ -12,11 +12,23 @@
  * What a record gives up is still taken here until that change is durable: nobody else gets it before, so
  * that after a crash no two records hold the same GPU. */
 
+/* What a GPU of a holder has at stake, in wall seconds. */
+struct ledger_stake {
+    int64_t since;     /* its work is not safe since then */
+    int32_t evictions; /* of its job, of late */
+};
+
+/* All GPUs that are held at a level, added up: gpus x since, gpus x evictions. */
+struct ledger_worth {
+    int64_t gpus, since, evictions;
+};
+
 struct holding {
     struct tf_uid uid;
     uint32_t index;
     struct tf_hold hold;
-    bool stuck;          /* it should have gone by now: nobody counts on it */
+    bool stuck;                /* it should have gone by now: nobody counts on it */
+    struct ledger_stake stake; /* of a holder */
     uint64_t gone_after; /* 0 = held, or claimed; else it is over once the change of that number is durable */
 };
 
@@ -71,6 +83,7 @@ struct ledger {
     struct tf_fit_rows *rows;
     bool rebuilt; /* rows were made anew: deltas would not fit */
     struct ledger_sums sums;
+    struct ledger_worth *worth; /* by level; NULL: nothing has been held yet */
 };
 
 void ledger_init(struct ledger *ledger, const struct tf_planes *planes,
@@ -89,7 +102,11 @@ void ledger_cordoned(struct ledger *ledger, struct ledger_node *node);
 
 /* The member's GPUs and amount of its node; asserts that nobody else has them. */
 void ledger_hold(struct ledger *ledger, struct tf_uid uid, const struct tf_member *member,
-                 struct tf_vector need, tf_level level);
+                 struct tf_vector need, tf_level level, struct ledger_stake stake);
+void ledger_set_stake(struct ledger *ledger, struct tf_uid uid, const struct tf_member *member,
+                      struct ledger_stake stake);
+/* Of those who stay. */
+const struct ledger_worth *ledger_worth(const struct ledger *ledger, tf_level level);
 void ledger_set_level(struct ledger *ledger, struct tf_uid uid, const struct tf_member *member,
                       tf_level level);
 /* Its stop took longer than it may: until it is gone, it is what nobody can have. */

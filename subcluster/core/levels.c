@@ -4,6 +4,7 @@
 
 #include "subcluster/core/members.h"
 #include "subcluster/core/reclaim.h"
+#include "subcluster/core/stakes.h"
 
 /* A class that the policy does not know (any more) is held at the highest rank: nobody may take it. */
 int class_rank(const struct sub *sub, const struct tf_job_spec *spec)
@@ -27,11 +28,17 @@ tf_level member_level(const struct sub *sub, const struct job *job, const struct
     return member->mark == 0 ? job_core_level(sub, job) : tf_level_surplus(class_rank(sub, &record->spec));
 }
 
+static void tell_ledger(struct sub *sub, const struct job *job, const struct tf_member *m)
+{
+    ledger_set_stake(&sub->ledger, job->record.uid, m, member_stake(sub, job, m));
+    ledger_set_level(&sub->ledger, job->record.uid, m, member_level(sub, job, m));
+}
+
 void members_set_levels(struct sub *sub, struct job *job)
 {
     tf_vec_each (m, &job->record.members)
         if (member_holds(m->state))
-            ledger_set_level(&sub->ledger, job->record.uid, m, member_level(sub, job, m));
+            tell_ledger(sub, job, m);
     if (job->record.phase == TF_ALLOCATION_CLAIMING)
         reclaim_set_levels(sub, job);
 }

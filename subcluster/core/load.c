@@ -15,6 +15,7 @@
 #include "subcluster/core/reclaim.h"
 #include "subcluster/core/repair.h"
 #include "subcluster/core/retries.h"
+#include "subcluster/core/stakes.h"
 #include "subcluster/core/strays.h"
 #include "subcluster/core/trace.h"
 
@@ -116,7 +117,8 @@ static void hold_members(struct sub *sub, const struct job *job)
     struct tf_vector need = tf_shape_vector(&job->record.spec.group.shape);
     tf_vec_each (m, &job->record.members)
         if (member_holds(m->state))
-            ledger_hold(&sub->ledger, job->record.uid, m, need, member_level(sub, job, m));
+            ledger_hold(&sub->ledger, job->record.uid, m, need, member_level(sub, job, m),
+                        member_stake(sub, job, m));
 }
 
 static void load_allocation(struct sub *sub, struct tf_allocation *record)

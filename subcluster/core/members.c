@@ -12,6 +12,7 @@
 #include "subcluster/core/peers.h"
 #include "subcluster/core/retries.h"
 #include "subcluster/core/size.h"
+#include "subcluster/core/stakes.h"
 #include "subcluster/core/trace.h"
 
 #include <assert.h>
@@ -46,7 +47,7 @@ void member_set_due(struct sub *sub, struct job *job, size_t place, struct tf_mo
 static void hold(struct sub *sub, const struct job *job, const struct tf_member *m)
 {
     ledger_hold(&sub->ledger, job->record.uid, m, tf_shape_vector(&job->record.spec.group.shape),
-                member_level(sub, job, m));
+                member_level(sub, job, m), member_stake(sub, job, m));
 }
 
 /* The oldest members are core, what follows is surplus, step by step. */

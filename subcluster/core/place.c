@@ -79,7 +79,7 @@ struct job *epoch_open(struct sub *sub, struct tf_entry *entry, int32_t size)
     record->size = size;
     record->retries_used = entry->retries_used;
     record->evictions = entry->evictions;
-    record->lost_gpu_seconds = entry->lost_gpu_seconds;
+    tf_evicted_copy(&record->evicted, &entry->evicted);
     return job;
 }
 

@@ -5,6 +5,7 @@
 #include "common/fit/explain.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/policy.h"
+#include "subcluster/core/stakes.h"
 
 void profile_reflects(struct sub *sub, uint64_t n, bool full_set)
 {
@@ -43,6 +44,22 @@ struct tf_mono profile_due(const struct sub *sub)
     return has_news(sub) ? sub->profiler.next : TF_NEVER;
 }
 
+/* By moments, so that no time that goes by changes it. */
+static void add_costs(const struct sub *sub, struct tf_profile *profile)
+{
+    profile->loss_cap = sub->boot.loss_cap;
+    for (int level = TF_LEVEL_GOING + 1; level <= TF_LEVEL_TOP; level++) {
+        const struct ledger_worth *worth = ledger_worth(&sub->ledger, (tf_level)level);
+        if (worth->gpus == 0)
+            continue;
+        struct tf_level_cost cost = {.level = (tf_level)level,
+                                     .gpus = worth->gpus,
+                                     .since.ms = worth->since / worth->gpus * TF_SECOND,
+                                     .before = evictions_weight(sub, worth->evictions, 1)};
+        tf_vec_push(&profile->costs, cost);
+    }
+}
+
 /* Everything but rows and generations. No mix of shapes is known yet: what is idle and healthy counts as
  * deliverable. */
 static void fill(const struct sub *sub, struct tf_profile *profile)
@@ -56,6 +73,7 @@ static void fill(const struct sub *sub, struct tf_profile *profile)
     tf_fit_idle_causes(&view, &none, sums->unhealthy, sub->scratch, &profile->idle);
     profile->idle.policy += sums->claimed; /* kept for those who claim them */
     profile->brakes = sub_frozen_all(sub);
+    add_costs(sub, profile);
 }
 
 static struct tf_profile next_profile(struct sub *sub)

@@ -162,6 +162,7 @@ struct sub {
     struct absorb absorb;
     struct tf_profile *view; /* for sub_profile */
     struct tf_fit_scratch *scratch;
+    int64_t stakes_hour; /* of the wall clock, for which what is at stake was counted */
     struct tf_mono wake; /* the last SUB_ACT_WAKE; TF_NEVER = none */
     struct tf_situations reached;
 };

@@ -14,6 +14,7 @@
 #include "subcluster/core/reclaim.h"
 #include "subcluster/core/repair.h"
 #include "subcluster/core/reports.h"
+#include "subcluster/core/stakes.h"
 #include "subcluster/core/strays.h"
 #include "subcluster/core/trace.h"
 
@@ -205,7 +206,7 @@ static void ask_wake(struct sub *sub)
     const struct job *job = job_due_first(sub);
     struct tf_mono next = earlier(job ? job->due : TF_NEVER, strays_due(sub));
     next = earlier(next, earlier(offers_due(sub), sub_frozen_end(sub)));
-    next = earlier(next, earlier(repair_due(sub), absorb_due(sub)));
+    next = earlier(next, earlier(earlier(repair_due(sub), absorb_due(sub)), stakes_due(sub)));
     if (!out_busy(sub))
         next = earlier(next, profile_due(sub));
     if (next.ms >= sub->wake.ms)
@@ -220,6 +221,7 @@ static void settle(struct sub *sub)
     if (!sub->loaded)
         return;
     moments(sub);
+    stakes_look(sub);
     reclaim_look(sub);
     link_orders(sub);
     ledger_refresh(&sub->ledger);

@@ -5,6 +5,7 @@
 #include "subcluster/core/members_private.h"
 #include "subcluster/core/peers.h"
 #include "subcluster/core/retries.h"
+#include "subcluster/core/stakes.h"
 
 #include <assert.h>
 
@@ -68,8 +69,10 @@ static void told_ready(struct sub *sub, struct job *job, size_t place, const str
         return;
     if (m->started.ms == 0)
         m->started = sub->now.wall;
-    if (m->state != TF_MEMBER_READY)
+    if (m->state != TF_MEMBER_READY) {
         m->ready = sub->now.wall;
+        ledger_set_stake(&sub->ledger, job->record.uid, m, member_stake(sub, job, m));
+    }
     m->state = TF_MEMBER_READY;
     set_ports(m, &e->ports);
     job_changed(sub, job);

@@ -28,7 +28,7 @@ struct victim_unit {
     bool core;    /* at most one a job, the last of its units */
     tf_level level;
     int64_t gpu_seconds; /* that it loses now, as the caller weighs them; >= 0 */
-    int64_t before;      /* that evictions have cost its job before: compared with them, lost no more; >= 0 */
+    int64_t before;      /* what evictions of its job before weigh: compared with them, lost no more; >= 0 */
     int32_t evictions;   /* of the job, of late; >= 0 */
     int64_t age;         /* ms since its subcluster took it; >= 0 */
 };

@@ -174,6 +174,7 @@ static bool eq_job_record(const struct tf_job_record *a, const struct tf_job_rec
     EQ_STR(message);
     EQ_STR(output);
     EQ_STR(last_cluster);
+    EQ_WITH(evicted, tf_evicted_eq);
     return EQ_END;
 }
 
@@ -211,6 +212,7 @@ static bool eq_allocation(const struct tf_allocation *a, const struct tf_allocat
     EQ_STR(model);
     EQ_LIST(members, eq_member);
     EQ_LIST(claims, eq_claim);
+    EQ_WITH(evicted, tf_evicted_eq);
     EQ_WITH(ending, eq_ended);
     EQ_LIST(ended, eq_ended);
     return EQ_END;
@@ -303,6 +305,7 @@ bool eq_up(const struct tf_up *a, const struct tf_up *b)
 bool eq_entry(const struct tf_entry *a, const struct tf_entry *b)
 {
     EQ_BEGIN(struct tf_entry);
+    EQ_WITH(evicted, tf_evicted_eq);
     EQ_STR(tenant);
     EQ_STR(name);
     EQ_WITH(spec, eq_job_spec);

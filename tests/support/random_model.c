@@ -306,7 +306,8 @@ static void random_short(struct tf_rng *r, struct tf_short_demand *out)
 
 static void random_cost(struct tf_rng *r, struct tf_level_cost *out)
 {
-    *out = (struct tf_level_cost){(tf_level)tf_rng_below(r, TF_LEVEL_TOP + 1), R(0, INT64_MAX)};
+    *out = (struct tf_level_cost){(tf_level)tf_rng_below(r, TF_LEVEL_TOP + 1), R(1, TF_COST_GPUS_MAX), WALL,
+                                  R(0, INT64_MAX)};
 }
 
 void random_profile(struct tf_rng *r, struct tf_profile *out)
@@ -324,7 +325,8 @@ void random_profile(struct tf_rng *r, struct tf_profile *out)
                                random_idle(r),
                                random_health(r),
                                COUNT,
-                               COUNT};
+                               COUNT,
+                               TIME};
     RANDOM_LIST(r, &out->planes, random_plane);
     RANDOM_LIST(r, &out->classes, random_class);
     RANDOM_LIST(r, &out->rows, random_row);
@@ -364,6 +366,18 @@ static struct tf_policy policy(struct tf_rng *r)
 {
     struct tf_policy out;
     random_policy(r, &out);
+    return out;
+}
+
+static void random_evicted_hour(struct tf_rng *r, struct tf_evicted_hour *out)
+{
+    *out = (struct tf_evicted_hour){WALL, R32(0, TF_EVICTED_MAX)};
+}
+
+static struct tf_evicted evicted(struct tf_rng *r)
+{
+    struct tf_evicted out = {0};
+    RANDOM_LIST(r, &out, random_evicted_hour);
     return out;
 }
 
@@ -419,6 +433,7 @@ void random_job_record(struct tf_rng *r, struct tf_job_record *out)
         COUNTER,
         BOOL ? random_uid(r) : (struct tf_uid){{0}},
         INSTANCES,
+        evicted(r),
     };
     random_pairs(r, &out->labels);
     RANDOM_LIST(r, &out->placements, random_placement);
@@ -458,7 +473,7 @@ void random_allocation(struct tf_rng *r, struct tf_allocation *out)
         LATER,
         R32(0, 1 << 30), /* retries_used */
         R32(0, 1 << 30),
-        R(0, INT64_MAX),
+        evicted(r),
         COUNTER,
         WALL,
         WALL,
@@ -605,7 +620,7 @@ void random_entry(struct tf_rng *r, struct tf_entry *out)
                              R32(0, 1 << 30),
                              (tf_level)R32(0, TF_LEVEL_TOP),
                              R32(0, 1 << 30),
-                             R(0, INT64_MAX),
+                             evicted(r),
                              UP_TO(TF_RELEASE_MOVE)};
 }
 

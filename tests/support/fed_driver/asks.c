@@ -310,6 +310,19 @@ static void add_row(struct tf_profile *p, const char *text)
     p->health.gpus += nodes * gpus;
 }
 
+/* "price0:600": what cores of rank 0 hold has run for 600 s. */
+static bool add_price(const struct drive *d, struct tf_profile *p, const char *text)
+{
+    int rank = 0, seconds = 0;
+    if (sscanf(text, "price%d:%d", &rank, &seconds) != 2)
+        return false;
+    struct tf_level_cost cost = {.level = tf_level_core(rank), .gpus = 64};
+    cost.since.ms = d->now.wall.ms - (int64_t)seconds * TF_SECOND;
+    tf_vec_push(&p->costs, cost);
+    p->loss_cap = 2 * TF_HOUR;
+    return true;
+}
+
 static struct tf_profile make_profile(struct drive *d, struct drive_cluster *c, const char *rows)
 {
     struct tf_profile p = {.full = true, .reflects_term = d->term};
@@ -320,7 +333,8 @@ static struct tf_profile make_profile(struct drive *d, struct drive_cluster *c, 
     while (*rows) {
         size_t len = strcspn(rows, " ");
         TF_AUTO_FREE char *row = tf_strndup(rows, len);
-        add_row(&p, row);
+        if (!add_price(d, &p, row))
+            add_row(&p, row);
         rows += len + (rows[len] == ' ');
     }
     p.health.free_gpus = d->counts_free ? p.health.gpus : 0;

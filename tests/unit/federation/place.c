@@ -79,6 +79,24 @@ static void test_preference(void)
     where("4x0", "4x8", "n=2 cpu=20000", "Pending in gz-b e1 x2");
 }
 
+/* Where others would go: the lowest level, then the least loss, to a quarter; what is alike in that goes by
+ * the job's order, else to the cheaper. */
+static void test_preference_by_cost(void)
+{
+    where("core0:2x8 price0:6000", "core0:2x8 price0:600", "n=1 gpus=8 prio=online", "Pending in gz-b e1 x1");
+    where("core0:2x8 price0:600", "core0:2x8 price0:6000", "n=1 gpus=8 prio=online", "Pending in bj-a e1 x1");
+    where("core1:2x8", "core0:2x8 price0:6000", "n=1 gpus=8 prio=online", "Pending in gz-b e1 x1");
+    where("core0:2x8 price0:600", "core0:2x8 price0:590", "n=1 gpus=8 prio=online", "Pending in gz-b e1 x1");
+    where("core0:2x8 price0:600", "core0:2x8 price0:590", "n=1 gpus=8 prio=online clusters=bj-a|gz-b",
+          "Pending in bj-a e1 x1");
+    where("core0:2x8 price0:6000", "core0:2x8 price0:600", "n=1 gpus=8 prio=online clusters=bj-a|gz-b",
+          "Pending in gz-b e1 x1");
+    where("core0:2x8 1x8 price0:900", "core0:3x8 price0:600", "n=2 gpus=8 prio=online",
+          "Pending in bj-a e1 x2");
+    where("core0:2x8 price0:90000", "core0:2x8 price0:7200", "n=1 gpus=8 prio=online",
+          "Pending in bj-a e1 x1");
+}
+
 static void test_cordoned_and_unknown_places(void)
 {
     struct drive d;
@@ -419,6 +437,7 @@ static const struct suite_test tests[] = {
     {"queue order", test_queue_order},
     {"what does not fit blocks nobody", test_what_does_not_fit_blocks_nobody},
     {"preference", test_preference},
+    {"preference by cost", test_preference_by_cost},
     {"cordoned and unknown places", test_cordoned_and_unknown_places},
     {"cores first, then steps", test_cores_first_then_steps},
     {"what was considered is told after the placements", test_considered_is_told_after_the_placements},

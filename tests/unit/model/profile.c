@@ -45,7 +45,7 @@ static struct tf_profile make_profile(struct tf_rng *rng)
     for (uint32_t id = 0; id < 30; id++)
         if (tf_rng_below(rng, 2))
             tf_vec_push(&p.rows, make_row(rng, id, classes));
-    tf_vec_push(&p.costs, (struct tf_level_cost){3, 77});
+    tf_vec_push(&p.costs, (struct tf_level_cost){3, 8, {77}, 5});
     return p;
 }
 

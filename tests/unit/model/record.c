@@ -22,6 +22,31 @@ static struct tf_allocation allocation(void)
     return a;
 }
 
+static void test_evictions_of_the_last_day(void)
+{
+    struct tf_evicted e = {0};
+    const struct tf_wall begin = {INT64_C(1000) * TF_HOUR};
+    for (int64_t hour = 0; hour < 100; hour++) {
+        struct tf_wall at = {begin.ms + hour * TF_HOUR + 1800 * TF_SECOND};
+        tf_evicted_add(&e, at, 2);
+        tf_evicted_add(&e, at, 0);
+        CU_ASSERT_EQUAL(tf_evicted_lately(&e, at), hour < 24 ? 2 * (hour + 1) : 48);
+        CU_ASSERT_TRUE(e.count <= TF_EVICTED_HOURS_MAX);
+    }
+    struct tf_wall later = {begin.ms + 110 * TF_HOUR}, after = {begin.ms + 200 * TF_HOUR};
+    CU_ASSERT_EQUAL(tf_evicted_lately(&e, later), 26);
+    CU_ASSERT_EQUAL(tf_evicted_lately(&e, after), 0);
+    tf_evicted_add(&e, begin, INT32_MAX); /* its clock was put back */
+    CU_ASSERT_EQUAL(tf_evicted_lately(&e, later), TF_EVICTED_MAX);
+    struct tf_evicted copy = {0};
+    tf_evicted_copy(&copy, &e);
+    CU_ASSERT_TRUE(tf_evicted_eq(&copy, &e));
+    copy.items[0].count--;
+    CU_ASSERT_FALSE(tf_evicted_eq(&copy, &e));
+    tf_vec_release(&copy);
+    tf_vec_release(&e);
+}
+
 static void test_copy_is_independent(void)
 {
     struct tf_allocation original = allocation(), copy = {0};
@@ -88,6 +113,7 @@ static void test_records_of_every_kind(void)
 }
 
 static const struct suite_test tests[] = {
+    {"evictions of the last day", test_evictions_of_the_last_day},
     {"a copy shares nothing with the original", test_copy_is_independent},
     {"clearing the epoch keeps the ends", test_clearing_the_epoch_keeps_the_ends},
     {"events are bounded in number and length", test_events_are_bounded},

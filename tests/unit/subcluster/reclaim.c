@@ -77,7 +77,7 @@ static void test_what_is_lost_is_told_once(void)
     driver_two_nodes(&d);
     struct tf_entry again = job(1, 5, "low", 1);
     again.evictions = 1;
-    again.lost_gpu_seconds = 100000;
+    tf_evicted_add(&again.evicted, d.now.wall, 1);
     driver_change(&d, job(2, 4, "low", 1));
     driver_change(&d, again);
     driver_all_ready(&d);
