@@ -36,9 +36,10 @@ static void add_members(struct listing *listing, const struct job *job, int32_t 
             continue;
         unit->gpu_seconds += member_loss(listing->sub, job, m);
         unit->before += evictions_weight(listing->sub, listing->lately, need.gpus);
-        if (m->role == TF_MEMBER_JOINS)
-            unit->age = unit->evictions = unit->before =
-                0; /* the first to go: with any other step of the job it goes, too */
+        if (m->role == TF_MEMBER_JOINS) { /* the first to go: with any other step of the job it goes, too */
+            unit->age = unit->before = 0;
+            unit->evictions = 0;
+        }
         const struct ledger_node *node = ledger->nodes.items[job->runs.items[i].node];
         struct candidate_part part = {node->number, number, m->gpus & ledger_usable_gpus(node), need};
         part.frees.gpus = tf_gpu_set_count(part.gpus);
