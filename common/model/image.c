@@ -261,6 +261,7 @@ static void image_ask(struct tf_image *image, struct tf_ask *ask)
     tf_image_string(image, &ask->reason);
     tf_image_number(image, &ask->attempt);
     tf_image_list(image, &ask->place, tf_image_entry);
+    tf_image_blob(image, &ask->data, &ask->len);
     tf_image_close(image);
 }
 

@@ -140,6 +140,7 @@ void tf_ask_release(struct tf_ask *ask)
 {
     free(ask->node);
     free(ask->reason);
+    free(ask->data);
     tf_vec_each (entry, &ask->place)
         tf_entry_release(entry);
     tf_vec_release(&ask->place);
@@ -154,6 +155,7 @@ void tf_ask_copy(struct tf_ask *to, const struct tf_ask *from)
     memset(&copy.place, 0, sizeof copy.place);
     tf_vec_each (entry, &from->place)
         tf_entry_copy(tf_vec_add(&copy.place), entry);
+    copy.data = tf_memdup(from->data, from->len);
     tf_ask_release(to);
     *to = copy;
 }

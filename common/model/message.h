@@ -126,7 +126,9 @@ enum tf_ask_kind {
     TF_ASK_DRAIN = 4,
     TF_ASK_MIGRATE = 5,
     TF_ASK_DEFRAG = 6,
-    TF_ASK_CORDON = 7, /* a change, which is answered when it is durable */
+    TF_ASK_CORDON = 7,     /* a change, which is answered when it is durable */
+    TF_ASK_GET_CONFIG = 8, /* request and answer are those of the client's call */
+    TF_ASK_DIFF_CONFIG = 9,
 };
 struct tf_ask {
     uint64_t id;
@@ -142,6 +144,8 @@ struct tf_ask {
     char *reason;                  /* CORDON */
     uint32_t attempt;              /* LOGS; 0 = the latest one */
     TF_VEC(struct tf_entry) place; /* PLACE: one, that would be placed; its uid is of no job */
+    char *data;                    /* ..._CONFIG: the client's request */
+    size_t len;
 };
 struct tf_down {
     enum tf_down_kind kind;

@@ -326,8 +326,9 @@ struct tf_config_value {
 };
 
 struct tf_get_config_request {
-    char *key;   /* and what is below it; NULL = all */
-    bool leader; /* a fedd that does not lead names the leader instead of answering */
+    char *key;     /* and what is below it; NULL = all */
+    bool leader;   /* a fedd that does not lead names the leader instead of answering */
+    char *cluster; /* of its subclusterd, which the leader asks; NULL = of the fedd itself */
 };
 
 struct tf_get_config_reply {
@@ -340,6 +341,7 @@ struct tf_diff_config_request {
     char *text; /* any bytes, no NUL at the end */
     size_t len;
     bool leader;
+    char *cluster;
 };
 
 struct tf_config_change {

@@ -2,6 +2,7 @@
 /* The tables of attach.proto. */
 #include "common/wire/attach.h"
 
+#include "common/wire/api.h"
 #include "common/wire/tables.h"
 
 #include "attach.pb-c.h"
@@ -95,7 +96,7 @@ const struct tf_wire_table tf_wire_entry =
 #define WIRE Tidefed__V1__Ask
 static const struct tf_wire_row ask_rows[] = {
     WIRE_COUNTER(id),
-    WIRE_ENUM(kind, 0, TF_ASK_CORDON),
+    WIRE_ENUM(kind, 0, TF_ASK_DIFF_CONFIG),
     WIRE_UID(uid, 0),
     WIRE_COUNTER(epoch),
     WIRE_UINT32(index, TF_INSTANCES_MAX - 1),
@@ -107,6 +108,7 @@ static const struct tf_wire_row ask_rows[] = {
     WIRE_TEXT(reason, TF_WIRE_MESSAGE_MAX),
     WIRE_UINT32(attempt, UINT32_MAX),
     WIRE_LIST(place, tf_wire_entry, 1),
+    WIRE_BYTES(data, len, TF_WIRE_CONFIG_MAX),
 };
 const struct tf_wire_table tf_wire_ask = WIRE_TABLE(ask_rows, tidefed__v1__ask__descriptor);
 #undef MODEL

@@ -20,7 +20,8 @@ static const struct tf_wire_table value = WIRE_TABLE(value_rows, tidefed__v1__co
 
 #define MODEL struct tf_get_config_request
 #define WIRE Tidefed__V1__GetConfigRequest
-static const struct tf_wire_row get_request_rows[] = {WIRE_STRING(key), WIRE_BOOL(leader)};
+static const struct tf_wire_row get_request_rows[] = {WIRE_STRING(key), WIRE_BOOL(leader),
+                                                      WIRE_NAME(cluster, 0)};
 const struct tf_wire_table tf_wire_get_config_request =
     WIRE_TABLE(get_request_rows, tidefed__v1__get_config_request__descriptor);
 #undef MODEL
@@ -40,6 +41,7 @@ static const struct tf_wire_row diff_request_rows[] = {
     WIRE_STRING(name),
     WIRE_BYTES(text, len, TF_WIRE_CONFIG_MAX),
     WIRE_BOOL(leader),
+    WIRE_NAME(cluster, 0),
 };
 const struct tf_wire_table tf_wire_diff_config_request =
     WIRE_TABLE(diff_request_rows, tidefed__v1__diff_config_request__descriptor);

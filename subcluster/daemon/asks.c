@@ -3,6 +3,7 @@
 #include "subcluster/daemon/private.h"
 
 #include "common/base/cleanup.h"
+#include "common/live/live.h"
 #include "common/wire/api.h"
 #include "common/wire/attach.h"
 
@@ -79,6 +80,14 @@ static void send_answer(struct subd *subd, uint64_t id, struct tf_buf *data)
     tf_up_release(&up);
 }
 
+static void send_error(struct subd *subd, uint64_t id, const struct tf_error *err)
+{
+    const struct tf_up up = {
+        .kind = TF_UP_ANSWER,
+        .answer = {.id = id, .code = (int32_t)err->code, .text = (char *)(uintptr_t)err->text}};
+    subd_uplink_send(subd, &up);
+}
+
 /* Packs the answer; false if it does not fit one message. */
 static bool pack(const struct tf_nodes_reply *reply, struct tf_buf *data)
 {
@@ -126,6 +135,59 @@ static void answer_place(struct subd *subd, const struct tf_ask *ask)
     tf_place_plan_release(&plan);
 }
 
+/* ---- its configuration ---- */
+
+/* What no line of the file says; what settles by name and folder does so by those that are said. */
+static void defaults_init(const struct subd *subd, struct subd_config *defaults)
+{
+    *defaults = (struct subd_config){0};
+    tf_table_init(&subd_config_table, defaults);
+    defaults->name = tf_strdup(subd->config.name);
+    defaults->state_dir = tf_strdup(subd->config.state_dir);
+    tf_table_settle(&subd_config_table, defaults);
+}
+
+static int look_at_config(struct subd *subd, const struct tf_request *request, struct tf_reply *reply,
+                          struct tf_error *err)
+{
+    struct subd_config defaults;
+    defaults_init(subd, &defaults);
+    const struct tf_live_config live = {
+        .table = &subd_config_table,
+        .file = "subclusterd.yaml",
+        .now = &subd->config,
+        .first = &subd->first_config,
+        .defaults = &defaults,
+    };
+    bool get = request->method == TF_METHOD_GET_CONFIG;
+    int failed = get ? tf_live_get(&live, request->get_config.key, &reply->config, err)
+                     : tf_live_diff(&live, &request->diff_config, &reply->config_diff, err);
+    *(get ? &reply->config.leads : &reply->config_diff.leads) = true; /* it is active */
+    subd_config_release(&defaults);
+    return failed;
+}
+
+/* The request is that of the client, and so is the answer. */
+static void answer_config(struct subd *subd, const struct tf_ask *ask, enum tf_method method)
+{
+    struct tf_request request = {0};
+    struct tf_reply reply = {.method = method};
+    struct tf_error err = TF_ERROR_INIT;
+    TF_AUTO_BUF data = TF_BUF_INIT;
+    if (tf_wire_request_unpack(method, ask->data, ask->len, &request, &err) == 0 &&
+        look_at_config(subd, &request, &reply, &err) == 0)
+        tf_wire_reply_pack(&reply, &data, &err);
+    if (err.code == TF_OK && data.len + ENVELOPE > TF_WIRE_STREAM_MAX)
+        tf_error_set(&err, TF_ERR_TOO_LARGE,
+                     "the configuration is too large for one message: ask for a key of it");
+    if (err.code == TF_OK)
+        send_answer(subd, ask->id, &data);
+    else
+        send_error(subd, ask->id, &err);
+    tf_request_release(&request);
+    tf_reply_release(&reply);
+}
+
 void subd_ask(struct subd *subd, const struct tf_ask *ask)
 {
     switch (ask->kind) {
@@ -137,6 +199,12 @@ void subd_ask(struct subd *subd, const struct tf_ask *ask)
         break;
     case TF_ASK_PLACE:
         answer_place(subd, ask);
+        break;
+    case TF_ASK_GET_CONFIG:
+        answer_config(subd, ask, TF_METHOD_GET_CONFIG);
+        break;
+    case TF_ASK_DIFF_CONFIG:
+        answer_config(subd, ask, TF_METHOD_DIFF_CONFIG);
         break;
     case TF_ASK_NONE:
     case TF_ASK_CORDON: /* the core's */

@@ -59,6 +59,7 @@ struct subd *subd_create(struct tf_loop *loop, struct tf_rpc *rpc, struct subd_o
     subd->rpc = rpc;
     subd->config = options->config;
     options->config = (struct subd_config){0};
+    tf_table_copy(&subd_config_table, &subd->first_config, &subd->config);
     subd->accept_rollback = options->accept_rollback;
     subd->new_engine_memory = options->new_engine_memory;
     subd->failed = failed;
@@ -114,5 +115,6 @@ void subd_destroy(struct subd *subd)
     tf_vec_release(&subd->events);
     subd_nodes_release(&subd->nodes);
     subd_config_release(&subd->config);
+    subd_config_release(&subd->first_config);
     free(subd);
 }

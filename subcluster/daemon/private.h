@@ -25,7 +25,7 @@ struct diagnosis;
 struct subd {
     struct tf_loop *loop;
     struct tf_rpc *rpc;
-    struct subd_config config;
+    struct subd_config config, first_config; /* in force; as it was at the start */
     struct subd_nodes nodes;
     struct tf_store *store;
     struct tf_keep *keep;

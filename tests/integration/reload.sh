@@ -124,7 +124,7 @@ fedd_config 'leaseTtl: 2s' info && sed -i 's#http://#http://me:secret@#' "$home/
 differ 1 'store.endpoints +\["http://[0-9.:]+"\] +\["http://\*\*\*@[0-9.:]+"\] +restart'
 ! grep -q secret "$home/said" || fail "a secret is shown: $(cat "$home/said")"
 cp "$home/conf/a.yaml" "$home/conf/fedd.yaml"
-differ 2 '.*fedd.yaml:1:1: unknown key "name".*'
+differ 2 '.* is a file of subclusterd: say of which, with --cluster NAME'
 
 # Some may change, one may not.
 fedd_config 'leaseTtl: 3s, classes: {urgent: 999, batch: 300}, claimAfter: 1m' warn
@@ -146,6 +146,27 @@ kill -HUP "$fedd"
 wait_for "tidefed_config_restart_keys to go" shows "$fedd_http" 'tidefed_config_restart_keys 0'
 fedd_config 'leaseTtl: 2s, classes: {urgent: 999, batch: 300}, claimAfter: 3m' info
 reload fedd "$fedd" 'key=settings.claimAfter'
+
+# The subcluster's own, asked through the leader.
+of_a() { # WANTED-EXIT-CODE WORDS ARGUMENT...
+    local wanted=$1 words=$2 code=0
+    shift 2
+    "$bin/fedctl" config "$@" --cluster a --no-headers >"$home/said" 2>&1 || code=$?
+    [ $code -eq "$wanted" ] && grep -Eq -- "$words" "$home/said" || fail "config $* of a: $code $(cat "$home/said")"
+}
+of_a 0 '^settings.profileInterval +500ms +default +reload' get settings.profileInterval
+of_a 0 '^stateDir +.*/state/a +file +restart' get stateDir
+of_a 0 '^nodes\[0\].model +H800 +file +restart' get nodes
+of_a 3 'subclusterd.yaml has no key "dataDir"' get dataDir
+of_a 0 'no differences' diff -f "$home/conf/a.yaml"
+sed 's/^region: north/region: south/; s/^settings: {/&profileInterval: 50ms, /' "$home/conf/a.yaml" >"$home/conf/other.yaml"
+of_a 1 '^region +north +south +restart' diff -f "$home/conf/other.yaml"
+grep -Eq '^settings.profileInterval +500ms +50ms +reload' "$home/said" || fail "profileInterval: $(cat "$home/said")"
+echo 'names: a' >"$home/conf/other.yaml"
+of_a 2 'other.yaml:1:1: unknown key "names"; did you mean "name"' diff -f "$home/conf/other.yaml"
+code=0
+"$bin/fedctl" config get --cluster none >"$home/said" 2>&1 || code=$?
+[ $code -eq 3 ] && grep -q 'there is no subcluster none' "$home/said" || fail "no such cluster: $code $(cat "$home/said")"
 
 # The subcluster: a log that was moved away is opened anew, the running instance does not notice.
 mv "$home/log/a.log" "$home/log/a.log.1"

@@ -20,6 +20,7 @@ common/monitor         common/base common/conf common/log common/net common/loop
 common/rpc             common/base common/log common/net common/loop common/rpc
 common/store           common/base common/log common/net common/loop common/store
 common/keep            common/base common/model common/wire common/log common/loop common/store common/keep
+common/live            common/base common/model common/wire common/conf common/live
 common/trace           common/base common/model common/trace
 federation/core        common/base common/model common/fit federation/core
 subcluster/core        common/base common/model common/fit subcluster/core

@@ -319,6 +319,8 @@ static bool eq_ask(const struct tf_ask *a, const struct tf_ask *b)
     EQ_STR(node);
     EQ_STR(reason);
     EQ_LIST(place, eq_entry);
+    same_ = same_ && x.len == y.len && (x.len == 0 || memcmp(x.data, y.data, x.len) == 0);
+    EQ_TAKE(data);
     return EQ_END;
 }
 

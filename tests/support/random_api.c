@@ -259,10 +259,11 @@ void random_request(struct tf_rng *r, enum tf_method method, struct tf_request *
         out->cordon = (struct tf_cordon_request){NAME, NAME, tf_rng_next(r), BOOL, OPTIONAL};
         break;
     case TF_METHOD_GET_CONFIG:
-        out->get_config = (struct tf_get_config_request){OPTIONAL, BOOL};
+        out->get_config = (struct tf_get_config_request){OPTIONAL, BOOL, optional_name(r)};
         break;
     case TF_METHOD_DIFF_CONFIG:
-        out->diff_config = (struct tf_diff_config_request){.name = OPTIONAL, .leader = BOOL};
+        out->diff_config =
+            (struct tf_diff_config_request){.name = OPTIONAL, .leader = BOOL, .cluster = optional_name(r)};
         random_bytes(r, &out->diff_config.text, &out->diff_config.len);
         break;
     case TF_METHOD_LIST_CLUSTERS:

@@ -634,11 +634,15 @@ void random_down(struct tf_rng *r, struct tf_down *out)
                             policy(r),
                             LATER,
                             TIME,
-                            {COUNTER, UP_TO(TF_ASK_CORDON), random_uid(r), COUNTER,
+                            {COUNTER, UP_TO(TF_ASK_DIFF_CONFIG), random_uid(r), COUNTER,
                              UP_TO(TF_INSTANCES_MAX - 1), BOOL, R(-1, INT64_MAX), optional_name(r),
-                             tf_rng_next(r), BOOL, OPTIONAL, (uint32_t)R(0, UINT32_MAX), LATER},
+                             tf_rng_next(r), BOOL, OPTIONAL, (uint32_t)R(0, UINT32_MAX), LATER, NULL, 0},
                             random_generation(r)};
     if (BOOL)
         random_entry(r, tf_vec_add(&out->ask.place));
+    if (BOOL) {
+        out->ask.data = TEXT;
+        out->ask.len = strlen(out->ask.data);
+    }
     RANDOM_LIST(r, &out->entries, random_entry);
 }

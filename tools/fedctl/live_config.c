@@ -98,6 +98,7 @@ int live_config_get(struct fedctl *ctl, const char *key)
     struct tf_error err = TF_ERROR_INIT;
     struct listing listing;
     request.get_config.key = tf_strdup(key);
+    request.get_config.cluster = tf_strdup(ctl->options.cluster);
     request.get_config.leader = asks_leader(ctl);
     int failed = fedctl_call(ctl, &request, &reply, &err);
     tf_request_release(&request);
@@ -173,18 +174,19 @@ static const struct resource change_resource = {
 };
 
 /* What to do about them, after the table. */
-static void advise(const struct tf_diff_config_reply *diff)
+static void advise(const struct fedctl *ctl, const struct tf_diff_config_reply *diff)
 {
+    const char *program = ctl->options.cluster ? "subclusterd" : "fedd";
     size_t restart = 0, all = diff->changes.count;
     tf_vec_each (change, &diff->changes)
         restart += change->restart;
     if (diff->conflict)
         message("a reload would take over nothing of it: %s", diff->conflict);
     else if (restart < all)
-        message("%zu of %zu in force after a reload (SIGHUP, or systemctl reload fedd)%s", all - restart, all,
-                restart ? ", the rest after a restart, which running work does not notice" : "");
+        message("%zu of %zu in force after a reload (SIGHUP, or systemctl reload %s)%s", all - restart, all,
+                program, restart ? ", the rest after a restart, which running work does not notice" : "");
     else
-        message("in force after a restart of fedd, which running work does not notice");
+        message("in force after a restart of %s, which running work does not notice", program);
 }
 
 static int show_diff(struct fedctl *ctl, const struct tf_diff_config_reply *diff)
@@ -196,7 +198,7 @@ static int show_diff(struct fedctl *ctl, const struct tf_diff_config_reply *diff
         listing_add(&listing, change);
     listing_end(&listing, true);
     if (table && diff->changes.count)
-        advise(diff);
+        advise(ctl, diff);
     tell_standby(ctl, diff->leads);
     return diff->changes.count ? FEDCTL_FAILED : FEDCTL_DONE;
 }
@@ -220,6 +222,7 @@ int live_config_diff(struct fedctl *ctl, const char *path)
     request.diff_config.text = tf_memdup(tf_buf_text(&text), text.len);
     request.diff_config.len = text.len;
     request.diff_config.leader = asks_leader(ctl);
+    request.diff_config.cluster = tf_strdup(ctl->options.cluster);
     int failed = fedctl_call(ctl, &request, &reply, &err);
     tf_request_release(&request);
     int code = failed ? unknown(fedctl_fail(ctl, &err)) : show_diff(ctl, &reply.config_diff);

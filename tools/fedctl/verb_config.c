@@ -74,6 +74,11 @@ static int check(struct fedctl *ctl, const char *path)
 static const struct option options[] = {
     OPTION_OUTPUT_ALL,
     OPTION_FILES("diff, check: the configuration; - for stdin"),
+    {'c',
+     "CLUSTER",
+     {.key = "cluster",
+      TF_NAME(struct options, cluster),
+      .help = "get, diff: of the subclusterd of this cluster, instead of fedd"}},
     {0,
      NULL,
      {.key = "no-headers", TF_BOOL(struct options, no_headers), .help = "tables without their titles"}},
@@ -104,13 +109,16 @@ static int run(struct fedctl *ctl)
     if (!path)
         return fedctl_usage(ctl, "%s which file? Say fedctl config %s", what,
                             is_diff ? "diff -f FILE" : "check FILE");
+    bool readable_twice = strcmp(path, "-") != 0;
+    if (is_diff && !ctl->options.cluster && readable_twice && tf_str_eq(program_of(path), "subclusterd"))
+        return fedctl_usage(ctl, "%s is a file of subclusterd: say of which, with --cluster NAME", path);
     return is_check ? check(ctl, path) : live_config_diff(ctl, path);
 }
 
 const struct verb verb_config = {
     .name = "config",
-    .usage = "get [KEY]\ndiff -f FILE\ncheck FILE",
-    .help = "Show the configuration that fedd runs with, and what a file would change of it",
+    .usage = "get [KEY] [--cluster CLUSTER]\ndiff -f FILE [--cluster CLUSTER]\ncheck FILE",
+    .help = "Show the configuration that a daemon runs with, and what a file would change of it",
     .more =
         "get: every key with its value, where that comes from (default, file, reload: taken over since the "
         "start,\n"
@@ -121,7 +129,7 @@ const struct verb verb_config = {
         "diff: exit code 0 the same, 1 some differ, 2 and more: not known. With one endpoint both ask the "
         "fedd "
         "there,\n"
-        "with several the leader.\n"
+        "with several the leader; with --cluster the leader asks the subclusterd of that cluster.\n"
         "check: whether a file of fedd, subclusterd or fedctl is right; what is wrong is told with line and "
         "column, and\n"
         "exit code 2; nothing is started or changed. A daemon's file is checked by that daemon, which must "
@@ -131,6 +139,7 @@ const struct verb verb_config = {
     .examples = "# What decisions go by\n"
                 "fedctl config get settings -o wide\n"
                 "fedctl config get settings.classes\n"
+                "fedctl config get settings --cluster bj-a\n"
                 "# Before a reload\n"
                 "fedctl config check /etc/tidefed/fedd.yaml\n"
                 "fedctl config diff -f /etc/tidefed/fedd.yaml\n"

@@ -403,6 +403,40 @@ static void test_store_trouble(void)
     bench_close(&b);
 }
 
+/* ---- the configuration of a subcluster: its subclusterd is asked ---- */
+
+static enum tf_error_code config_of(const char *cluster, const char *words)
+{
+    struct tf_request request = {.method = TF_METHOD_GET_CONFIG, .get_config.cluster = tf_strdup(cluster)};
+    struct tf_reply reply = {0};
+    struct tf_error err = TF_ERROR_INIT;
+    bench_ask(&b, 0, &request, ASK_MS, &reply, NULL, &err);
+    tf_request_release(&request);
+    tf_reply_release(&reply);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, words));
+    if (!strstr(err.text, words))
+        printf("\n    %s\n", err.text);
+    return err.code;
+}
+
+static void test_config_of_a_subcluster(void)
+{
+    if (!bench_open(&b, NULL, 0))
+        return;
+    b.lease = "30s";
+    bench_one_leader(&b);
+    CU_ASSERT_EQUAL(config_of("bj-a", "there is no subcluster bj-a"), TF_ERR_NOT_FOUND);
+    fake_init(&fake, &b, "bj-a", 4);
+    fake_attach(&fake, 0);
+    CU_ASSERT_EQUAL(config_of("bj-a", "subcluster bj-a does not answer"), TF_ERR_UNAVAILABLE);
+    CU_ASSERT_EQUAL(fake_wait_ask(&fake, 0)->kind, TF_ASK_GET_CONFIG);
+    fake_leave(&fake);
+    CU_ASSERT_TRUE(bench_until(&b, is_away, NULL));
+    CU_ASSERT_EQUAL(config_of("bj-a", "subcluster bj-a is not attached"), TF_ERR_UNAVAILABLE);
+    fake_release(&fake);
+    bench_close(&b);
+}
+
 /* ---- the archive ---- */
 
 /* A crash in the middle of a line does not spoil the next one. */
@@ -436,6 +470,7 @@ static const struct suite_test tests[] = {
     {"nodes", test_nodes},
     {"a planned stop", test_planned_stop},
     {"a subcluster's own store", test_store_trouble},
+    {"the configuration of a subcluster", test_config_of_a_subcluster},
     {"a torn line in the archive", test_torn_archive},
 };
 

@@ -111,6 +111,7 @@ static bool eq_get_config(const struct tf_get_config_request *a, const struct tf
 {
     EQ_BEGIN(struct tf_get_config_request);
     EQ_STR(key);
+    EQ_STR(cluster);
     return EQ_END;
 }
 
@@ -123,6 +124,7 @@ static bool eq_diff_config(const struct tf_diff_config_request *a, const struct 
 {
     EQ_BEGIN(struct tf_diff_config_request);
     EQ_STR(name);
+    EQ_STR(cluster);
     same_ = same_ && eq_bytes(a->text, a->len, b->text, b->len);
     EQ_TAKE(text);
     return EQ_END;
