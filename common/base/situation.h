@@ -85,6 +85,7 @@
     X(SUB_SHRUNK, "subcluster: a live epoch shrank")                                                  \
     X(SUB_GROWS, "subcluster: a running epoch began to grow")                                         \
     X(SUB_ABSORBED, "subcluster: a running job took what was free")                                   \
+    X(SUB_EVENED_OUT, "subcluster: of equals the higher gave a step to the lower")                    \
     X(SUB_GREW, "subcluster: what had started for a running epoch joined it")                         \
     X(SUB_GROWTH_FAILED, "subcluster: what had started for a running epoch could not join it")        \
     X(SUB_GROWTH_UNDONE, "subcluster: a growth gave way to something higher of its job")              \
@@ -110,6 +111,7 @@
     X(SUB_START_TWICE, "subcluster: a repeated start was refused, the instance runs")          \
     X(FED_FREEZE_OVER, "federation: the time of a freeze was up")                              \
     X(SUB_FROZEN, "subcluster: refused, evictions were frozen")                                \
+    X(SUB_SURPLUS_TAKEN, "subcluster: surplus gave way to growth of a higher priority")        \
     X(SUB_SHORT, "subcluster: a running epoch fell below its min")                             \
     X(SUB_SHORT_NO_MORE, "subcluster: a short epoch has its min again")                        \
     X(SUB_REPLACED, "subcluster: lost members of an epoch were replaced")                      \

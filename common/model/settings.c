@@ -110,8 +110,9 @@ static const struct tf_row settings_rows[] = {
      TF_DURATION(S, policy.surplus_dwell),
      .max = DAYS(1),
      .def = "15m",
-     .flags = TF_ROW_RELOADABLE | TF_ROW_UNUSED,
-     .help = "surplus is left so long before growth of a higher priority may take it; 15m pay for a restart "
+     .flags = TF_ROW_RELOADABLE,
+     .help = "a job wants a step for so long before it takes surplus of lower priorities for it; 15m pay for "
+             "a restart "
              "of 40s "
              "at 5 %"},
     {.key = "offerTime",

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Owns whose turn it is to grow, and when. How what is free is divided is absorb_plan.c's, how a job grows is
  * grow.c's. */
-#include "subcluster/core/absorb.h"
-
-#include "subcluster/core/absorb_plan.h"
+#include "subcluster/core/absorb_private.h"
 #include "subcluster/core/grow.h"
 #include "subcluster/core/image.h"
 #include "subcluster/core/levels.h"
@@ -38,12 +36,12 @@ static struct job *job_of(struct tf_tree_node *node)
     return node ? TF_CONTAINER_OF(node, struct job, by_elastic) : NULL;
 }
 
-static struct job *first_elastic(const struct sub *sub)
+struct job *absorb_first(const struct sub *sub)
 {
     return job_of(tf_tree_first(&sub->absorb.elastic));
 }
 
-static struct job *next_elastic(const struct job *job)
+struct job *absorb_next(const struct job *job)
 {
     return job_of(tf_tree_next(&job->by_elastic));
 }
@@ -58,6 +56,8 @@ void absorb_note(struct sub *sub, struct job *job)
     if (is && !was)
         tf_tree_insert(&sub->absorb.elastic, &job->by_elastic);
     sub->absorb.due |= is || was;
+    if (!is || job->record.size >= e->max)
+        job->wants = TF_NEVER;
 }
 
 void absorb_forget(struct sub *sub, struct job *job)
@@ -71,6 +71,7 @@ void absorb_forget(struct sub *sub, struct job *job)
 void absorb_shrunk(struct sub *sub, struct job *job)
 {
     job->shrunk = sub->now.mono;
+    job->wants = TF_NEVER;
 }
 
 /* A wall clock that was set back does not lengthen the wait. */
@@ -81,16 +82,14 @@ void absorb_load(struct sub *sub, struct job *job)
     absorb_note(sub, job);
 }
 
-/* Before that it does not grow. */
-static struct tf_mono cool_at(const struct sub *sub, const struct job *job)
+struct tf_mono absorb_cool_at(const struct sub *sub, const struct job *job)
 {
     if (job->record.last_shrink.ms == 0)
         return (struct tf_mono){0};
     return (struct tf_mono){job->shrunk.ms + sub->policy.absorb_cooldown};
 }
 
-/* It has to be looked at again then. */
-static void look_again(struct sub *sub, struct tf_mono at)
+void absorb_again(struct sub *sub, struct tf_mono at)
 {
     if (at.ms > sub->now.mono.ms && at.ms < sub->absorb.next.ms)
         sub->absorb.next = at;
@@ -101,13 +100,13 @@ static void look_again(struct sub *sub, struct tf_mono at)
 static bool is_hungry(struct sub *sub, const struct job *job)
 {
     const struct tf_allocation *record = &job->record;
-    struct tf_mono cool = cool_at(sub, job);
+    struct tf_mono cool = absorb_cool_at(sub, job);
     if (record->spec.grow != TF_GROW_CONTINUOUS || record->size < record->spec.elastic.min)
         return false;
-    look_again(sub, job->grow_at);
+    absorb_again(sub, job->grow_at);
     if (grow_bar(sub, job))
         return false;
-    look_again(sub, cool);
+    absorb_again(sub, cool);
     return cool.ms <= sub->now.mono.ms;
 }
 
@@ -139,11 +138,10 @@ static bool was_tried(const struct sub *sub, const struct job *job)
     return false;
 }
 
-/* True if some of them want no GPUs. */
-static bool list_hungry(struct sub *sub, struct absorb_plan *plan)
+bool absorb_list_hungry(struct sub *sub, struct absorb_plan *plan)
 {
     bool without = false;
-    for (struct job *job = first_elastic(sub); job; job = next_elastic(job))
+    for (struct job *job = absorb_first(sub); job; job = absorb_next(job))
         if (is_hungry(sub, job) && !was_tried(sub, job))
             without |= add_hungry(sub, job, plan);
     return without;
@@ -152,7 +150,7 @@ static bool list_hungry(struct sub *sub, struct absorb_plan *plan)
 static bool any_hungry(struct sub *sub)
 {
     bool any = false;
-    for (struct job *job = first_elastic(sub); job; job = next_elastic(job))
+    for (struct job *job = absorb_first(sub); job; job = absorb_next(job))
         any |= is_hungry(sub, job);
     return any;
 }
@@ -201,7 +199,7 @@ static void go_on(struct sub *sub)
 static void divide_free(struct sub *sub)
 {
     struct absorb_plan plan = {0};
-    bool without = list_hungry(sub, &plan);
+    bool without = absorb_list_hungry(sub, &plan);
     list_free(sub, without, &plan.room);
     bool done = !plan.room.rows.count || absorb_plan_make(&plan, sub->boot.decision_budget, sub->scratch);
     tf_vec_each (job, &plan.jobs)
@@ -234,8 +232,11 @@ void absorb_look(struct sub *sub)
     absorb->due = absorb->unfinished = false;
     absorb->next = TF_NEVER;
     ledger_refresh(&sub->ledger);
-    if (any_hungry(sub))
-        divide_free(sub);
+    if (!any_hungry(sub))
+        return;
+    divide_free(sub);
+    if (!absorb->unfinished)
+        surplus_move(sub);
 }
 
 struct tf_mono absorb_due(const struct sub *sub)

@@ -29,6 +29,12 @@ static void link_rows(struct absorb_room *room)
         room->rows.items[i].levels = (struct tf_level_vectors){&room->have.items[i], 1, 1};
 }
 
+struct tf_fit_view absorb_room_view(struct absorb_room *room)
+{
+    link_rows(room);
+    return (struct tf_fit_view){room->catalog, room->rows.items, room->rows.count};
+}
+
 static size_t find_row(const struct absorb_room *room, uint32_t id)
 {
     size_t low = 0, high = room->rows.count;

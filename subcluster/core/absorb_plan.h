@@ -20,6 +20,9 @@ void absorb_room_release(struct absorb_room *room);
 /* One more node, of a larger id than those before; its class and claim are those of `like`. */
 void absorb_room_add(struct absorb_room *room, const struct tf_profile_row *like, struct tf_vector have);
 
+/* Valid until a node is added. */
+struct tf_fit_view absorb_room_view(struct absorb_room *room);
+
 struct absorb_job {
     struct tf_uid uid;
     int rank;

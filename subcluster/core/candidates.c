@@ -21,6 +21,7 @@ struct listing {
     struct candidates *out;
     struct sub *sub;
     tf_level level;
+    bool surplus; /* no cores, no claims */
     uint32_t next_job;
     int32_t lately; /* evictions of the job under way */
 };
@@ -91,7 +92,7 @@ static void add_claimant(struct listing *listing, struct job *job)
 static void add_job(struct listing *listing, struct job *job)
 {
     const struct tf_allocation *record = &job->record;
-    if (record->phase == TF_ALLOCATION_CLAIMING)
+    if (record->phase == TF_ALLOCATION_CLAIMING && !listing->surplus)
         add_claimant(listing, job);
     if (record->phase != TF_ALLOCATION_STARTING && record->phase != TF_ALLOCATION_RUNNING)
         return;
@@ -102,7 +103,7 @@ static void add_job(struct listing *listing, struct job *job)
     listing->lately = job_evicted_lately(listing->sub, job);
     for (int32_t mark = 1; mark <= size_steps(record); mark++)
         add_unit(listing, job, mark, surplus);
-    if (core <= listing->level)
+    if (core <= listing->level && !listing->surplus)
         add_unit(listing, job, 0, core);
     if (listing->out->units.count &&
         listing->out->units.items[listing->out->units.count - 1].job == listing->next_job)
@@ -163,18 +164,30 @@ static void list_nodes(struct candidates *out, const struct ledger *ledger)
     assert(at == out->parts.count);
 }
 
-void candidates_list(struct candidates *candidates, struct sub *sub, tf_level level)
+static void list(struct listing listing)
 {
-    struct listing listing = {.out = candidates, .sub = sub, .level = level};
+    struct sub *sub = listing.sub;
     TF_VEC(struct job *) jobs = {0};
     for (struct job *job = jobs_first(sub); job; job = jobs_next(job))
         tf_vec_push(&jobs, job);
     for (size_t i = jobs.count; i-- > 0;) /* larger uids first: they go first among equals */
         add_job(&listing, jobs.items[i]);
     tf_vec_release(&jobs);
-    sort_parts(candidates, sub->ledger.nodes.count);
-    merge_parts(candidates);
-    list_nodes(candidates, &sub->ledger);
+    sort_parts(listing.out, sub->ledger.nodes.count);
+    merge_parts(listing.out);
+    list_nodes(listing.out, &sub->ledger);
+}
+
+void candidates_list(struct candidates *candidates, struct sub *sub, tf_level level)
+{
+    list((struct listing){.out = candidates, .sub = sub, .level = level});
+}
+
+void candidates_list_surplus(struct candidates *candidates, struct sub *sub, int rank)
+{
+    assert(rank > 0);
+    list((struct listing){
+        .out = candidates, .sub = sub, .level = tf_level_surplus(rank - 1), .surplus = true});
 }
 
 void candidates_release(struct candidates *candidates)

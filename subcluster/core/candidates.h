@@ -26,6 +26,8 @@ struct candidates {
 /* All that is held at `level` or below by jobs that start or run, and all that is claimed by others; a job
  * that waits for its claims is one unit. zeroed before. */
 void candidates_list(struct candidates *candidates, struct sub *sub, tf_level level);
+/* Surplus only: of the ranks below this one. */
+void candidates_list_surplus(struct candidates *candidates, struct sub *sub, int rank);
 void candidates_release(struct candidates *candidates);
 
 #endif

@@ -75,7 +75,7 @@ struct job *jobs_add(struct sub *sub, struct tf_uid uid)
 {
     struct job *job = tf_calloc(1, sizeof *job);
     job->record.uid = uid;
-    job->due = job->runtime_due = job->protected_until = TF_NEVER;
+    job->due = job->runtime_due = job->protected_until = job->wants = TF_NEVER;
     tf_tree_insert(&sub->jobs, &job->by_uid);
     return job;
 }
@@ -199,6 +199,7 @@ static void image_job(struct tf_image *image, struct sub *sub, struct job *job)
     tf_image_number(image, &job->protected_until);
     tf_image_number(image, &job->grow_at);
     tf_image_number(image, &job->shrunk);
+    tf_image_number(image, &job->wants);
     tf_image_skip(image, &job->by_elastic, "filed by its uid, if it was:");
     bool elastic = tf_image_flag(image, tf_tree_linked(&job->by_elastic));
     tf_image_skip(image, &job->by_due, "filed by its moment");

@@ -174,6 +174,66 @@ bool reclaim_plan_make(struct sub *sub, const struct tf_demand *demand, tf_level
     return found;
 }
 
+/* ---- surplus for a step more ---- */
+
+/* Rows of one node each, in which nothing but surplus of the listed units can be had. */
+static void surplus_rows(const struct sub *sub, struct candidates *candidates, int rank, struct after *after)
+{
+    struct tf_fit_view view = ledger_view(&sub->ledger);
+    size_t levels = 1 + (size_t)rank;
+    *after = (struct after){0};
+    tf_vec_reserve(&after->rows, view.count + 1);
+    tf_vec_reserve(&after->vectors, view.count * levels + 1);
+    for (size_t i = 0; i < view.count; i++) {
+        struct victim_node *detail = &candidates->nodes.items[i];
+        struct tf_profile_row row = view.rows[i];
+        struct tf_level_vector *own = &after->vectors.items[i * levels];
+        struct tf_vector have = detail->going;
+        detail->kind = (uint32_t)i;
+        own[0] = (struct tf_level_vector){TF_LEVEL_GOING, tf_vector_floor0(have)};
+        for (int q = 0; q < rank; q++) {
+            for (size_t p = 0; p < detail->part_count; p++)
+                if (candidates->units.items[detail->parts[p].unit].level == tf_level_surplus(q))
+                    have = tf_vector_add(have, detail->parts[p].frees);
+            own[1 + q] = (struct tf_level_vector){tf_level_surplus(q), tf_vector_floor0(have)};
+        }
+        row.levels = (struct tf_level_vectors){own, levels, levels};
+        tf_vec_push(&after->rows, row);
+    }
+}
+
+bool reclaim_plan_surplus(struct sub *sub, const struct tf_demand *demand, struct reclaim_plan *plan)
+{
+    struct candidates candidates = {0};
+    struct victims chosen = {0};
+    struct after rows;
+    struct tf_demand bounded = *demand;
+    reclaim_plan_release(plan);
+    if (demand->rank < 1)
+        return false;
+    bounded.level = tf_level_surplus(demand->rank - 1);
+    candidates_list_surplus(&candidates, sub, demand->rank);
+    surplus_rows(sub, &candidates, demand->rank, &rows);
+    struct tf_fit_view view = ledger_view(&sub->ledger);
+    view.rows = rows.rows.items;
+    struct victims_ask ask = {.nodes = view,
+                              .kinds = view,
+                              .detail = candidates.nodes.items,
+                              .demand = &bounded,
+                              .units = candidates.units.items,
+                              .unit_count = candidates.units.count,
+                              .scratch = sub->scratch};
+    bool found = victims_choose(&ask, &chosen) && chosen.units.count > 0;
+    if (found) {
+        plan->level = chosen.level;
+        list_evicted(&candidates, &chosen, plan);
+    }
+    after_release(&rows);
+    victims_release(&chosen);
+    candidates_release(&candidates);
+    return found;
+}
+
 /* ---- the brake ---- */
 
 static size_t evicted_lately(const struct sub *sub)
@@ -248,6 +308,12 @@ static void evict(struct sub *sub, const struct job *owner, const struct evicted
     }
     epoch_gave_way(sub, job, message, gone->lost_gpu_seconds);
     size_drop_steps(sub, job, gone->marks.items, gone->marks.count);
+}
+
+void reclaim_let_go(struct sub *sub, const struct job *job, const struct reclaim_plan *plan)
+{
+    tf_vec_each (gone, &plan->evicted)
+        evict(sub, job, gone);
 }
 
 static void hold_claims(struct sub *sub, struct job *job)

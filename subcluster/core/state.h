@@ -30,6 +30,7 @@ struct job {
     struct tf_mono protected_until; /* end of minRuntime; TF_NEVER: not protected (any more) */
     struct tf_mono grow_at;         /* the latest growth failed: not before */
     struct tf_mono shrunk;          /* last; means nothing while its record knows of no time when */
+    struct tf_mono wants; /* a step more, since then; TF_NEVER: it does not. A restart begins anew */
     struct tf_tree_node by_elastic; /* linked while it runs and its max is above its min */
     struct tf_tree_node by_due;     /* linked while due is not TF_NEVER */
     struct tf_mono due;             /* at most the earliest of runtime_due and its members' due */

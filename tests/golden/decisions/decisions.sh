@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Ten decisions with their reasons: what the daemons' traces say in a scenario,
+# Twelve decisions with their reasons: what the daemons' traces say in a scenario,
 # compared with the file of its name letter by letter. UPDATE_GOLDEN=1 writes the files.
 # usage: decisions.sh FEDSIM
 set -euo pipefail
@@ -10,7 +10,7 @@ trap 'rm -rf "$tmp"' EXIT
 
 # Who needs what and gets it from whom; a trace that goes on for long says the same again.
 decisions() {
-    local words=' needs | is evicted|has its GPUs|for its minRuntime'
+    local words=' needs | is evicted|has its GPUs|for its minRuntime| absorbs | gives a step | wants a step '
     "$fedsim" run --trace "tests/scenarios/$1.yaml" >"$tmp/trace" || { tail -5 "$tmp/trace"; return 1; }
     sed -nE "s/^\\[ *[0-9.]+\\] ([a-z0-9/-]+ +\\[ *[0-9.]+\\] job .*($words))/\\1/p" "$tmp/trace" >"$tmp/lines"
     head -50 "$tmp/lines"
@@ -26,7 +26,9 @@ compare() {
 compare capacity-race
 compare commit-or-nothing
 compare minimal-victims
+compare no-ping-pong
 compare protected
+compare reclaim-surplus-first
 compare pit-08-no-preempt-readmit-preempt
 compare pit-11-gangs-counted-whole
 compare pit-12-a-stop-that-takes-for-ever

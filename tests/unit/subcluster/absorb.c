@@ -13,6 +13,7 @@ static void begin(void)
     driver_init(&d);
     d.boot.policy.hub_away_after = 10 * TF_SECOND;
     d.boot.policy.absorb_cooldown = 5 * TF_MINUTE;
+    d.boot.policy.surplus_dwell = 15 * TF_MINUTE;
     driver_node(&d, "n1", "H800", 8);
     driver_node(&d, "n2", "H800", 8);
     driver_ready(&d);
@@ -171,6 +172,80 @@ static void test_cools_down(void)
     end();
 }
 
+/* All that leaves has left, and what starts is ready. */
+static void serve(int64_t ms)
+{
+    for (; ms > 0; ms -= TF_SECOND) {
+        driver_pass(&d, TF_SECOND);
+        for (uint8_t uid = 1; uid <= 2; uid++) {
+            const struct tf_allocation *a = driver_allocation(&d, uid);
+            for (size_t i = 0; a && i < a->members.count; i++)
+                if (a->members.items[i].state == TF_MEMBER_LEAVING)
+                    driver_stopped(&d, uid, uid, (uint32_t)i, a->members.items[i].attempt);
+        }
+        driver_all_ready(&d);
+    }
+}
+
+/* Job 1, low, has all 16 GPUs; job 2 gets its core by taking surplus of it. */
+static void begin_two(const char *priority, int32_t max)
+{
+    begin();
+    driver_change(&d, entry_of(1, "low", 8));
+    driver_all_ready(&d);
+    serve(5 * TF_SECOND);
+    CU_ASSERT_EQUAL(size(1), 8);
+    struct tf_entry late = entry_of(2, priority, max);
+    late.level = tf_level_surplus(0);
+    driver_change(&d, late);
+    serve(5 * TF_SECOND);
+    CU_ASSERT_EQUAL(size(1), 6);
+    CU_ASSERT_EQUAL(size(2), 2);
+}
+
+/* A higher priority takes surplus for its own surplus, but not at once, and no core. */
+static void test_takes_lower_surplus(void)
+{
+    begin_two("mid", 8);
+    serve(14 * TF_MINUTE);
+    CU_ASSERT_EQUAL(size(1), 6);
+    serve(TF_MINUTE + 10 * TF_SECOND);
+    CU_ASSERT_EQUAL(size(1), 2);
+    CU_ASSERT_EQUAL(size(2), 6);
+    serve(TF_HOUR);
+    CU_ASSERT_EQUAL(size(1), 2);
+    CU_ASSERT_EQUAL(size(2), 6);
+    CU_ASSERT_EQUAL(driver_allocation(&d, 1)->ending.evictions, 3);
+    end();
+}
+
+/* One step at a time, and no further than where it would only turn the two around. */
+static void test_equals_even_out(void)
+{
+    begin_two("low", 8);
+    serve(4 * TF_MINUTE);
+    CU_ASSERT_EQUAL(size(1), 6);
+    serve(TF_MINUTE + 10 * TF_SECOND);
+    CU_ASSERT_EQUAL(size(1), 4);
+    CU_ASSERT_EQUAL(size(2), 4);
+    uint64_t starts = d.starts;
+    serve(TF_HOUR);
+    CU_ASSERT_EQUAL(size(1), 4);
+    CU_ASSERT_EQUAL(d.starts, starts);
+    CU_ASSERT_EQUAL(driver_allocation(&d, 1)->ending.evictions, 1); /* the one for the core */
+    end();
+}
+
+/* A larger max is a larger share: 4 of 8 and 2 of 4 are the same. */
+static void test_shares_of_the_max(void)
+{
+    begin_two("low", 4);
+    serve(TF_HOUR);
+    CU_ASSERT_EQUAL(size(1), 6);
+    CU_ASSERT_EQUAL(size(2), 2);
+    end();
+}
+
 int main(void)
 {
     static const struct suite_test tests[] = {
@@ -180,6 +255,9 @@ int main(void)
         {"the more important first", test_the_more_important_first},
         {"who does not grow", test_who_does_not_grow},
         {"not before the cool-down is over", test_cools_down},
+        {"surplus of lower priorities, after a while", test_takes_lower_surplus},
+        {"equals even out, then rest", test_equals_even_out},
+        {"a step that would turn two equals around stays", test_shares_of_the_max},
     };
     return suite_run("unit/subcluster/absorb", tests, TF_ARRAY_LEN(tests));
 }

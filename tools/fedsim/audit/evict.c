@@ -190,6 +190,53 @@ static bool has_claimed(const struct audit *audit, const struct audit_site *site
     return e->level > TF_LEVEL_FREE && (!e->ended || e->end == TF_END_RELEASED || fault);
 }
 
+/* ---- surplus that goes without a claim (§5): a running job is to grow by it ---- */
+
+static int32_t leaving_members(const struct audit_allocation *known)
+{
+    int32_t count = 0;
+    for (size_t i = 0; i < known->a.members.count; i++)
+        count += begins_to_leave(known, i) && was_member(known, i);
+    return count;
+}
+
+/* Steps of x that use at least what one of v frees: then x is not above where v was. */
+static bool evens_out(const struct tf_allocation *v, const struct tf_allocation *x)
+{
+    const struct tf_elastic *ve = &v->spec.elastic, *xe = &x->spec.elastic;
+    int64_t frees = (int64_t)ve->step * v->spec.group.shape.gpus,
+            uses = (int64_t)xe->step * x->spec.group.shape.gpus;
+    if (v->spec.grow != TF_GROW_CONTINUOUS || frees == 0 || uses == 0)
+        return false;
+    int64_t after = x->size + (frees + uses - 1) / uses * xe->step;
+    return after * ve->max < (int64_t)v->size * xe->max;
+}
+
+static bool may_grow(const struct tf_allocation *x)
+{
+    const struct tf_elastic *e = &x->spec.elastic;
+    return x->phase == TF_ALLOCATION_RUNNING && x->spec.grow != TF_GROW_NEVER && x->size >= e->min &&
+           x->size + e->step <= e->max;
+}
+
+static bool goes_for_growth(struct audit *audit, const struct audit_site *site,
+                            const struct audit_allocation *known)
+{
+    const struct tf_allocation *v = &known->before;
+    int rank = rank_of(site, &v->spec);
+    bool one_step = leaving_members(known) == v->spec.elastic.step;
+    if (victim_level(audit, site, known) != tf_level_surplus(rank) || !v->members.count)
+        return false;
+    for (const struct audit_allocation *x = site->allocations; x; x = x->hh.next) {
+        if (x == known || !may_grow(&x->a))
+            continue;
+        int of = rank_of(site, &x->a.spec);
+        if (of > rank || (of == rank && one_step && evens_out(v, &x->a)))
+            return true;
+    }
+    return false;
+}
+
 static void check_victim(struct audit *audit, struct audit_site *site, struct audit_allocation *known)
 {
     struct audit_epoch *victim = epoch_of(audit, known);
@@ -205,7 +252,8 @@ static void check_victim(struct audit *audit, struct audit_site *site, struct au
         e->took = true;
     }
     tf_level_name(level, &site->classes, text);
-    if (!any)
+    may = may || goes_for_growth(audit, site, known);
+    if (!may && !any)
         audit_fail(audit,
                    "I7: epoch %" PRIu64
                    " of job %s gives way in %s, and nobody has claimed anything with that",
@@ -223,7 +271,7 @@ static void check_victim(struct audit *audit, struct audit_site *site, struct au
 
 /* ---- what could be packed if others had gone ---- */
 
-enum whose { ALL_BUT, BELOW };
+enum whose { ALL_BUT, BELOW, LOWER_SURPLUS };
 
 struct question {
     struct audit *audit;
@@ -232,7 +280,8 @@ struct question {
     const struct audit_allocation *kept; /* ALL_BUT: this victim stays, */
     int32_t mark;                        /* of one that goes in part only this step of it */
     enum whose whose;
-    tf_level level; /* BELOW: of all jobs what is below goes, and the other victims that are not */
+    tf_level level; /* BELOW: of all jobs what is below goes, and the other victims that are not;
+                       LOWER_SURPLUS: what is surplus below it */
 };
 
 static bool goes_unless_kept(const struct question *q, const struct audit_allocation *known,
@@ -252,6 +301,8 @@ static bool is_away(const struct question *q, const struct audit_allocation *kno
                     const struct tf_allocation *a, const struct tf_member *m)
 {
     int rank = rank_of(q->site, &a->spec);
+    if (q->whose == LOWER_SURPLUS)
+        return m->mark > 0 && tf_level_surplus(rank) < q->level;
     bool below = m->mark > 0 ? tf_level_surplus(rank) < q->level
                              : a->spec.min_runtime == 0 && tf_level_core(rank) < q->level;
     return (q->whose == BELOW && below) || goes_unless_kept(q, known, a, m);
@@ -294,7 +345,7 @@ static void count_taken(const struct question *q, const struct audit_allocation 
                         const struct tf_allocation *a, bool later, const char *node, struct taken *taken)
 {
     struct tf_vector need = tf_shape_vector(&a->spec.group.shape);
-    if (a->phase == TF_ALLOCATION_IDLE || a == q->claimant)
+    if (a->phase == TF_ALLOCATION_IDLE || (a == q->claimant && q->whose != LOWER_SURPLUS))
         return;
     tf_vec_each (m, &a->members) {
         bool goes = (later ? held_before(known, m) : is_evictable(a, m)) && is_away(q, known, a, m);
@@ -361,6 +412,14 @@ static bool is_simple(const struct audit_site *site)
     return !site->nodes || site->nodes->node.domains.count <= 1;
 }
 
+int32_t audit_room_to_grow(struct audit *audit, const struct audit_site *site, const struct tf_allocation *a,
+                           bool take_surplus)
+{
+    struct question q = {.audit = audit, .site = site, .claimant = a, .whose = LOWER_SURPLUS};
+    q.level = take_surplus ? tf_level_surplus(rank_of(site, &a->spec)) : TF_LEVEL_FREE;
+    return audit_count_nodes(site, &a->spec, count_left, &q);
+}
+
 /* The only one that has claimed with this transaction, and so all of its victims are for it. */
 static const struct tf_allocation *only_claimant(const struct audit *audit, const struct audit_site *site)
 {
@@ -406,6 +465,8 @@ static void check_one(struct audit *audit, struct question *q)
     const struct tf_allocation *a = &q->kept->a;
     tf_level level = victim_level(audit, q->site, q->kept);
     bool whole = goes_whole(q->kept);
+    if (goes_for_growth(audit, q->site, q->kept))
+        return;
     for (size_t i = 0; i < (whole ? 1 : a->members.count); i++) {
         if (!whole && (!begins_to_leave(q->kept, i) || !was_member(q->kept, i)))
             continue; /* what has not joined goes with the step that does: a growth is rolled back */

@@ -188,4 +188,9 @@ typedef int32_t audit_count_f(const struct audit_node *node, void *arg);
 int32_t audit_count_nodes(const struct audit_site *site, const struct tf_job_spec *spec, audit_count_f *count,
                           void *arg);
 
+/* How many instances more of that running job a naive loop finds room for: in what is free, or also where
+ * surplus of lower priorities is. */
+int32_t audit_room_to_grow(struct audit *audit, const struct audit_site *site, const struct tf_allocation *a,
+                           bool take_surplus);
+
 #endif

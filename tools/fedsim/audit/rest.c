@@ -132,6 +132,39 @@ static void check_job(struct audit *audit, const struct audit_job *job)
         audit_fail(audit, "I14: at rest job %s is %s without a placement", uid, tf_phase_name(r->phase));
 }
 
+/* ---- growing ---- */
+
+/* Nothing but room can keep it from growing. Topology and maxNodes are more than the naive loop knows. */
+static bool wants_more(const struct tf_allocation *a)
+{
+    const struct tf_elastic *e = &a->spec.elastic;
+    if (a->phase != TF_ALLOCATION_RUNNING || a->spec.grow != TF_GROW_CONTINUOUS || a->grow_failures ||
+        a->spec.topology.count || a->spec.max_nodes || a->size < e->min || a->size + e->step > e->max)
+        return false;
+    tf_vec_each (m, &a->members)
+        if (m->state == TF_MEMBER_DONE || m->state == TF_MEMBER_LEAVING)
+            return false;
+    return true;
+}
+
+static void check_grown(struct audit *audit, const struct audit_site *site, const struct tf_allocation *a)
+{
+    int32_t step = a->spec.elastic.step;
+    if (!wants_more(a) || is_left_alone(audit, a->uid, a->epoch))
+        return;
+    int32_t free = audit_room_to_grow(audit, site, a, false),
+            lower = audit_room_to_grow(audit, site, a, true);
+    if (free >= step)
+        audit_fail(audit, "I8: at rest job %s has %d of %d instances, and in %s %d more are free",
+                   audit_uid(a->uid), a->size, a->spec.elastic.max, site->name, free);
+    else if (lower >= step)
+        audit_fail(
+            audit,
+            "I8: at rest job %s has %d of %d instances, and in %s surplus of lower priorities has room for "
+            "%d more",
+            audit_uid(a->uid), a->size, a->spec.elastic.max, site->name, lower);
+}
+
 /* ---- nothing belongs to nothing ---- */
 
 static void check_allocation(struct audit *audit, const struct audit_site *site,
@@ -172,8 +205,10 @@ void audit_rest(struct audit *audit)
     for (const struct audit_job *job = audit->jobs; job; job = job->hh.next)
         check_job(audit, job);
     tf_vec_each (site, &audit->sites)
-        for (const struct audit_allocation *known = (*site)->allocations; known; known = known->hh.next)
+        for (const struct audit_allocation *known = (*site)->allocations; known; known = known->hh.next) {
             check_allocation(audit, *site, &known->a);
+            check_grown(audit, *site, &known->a);
+        }
     for (const struct audit_instance *i = audit->instances; i; i = i->hh.next)
         check_instance(audit, i);
 }

@@ -51,6 +51,8 @@ static void draw_settings(struct draw *draw)
     s->cluster_lost_after = draw_between(draw, 5, 30) * TF_SECOND;
     s->refusal_backoff = TF_SECOND;
     s->refusal_backoff_max = draw_between(draw, 2, 20) * TF_SECOND;
+    s->policy.absorb_cooldown = s->refusal_backoff_max; /* short enough for a run to see their end */
+    s->policy.surplus_dwell = s->cluster_lost_after;
     s->max_min_runtime = TF_MINUTE;
     s->lease_ttl = draw_between(draw, 3, 6) * TF_SECOND;
     s->decision_budget = draw_one_in(draw, 3) ? 10 : 1000000;

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owns who lets surplus go for whom (DESIGN.md §5): lower priorities for higher ones, and among equals the
+ * highest size/max for the lowest. Nothing is handed over here: what gets free goes the way of all that gets
+ * free.
+ *
+ * What ends it is a potential, in this order: the GPUs that each priority has, from the most important down,
+ * then the sizes of its jobs, size/max, from the highest down. Growing from what is free and taking from
+ * below raise the first; a move among equals takes no GPU from its priority and lowers the second. So each
+ * unforced change brings the subcluster nearer to a state that none of them can better. */
+#include "subcluster/core/absorb_private.h"
+#include "subcluster/core/allocation.h"
+#include "subcluster/core/grow.h"
+#include "subcluster/core/levels.h"
+#include "subcluster/core/members.h"
+#include "subcluster/core/policy.h"
+#include "subcluster/core/reclaim.h"
+#include "subcluster/core/size.h"
+#include "subcluster/core/trace.h"
+
+#include <assert.h>
+
+enum { TRIALS = 16 }; /* steps that are looked at for one move; who has not been found by then waits */
+
+static int64_t step_gpus(const struct job *job)
+{
+    return (int64_t)job->record.spec.elastic.step * job->record.spec.group.shape.gpus;
+}
+
+static int rank_of(const struct sub *sub, const struct job *job)
+{
+    return class_rank(sub, &job->record.spec);
+}
+
+static bool has_surplus(const struct job *job)
+{
+    return job->record.size > job->record.spec.elastic.min;
+}
+
+/* ---- from lower priorities ---- */
+
+static bool any_lower(const struct sub *sub, int rank)
+{
+    for (const struct job *job = absorb_first(sub); job; job = absorb_next(job))
+        if (has_surplus(job) && rank_of(sub, job) < rank)
+            return true;
+    return false;
+}
+
+static bool may_take(struct sub *sub, const struct job *job, const struct absorb_job *hungry)
+{
+    struct tf_mono at = {job->wants.ms + sub->policy.surplus_dwell};
+    if (!any_lower(sub, hungry->rank) || sub_frozen(sub, TF_FROZEN_EVICTIONS))
+        return false;
+    absorb_again(sub, at);
+    return at.ms <= sub->now.mono.ms;
+}
+
+static bool take_lower(struct sub *sub, struct job *job, const struct absorb_job *hungry)
+{
+    struct reclaim_plan plan = {0};
+    bool found = may_take(sub, job, hungry) && reclaim_plan_surplus(sub, &hungry->demand, &plan);
+    if (found && reclaim_is_braked(sub, &plan)) {
+        absorb_again(sub, (struct tf_mono){sub->now.mono.ms + TF_MINUTE});
+        found = false;
+    }
+    if (found) {
+        tf_reached(sub, SUB_SURPLUS_TAKEN);
+        trace_epoch(sub, job, "wants a step more: %zu job%s of lower priority give surplus",
+                    plan.evicted.count, plan.evicted.count == 1 ? "" : "s");
+        reclaim_let_go(sub, job, &plan);
+    }
+    reclaim_plan_release(&plan);
+    return found;
+}
+
+/* ---- among equals ---- */
+
+struct move {
+    struct sub *sub;
+    struct absorb_plan *plan; /* its room: what is or gets free and nobody waits for */
+    const struct absorb_job *hungry;
+    struct job *taker, *giver;
+    int32_t steps; /* of the taker, for one of the giver's: it uses at least as many GPUs */
+    int32_t trials;
+};
+
+/* a.size / a.max < b.size / b.max */
+static bool is_lower(int64_t a_size, const struct job *a, int64_t b_size, const struct job *b)
+{
+    return a_size * b->record.spec.elastic.max < b_size * a->record.spec.elastic.max;
+}
+
+/* It lowers the higher of the two, and the taker is next for what gets free. */
+static bool is_fairer(const struct move *m)
+{
+    const struct tf_allocation *taker = &m->taker->record, *giver = &m->giver->record;
+    int64_t after = taker->size + (int64_t)m->steps * taker->spec.elastic.step;
+    int64_t left = giver->size - giver->spec.elastic.step;
+    return after <= m->hungry->max && is_lower(after, m->taker, giver->size, m->giver) &&
+           is_lower(taker->size, m->taker, left, m->giver);
+}
+
+/* One transition a job: one that grows or is being made smaller gives nothing on top of that. */
+static bool is_steady(const struct job *job)
+{
+    if (job->record.phase != TF_ALLOCATION_RUNNING || grow_pending(job) || job->record.restart_at.ms)
+        return false;
+    tf_vec_each (m, &job->record.members)
+        if (m->state == TF_MEMBER_LEAVING || m->state == TF_MEMBER_MISSING)
+            return false;
+    return true;
+}
+
+static bool may_give(struct move *m, struct job *giver)
+{
+    const struct tf_allocation *record = &giver->record;
+    int64_t mine = step_gpus(m->taker), its = step_gpus(giver);
+    if (giver == m->taker || record->spec.grow != TF_GROW_CONTINUOUS || !has_surplus(giver) ||
+        rank_of(m->sub, giver) != m->hungry->rank || !is_steady(giver) || mine == 0 || its == 0)
+        return false;
+    m->giver = giver;
+    m->steps = (int32_t)((its + mine - 1) / mine);
+    if (!is_fairer(m))
+        return false;
+    absorb_again(m->sub, absorb_cool_at(m->sub, giver));
+    return absorb_cool_at(m->sub, giver).ms <= m->sub->now.mono.ms;
+}
+
+static void free_step(const struct sub *sub, const struct job *giver, int32_t mark, struct tf_vector *extra)
+{
+    for (size_t i = 0; i < giver->record.members.count; i++) {
+        const struct tf_member *m = &giver->record.members.items[i];
+        const struct ledger_node *node = sub->ledger.nodes.items[giver->runs.items[i].node];
+        struct tf_vector frees = tf_shape_vector(&giver->record.spec.group.shape);
+        if (m->mark != mark || !member_counts(m) || !member_holds(m->state))
+            continue;
+        frees.gpus = tf_gpu_set_count(m->gpus & ledger_usable_gpus(node));
+        extra[node->number] = tf_vector_add(extra[node->number], frees);
+    }
+}
+
+/* Whether the taker's steps fit when this one has gone. */
+static bool would_fit(struct move *m, int32_t mark)
+{
+    struct tf_fit_view view = ledger_view(&m->sub->ledger);
+    struct absorb_room room = {.catalog = view.catalog};
+    struct tf_vector *have = tf_calloc(view.count + 1, sizeof *have);
+    struct tf_fit_placement packing = {0};
+    for (size_t i = 0; i < m->plan->room.rows.count; i++)
+        have[m->plan->room.rows.items[i].id] = m->plan->room.have.items[i].have;
+    free_step(m->sub, m->giver, mark, have);
+    for (size_t i = 0; i < view.count; i++)
+        if (view.rows[i].count && have[i].slots > 0)
+            absorb_room_add(&room, &view.rows[i], have[i]);
+    struct tf_fit_view after = absorb_room_view(&room);
+    bool fits = tf_fit_pack(&after, &m->hungry->demand, TF_LEVEL_FREE, m->steps * m->hungry->demand.step,
+                            NULL, m->sub->scratch, &packing);
+    tf_fit_placement_release(&packing);
+    absorb_room_release(&room);
+    free(have);
+    return fits;
+}
+
+/* The youngest step that helps; 0: none. */
+static int32_t choose_step(struct move *m)
+{
+    for (int32_t mark = size_steps(&m->giver->record); mark > 0 && m->trials < TRIALS; mark--, m->trials++)
+        if (would_fit(m, mark))
+            return mark;
+    return 0;
+}
+
+static void give_step(struct move *m, int32_t mark)
+{
+    const struct tf_allocation *giver = &m->giver->record, *taker = &m->taker->record;
+    int64_t before = giver->size;
+    tf_reached(m->sub, SUB_EVENED_OUT);
+    trace_epoch(m->sub, m->giver, "gives a step to %s/%s, its equal: %d of %d against %d of %d instances",
+                taker->tenant, taker->name, giver->size, giver->spec.elastic.max, taker->size,
+                taker->spec.elastic.max);
+    size_drop_steps(m->sub, m->giver, &mark, 1);
+    int64_t after = taker->size + (int64_t)m->steps * taker->spec.elastic.step;
+    assert(is_lower(giver->size, m->giver, before, m->giver) && is_lower(after, m->taker, before, m->giver) &&
+           m->steps * step_gpus(m->taker) >= step_gpus(m->giver) && "the potential falls");
+    (void)before;
+    (void)after;
+}
+
+/* The highest of those that may, by size/max; of equals the larger uid. */
+static struct job *next_giver(struct move *m, const struct job *last)
+{
+    struct job *best = NULL;
+    for (struct job *job = absorb_first(m->sub); job; job = absorb_next(job)) {
+        bool behind = !last || is_lower(job->record.size, job, last->record.size, last) ||
+                      (!is_lower(last->record.size, last, job->record.size, job) &&
+                       tf_uid_cmp(job->record.uid, last->record.uid) < 0);
+        if (!behind || !may_give(m, job))
+            continue;
+        if (!best || !is_lower(job->record.size, job, best->record.size, best))
+            best = job;
+    }
+    return best;
+}
+
+static bool even_out(struct move *m)
+{
+    struct job *giver = NULL;
+    while (m->trials < TRIALS && (giver = next_giver(m, giver))) {
+        bool may = may_give(m, giver); /* sets the move to it */
+        assert(may);
+        int32_t mark = may ? choose_step(m) : 0;
+        if (mark == 0)
+            continue;
+        give_step(m, mark);
+        return true;
+    }
+    return false;
+}
+
+/* ---- one move ---- */
+
+static void list_going(const struct sub *sub, bool without_gpus, struct absorb_room *room)
+{
+    struct tf_fit_view view = ledger_view(&sub->ledger);
+    room->catalog = view.catalog;
+    for (size_t i = 0; i < view.count; i++) {
+        struct tf_vector have = tf_vector_floor0(ledger_going(sub->ledger.nodes.items[i]));
+        if (view.rows[i].count && have.slots > 0 && (have.gpus > 0 || without_gpus))
+            absorb_room_add(room, &view.rows[i], have);
+    }
+}
+
+/* Anybody that could give anything to one of those. */
+static bool any_giver(const struct sub *sub, const struct absorb_plan *plan)
+{
+    int highest = -1;
+    tf_vec_each (job, &plan->jobs)
+        highest = job->rank > highest ? job->rank : highest;
+    for (const struct job *job = absorb_first(sub); job; job = absorb_next(job))
+        if (has_surplus(job) && rank_of(sub, job) <= highest)
+            return true;
+    return false;
+}
+
+static int by_order(const void *a, const void *b)
+{
+    return absorb_job_cmp(a, b);
+}
+
+/* Those that will have room when all has gone that is going need nobody to give way. */
+static bool move_one(struct sub *sub, struct absorb_plan *plan)
+{
+    struct move m = {.sub = sub, .plan = plan};
+    qsort(plan->jobs.items, plan->jobs.count, sizeof *plan->jobs.items, by_order);
+    tf_vec_each (hungry, &plan->jobs) {
+        if (hungry->steps > 0)
+            continue;
+        m.hungry = hungry;
+        m.taker = job_find(sub, hungry->uid);
+        if (take_lower(sub, m.taker, hungry) || even_out(&m))
+            return true;
+    }
+    return false;
+}
+
+void surplus_move(struct sub *sub)
+{
+    struct absorb_plan plan = {0};
+    bool without = absorb_list_hungry(sub, &plan);
+    tf_vec_each (hungry, &plan.jobs) {
+        struct job *job = job_find(sub, hungry->uid);
+        job->wants = job->wants.ms == TF_NEVER.ms ? sub->now.mono : job->wants;
+    }
+    if (plan.jobs.count && any_giver(sub, &plan)) {
+        list_going(sub, without, &plan.room);
+        (void)absorb_plan_make(&plan, INT64_MAX / 2, sub->scratch);
+        if (move_one(sub, &plan))
+            ledger_refresh(&sub->ledger);
+    }
+    absorb_plan_release(&plan);
+}
