@@ -398,9 +398,23 @@ static const struct tf_wire_table cluster = WIRE_TABLE(cluster_rows, tidefed__v1
 
 #define MODEL struct tf_clusters_reply
 #define WIRE Tidefed__V1__ListClustersReply
-static const struct tf_wire_row clusters_rows[] = {WIRE_LIST(clusters, cluster, CLUSTERS_MAX)};
+static const struct tf_wire_row clusters_rows[] = {
+    WIRE_LIST(clusters, cluster, CLUSTERS_MAX),
+    WIRE_LIST(freezes, tf_wire_freeze, 3 * (CLUSTERS_MAX + 1)),
+};
 static const struct tf_wire_table clusters =
     WIRE_TABLE(clusters_rows, tidefed__v1__list_clusters_reply__descriptor);
+#undef MODEL
+#undef WIRE
+
+#define MODEL struct tf_freeze_request
+#define WIRE Tidefed__V1__FreezeRequest
+static const struct tf_wire_row freeze_request_rows[] = {
+    WIRE_INT32(what, 0, TF_FROZEN_ALL),     WIRE_NAME(cluster, 0), WIRE_BOOL(on), WIRE_DURATION(lasts),
+    WIRE_TEXT(reason, TF_WIRE_MESSAGE_MAX),
+};
+static const struct tf_wire_table freeze_request =
+    WIRE_TABLE(freeze_request_rows, tidefed__v1__freeze_request__descriptor);
 #undef MODEL
 #undef WIRE
 
@@ -580,6 +594,7 @@ static const struct method {
     [TF_METHOD_UNCORDON_CLUSTER] = {"/tidefed.v1.Federation/UncordonCluster", &cluster_request, &change,
                                     false},
     [TF_METHOD_CORDON_NODE] = {"/tidefed.v1.Federation/CordonNode", &cordon_request, &change, false},
+    [TF_METHOD_FREEZE] = {"/tidefed.v1.Federation/Freeze", &freeze_request, &change, false},
     [TF_METHOD_FORGET_CLUSTER] = {"/tidefed.v1.Federation/ForgetCluster", &cluster_request, &change, false},
     [TF_METHOD_STATUS] = {"/tidefed.v1.Federation/Status", &status_request, &status, false},
     [TF_METHOD_GET_CONFIG] = {"/tidefed.v1.Federation/GetConfig", &tf_wire_get_config_request,

@@ -221,11 +221,20 @@ struct tf_clusters_request {
 
 struct tf_clusters_reply {
     TF_VEC(struct tf_cluster_info) clusters; /* by name */
+    struct tf_freezes freezes;               /* all that are in force */
 };
 
 struct tf_cluster_request {
     char *cluster, *reason;
     bool confirmed; /* FORGET_CLUSTER: it is known to be dead */
+};
+
+struct tf_freeze_request {
+    int32_t what;  /* set of enum tf_frozen */
+    char *cluster; /* NULL = all */
+    bool on;       /* false = no longer */
+    int64_t lasts; /* ms */
+    char *reason;
 };
 
 struct tf_cordon_request { /* its subcluster keeps it: it must be attached */
@@ -380,6 +389,7 @@ enum tf_method {
     TF_METHOD_UNCORDON_CLUSTER,
     TF_METHOD_CORDON_NODE,
     TF_METHOD_FORGET_CLUSTER,
+    TF_METHOD_FREEZE,
     TF_METHOD_STATUS,
     TF_METHOD_GET_CONFIG,
     TF_METHOD_DIFF_CONFIG,
@@ -406,7 +416,8 @@ struct tf_request {
         struct tf_nodes_request nodes;
         struct tf_logs_request logs;
         struct tf_cluster_request cluster; /* CORDON_, UNCORDON_, FORGET_CLUSTER */
-        struct tf_cordon_request cordon;   /* CORDON_NODE */
+        struct tf_freeze_request freeze;
+        struct tf_cordon_request cordon; /* CORDON_NODE */
         struct tf_get_config_request get_config;
         struct tf_diff_config_request diff_config;
     };

@@ -150,6 +150,26 @@ static void on_forget(void *arg, struct tf_call *call, struct tf_bytes bytes)
     on_cluster(arg, call, bytes, TF_METHOD_FORGET_CLUSTER);
 }
 
+static void on_freeze(void *arg, struct tf_call *call, struct tf_bytes bytes)
+{
+    struct fedd *fedd = arg;
+    struct tf_request request = {0};
+    if (!lead_or_refuse(fedd, call) || !call_request(call, TF_METHOD_FREEZE, bytes, &request))
+        return;
+    struct tf_freeze_request *freeze = &request.freeze;
+    changes_log(call, TF_METHOD_FREEZE, NULL, freeze->cluster);
+    struct fed_event event = {.kind = FED_EV_FREEZE,
+                              .request = requests_add_change(fedd, call, TF_METHOD_FREEZE),
+                              .freeze = {.wanted = {.what = (enum tf_frozen)freeze->what,
+                                                    .cluster = TF_STEAL(freeze->cluster),
+                                                    .reason = TF_STEAL(freeze->reason),
+                                                    .user = tf_strdup(role_user(tf_call_identity(call)))},
+                                         .lasts = freeze->lasts,
+                                         .on = freeze->on}};
+    tf_request_release(&request);
+    host_step(fedd, &event);
+}
+
 void changes_register(struct fedd *fedd)
 {
     static const struct {
@@ -164,6 +184,7 @@ void changes_register(struct fedd *fedd)
         {TF_METHOD_CORDON_CLUSTER, on_cordon},
         {TF_METHOD_UNCORDON_CLUSTER, on_uncordon},
         {TF_METHOD_FORGET_CLUSTER, on_forget},
+        {TF_METHOD_FREEZE, on_freeze},
     };
     for (size_t i = 0; i < TF_ARRAY_LEN(rows); i++)
         tf_server_unary(fedd->server, tf_method_path(rows[i].method), rows[i].handler, fedd);

@@ -302,6 +302,17 @@ static void on_instances(void *arg, struct tf_call *call, struct tf_bytes bytes)
 
 /* ---- subclusters, status ---- */
 
+/* By the freezes themselves and not by the profile: also of one that is away, and from the first moment on.
+ */
+static int32_t frozen(const struct fedd *fedd, const char *cluster)
+{
+    int32_t set = 0;
+    tf_vec_each (freeze, fed_freezes(fedd->fed))
+        if (!freeze->cluster || strcmp(freeze->cluster, cluster) == 0)
+            set |= (int32_t)freeze->what;
+    return set;
+}
+
 static void view_cluster(const struct fedd *fedd, const struct fed_cluster_view *cluster,
                          struct tf_cluster_info *out)
 {
@@ -328,9 +339,10 @@ static void view_cluster(const struct fedd *fedd, const struct fed_cluster_view 
         out->generation = cluster->profile->generation;
         out->health = cluster->profile->health;
         out->idle = cluster->profile->idle;
-        out->brakes = cluster->profile->brakes;
+        out->brakes = cluster->profile->brakes & ~TF_FROZEN_ALL;
     }
     out->store_trouble = tf_strdup(links_store_trouble(fedd, cluster->link, &out->store_trouble_since));
+    out->brakes |= frozen(fedd, record->name);
 }
 
 static void add_events(const struct tf_cluster_record *record, struct tf_cluster_info *out)
@@ -355,6 +367,7 @@ static void on_clusters(void *arg, struct tf_call *call, struct tf_bytes bytes)
             add_events(cluster.record, info);
     }
     tf_request_release(&request);
+    tf_freezes_copy(&reply.clusters.freezes, fed_freezes(fedd->fed));
     requests_answer_read(fedd, call, &reply);
 }
 

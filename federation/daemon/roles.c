@@ -33,6 +33,7 @@ static const unsigned api[TF_METHOD_COUNT] = {
     [TF_METHOD_UNCORDON_CLUSTER] = CHANGE,
     [TF_METHOD_CORDON_NODE] = CHANGE,
     [TF_METHOD_FORGET_CLUSTER] = CHANGE,
+    [TF_METHOD_FREEZE] = CHANGE,
     [TF_METHOD_STATUS] = LOOK | ROLE_SUBCLUSTER, /* who leads */
     [TF_METHOD_GET_CONFIG] = LOOK,               /* shows no secrets */
     [TF_METHOD_DIFF_CONFIG] = LOOK,

@@ -255,6 +255,10 @@ void random_request(struct tf_rng *r, enum tf_method method, struct tf_request *
     case TF_METHOD_FORGET_CLUSTER:
         out->cluster = (struct tf_cluster_request){NAME, OPTIONAL, BOOL};
         break;
+    case TF_METHOD_FREEZE:
+        out->freeze =
+            (struct tf_freeze_request){R32(0, TF_FROZEN_ALL), optional_name(r), BOOL, TIME, OPTIONAL};
+        break;
     case TF_METHOD_CORDON_NODE:
         out->cordon = (struct tf_cordon_request){NAME, NAME, tf_rng_next(r), BOOL, OPTIONAL};
         break;
@@ -400,6 +404,7 @@ void random_reply(struct tf_rng *r, enum tf_method method, struct tf_reply *out)
         break;
     case TF_METHOD_LIST_CLUSTERS:
         RANDOM_LIST(r, &out->clusters.clusters, random_cluster);
+        RANDOM_LIST(r, &out->clusters.freezes, random_freeze);
         break;
     case TF_METHOD_LIST_NODES:
         random_nodes_reply(r, &out->nodes);
@@ -427,6 +432,7 @@ void random_reply(struct tf_rng *r, enum tf_method method, struct tf_reply *out)
     case TF_METHOD_CORDON_CLUSTER:
     case TF_METHOD_UNCORDON_CLUSTER:
     case TF_METHOD_CORDON_NODE:
+    case TF_METHOD_FREEZE:
     case TF_METHOD_FORGET_CLUSTER:
         random_change(r, &out->change);
         break;

@@ -29,6 +29,8 @@ const char *cluster_state(const struct tf_cluster_info *info, char text[CLUSTER_
         snprintf(text, CLUSTER_STATE_TEXT, "Cordoned");
     else
         snprintf(text, CLUSTER_STATE_TEXT, "%s,Cordoned", basic);
+    if (info->brakes & TF_FROZEN_ALL && !info->forgotten)
+        snprintf(text + strlen(text), CLUSTER_STATE_TEXT - strlen(text), ",Frozen");
     return text;
 }
 
@@ -38,7 +40,9 @@ enum cell_style cluster_style(const struct tf_cluster_info *info)
         return CELL_FAINT;
     if (info->lost || info->store_trouble)
         return CELL_BAD;
-    return info->attached && !info->cordoned && info->generation.counter ? CELL_GOOD : CELL_WAITING;
+    return info->attached && !info->cordoned && !(info->brakes & TF_FROZEN_ALL) && info->generation.counter
+               ? CELL_GOOD
+               : CELL_WAITING;
 }
 
 static const struct column columns[] = {

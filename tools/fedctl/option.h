@@ -35,7 +35,8 @@ struct options {
     enum wait_for until;
     bool client_only;
     bool known_dead;         /* of a cluster that is forgotten */
-    char *reason;            /* of a cordon */
+    char *reason;            /* of a cordon, a freeze */
+    bool list;               /* freezes */
     char *out, *plan;        /* plan files: to be written, to be applied */
     int64_t since, duration; /* ms; TF_UNSET and 0 = not said */
     enum sort_by sort;

@@ -44,8 +44,8 @@ int fetch_pages(struct fedctl *ctl, struct tf_request *request, struct listing *
                 char *(*add)(struct tf_reply *reply, struct listing *listing));
 
 /* "Ready"; "Away" (not attached), "Stopped" (politely), "Lost", "Waiting" (attached, nothing known yet),
- * "StoreDown" (attached, and its own store does not answer it), "Forgotten"; with ",Cordoned". */
-enum { CLUSTER_STATE_TEXT = 32 };
+ * "StoreDown" (attached, and its own store does not answer it), "Forgotten"; with ",Cordoned", ",Frozen". */
+enum { CLUSTER_STATE_TEXT = 48 };
 const char *cluster_state(const struct tf_cluster_info *info, char text[CLUSTER_STATE_TEXT]);
 enum cell_style cluster_style(const struct tf_cluster_info *info);
 

@@ -215,7 +215,19 @@ static void cluster_events(struct fedctl *ctl, const struct tf_cluster_info *inf
     dropped_events(info->events_dropped, buf);
 }
 
-static void print_cluster(struct fedctl *ctl, const struct tf_cluster_info *info, struct tf_buf *buf)
+static void freeze_fields(const struct tf_cluster_info *info, const struct tf_freezes *freezes,
+                          struct tf_buf *buf)
+{
+    char local[WHEN_TEXT];
+    tf_vec_each (freeze, freezes)
+        if (!freeze->cluster || strcmp(freeze->cluster, info->name) == 0)
+            field(buf, "Frozen:", "%s until %s%s%s%s", tf_frozen_name(freeze->what),
+                  when_local(freeze->until, local), freeze->cluster ? "" : ", everywhere",
+                  freeze->reason ? ": " : "", freeze->reason ? freeze->reason : "");
+}
+
+static void print_cluster(struct fedctl *ctl, const struct tf_cluster_info *info,
+                          const struct tf_freezes *freezes, struct tf_buf *buf)
 {
     struct tf_wall now = fedctl_now();
     const struct tf_health_counts *h = &info->health;
@@ -237,6 +249,7 @@ static void print_cluster(struct fedctl *ctl, const struct tf_cluster_info *info
     text_field(buf, "Version:", info->version);
     field(buf, "Nodes:", "%d: %d ready, %d unreachable, %d lost, %d cordoned, %d draining", h->nodes,
           h->ready, h->unreachable, h->lost, h->cordoned, h->draining);
+    freeze_fields(info, freezes, buf);
     field(buf, "GPUs:", "%d: %d free, %d held, %d foreign, %d bad", h->gpus, h->free_gpus, h->held_gpus,
           h->foreign_gpus, h->bad_gpus);
     field(buf, "Idle GPUs:",
@@ -257,7 +270,7 @@ static int describe_cluster(struct fedctl *ctl, const char *word, struct tf_buf 
         return fedctl_fail(ctl, &err);
     tf_vec_each (info, &reply.clusters.clusters)
         if (strcmp(info->name, word) == 0)
-            print_cluster(ctl, info, text);
+            print_cluster(ctl, info, &reply.clusters.freezes, text);
     tf_reply_release(&reply);
     if (text->len)
         return FEDCTL_DONE;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Owns the documents of clusters and nodes. */
+#include "common/base/cleanup.h"
 #include "common/model/manifest.h"
 #include "tools/fedctl/gpu.h"
 #include "tools/fedctl/resource.h"
@@ -11,6 +12,7 @@ struct cluster_doc {
     char *name, *region, *state, *cordon_reason, *registered, *contact, *version, *engine;
     struct tf_pairs labels;
     char *store_trouble, *store_trouble_since;
+    struct tf_strs frozen;
     bool attached, stopped, lost, cordoned, forgotten;
     int64_t highest_epoch;
     int32_t placements;
@@ -58,6 +60,7 @@ static const struct tf_row status_rows[] = {
     {.key = "lost", TF_BOOL(C, lost)},
     {.key = "cordoned", TF_BOOL(C, cordoned)},
     {.key = "cordonReason", TF_STRING(C, cordon_reason)},
+    {.key = "frozen", TF_STRINGS(C, frozen)},
     {.key = "forgotten", TF_BOOL(C, forgotten)},
     {.key = "registered", TF_STRING(C, registered)},
     {.key = "contact", TF_STRING(C, contact)},
@@ -84,6 +87,16 @@ static const struct tf_table cluster_table = TF_TABLE(C, cluster_rows);
 #undef H
 #undef U
 
+static struct tf_strs frozen_words(int32_t brakes, struct tf_arena *arena)
+{
+    static const enum tf_frozen all[] = {TF_FROZEN_EVICTIONS, TF_FROZEN_GROWTH, TF_FROZEN_MOVES};
+    struct tf_strs words = {.items = tf_arena_alloc(arena, TF_ARRAY_LEN(all), sizeof *words.items)};
+    for (size_t i = 0; i < TF_ARRAY_LEN(all); i++)
+        if (brakes & (int32_t)all[i])
+            words.items[words.count++] = tf_arena_strdup(arena, tf_frozen_name(all[i]));
+    return words;
+}
+
 static void fill_cluster(const void *object, void *document, struct tf_arena *arena)
 {
     const struct tf_cluster_info *info = object;
@@ -105,6 +118,7 @@ static void fill_cluster(const void *object, void *document, struct tf_arena *ar
         .stopped = info->stopped,
         .lost = info->lost,
         .cordoned = info->cordoned,
+        .frozen = frozen_words(info->brakes, arena),
         .forgotten = info->forgotten,
         .highest_epoch = (int64_t)info->highest_epoch,
         .placements = info->placements,

@@ -155,6 +155,16 @@ static void forget(const struct tf_cluster_request *request, struct tf_reply *re
     fflush(stdout);
 }
 
+/* Growth alone is frozen, in gz-b. */
+static void freeze(const struct tf_freeze_request *request, struct tf_reply *reply, struct failure *failure)
+{
+    bool gz = request->cluster && strcmp(request->cluster, "gz-b") == 0;
+    if (request->cluster && strcmp(request->cluster, "nowhere") == 0)
+        fail(failure, TF_ERR_NOT_FOUND, "there is no subcluster nowhere");
+    reply->change.outcome =
+        request->on || (gz && request->what & TF_FROZEN_GROWTH) ? TF_OUTCOME_DONE : TF_OUTCOME_UNCHANGED;
+}
+
 static void cordon_node(const struct tf_cordon_request *request, struct tf_reply *reply,
                         struct failure *failure)
 {
@@ -313,6 +323,9 @@ static void answer(struct fake *fake, const struct tf_request *request, struct t
         break;
     case TF_METHOD_FORGET_CLUSTER:
         forget(&request->cluster, reply, failure);
+        break;
+    case TF_METHOD_FREEZE:
+        freeze(&request->freeze, reply, failure);
         break;
     case TF_METHOD_CORDON_NODE:
         cordon_node(&request->cordon, reply, failure);

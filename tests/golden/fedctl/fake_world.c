@@ -450,6 +450,13 @@ void world_clusters(bool events, struct tf_wall now, struct tf_clusters_reply *r
     gz->cordoned = true;
     gz->cordon_reason = tf_strdup("switch firmware");
     tf_pairs_set(&gz->labels, "site", "gz");
+    gz->brakes = TF_FROZEN_GROWTH;
+    tf_vec_push(&reply->freezes, (struct tf_freeze){.what = TF_FROZEN_GROWTH,
+                                                    .cluster = tf_strdup("gz-b"),
+                                                    .since = before(now, 3600),
+                                                    .until = before(now, -7230),
+                                                    .reason = tf_strdup("release of search"),
+                                                    .user = tf_strdup("ada")});
     struct tf_cluster_info *sh = cluster(reply, "sh-d", "east", 2, 8, 0, now);
     sh->attached = false;
     sh->lost = true;

@@ -5,7 +5,7 @@
 . tests/golden/fedctl/golden.sh
 
 run --help
-for verb in apply plan submit get describe explain logs events watch top wait scale hold resume delete cordon uncordon cluster replay config completion version help; do
+for verb in apply plan submit get describe explain logs events watch top wait scale hold resume delete cordon uncordon freeze unfreeze cluster replay config completion version help; do
     run "$verb" --help
 done
 run help wait
@@ -69,6 +69,16 @@ run cordon gpu bj-a/n1:3-1
 run cordon gpu bj-a/n1:64
 run cordon gpu bj-a/n1:1,,2
 run cordon gpu n1:1
+run freeze
+run freeze evictons
+run freeze evictions
+run freeze evictions --for 2h
+run freeze evictions --for 31d --reason x
+run freeze evictions growth --for 2h --reason x
+run freeze all --cluster ../etc --for 2h --reason x
+run freeze all --list
+run unfreeze
+run unfreeze al
 run cluster
 run cluster remove bj-a
 run cluster forget --i-know-it-is-dead

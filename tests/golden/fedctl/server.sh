@@ -259,6 +259,15 @@ run cordon node bj-a/none bj-a/n1
 run cordon node sh-d/n1
 run uncordon node bj-a/n1
 run uncordon gpu bj-a/n1:5
+run freeze evictions --for 2h --reason "release of search"
+run freeze all --cluster gz-b --for 30m --reason fan
+run freeze moves --cluster nowhere --for 30m --reason fan
+run freeze --list
+run freeze --list -o yaml
+run freeze --list -o name
+run unfreeze growth --cluster gz-b
+run unfreeze evictions
+run describe cluster gz-b
 run cluster forget us-c --i-know-it-is-dead
 run cluster forget nowhere bj-a --i-know-it-is-dead
 grep -A 100 bj-a "$tmp/port" >>"$tmp/out" # what the federation was told

@@ -98,6 +98,14 @@ static bool eq_cluster_request(const struct tf_cluster_request *a, const struct 
     return EQ_END;
 }
 
+static bool eq_freeze(const struct tf_freeze_request *a, const struct tf_freeze_request *b)
+{
+    EQ_BEGIN(struct tf_freeze_request);
+    EQ_STR(cluster);
+    EQ_STR(reason);
+    return EQ_END;
+}
+
 static bool eq_cordon_request(const struct tf_cordon_request *a, const struct tf_cordon_request *b)
 {
     EQ_BEGIN(struct tf_cordon_request);
@@ -161,6 +169,8 @@ static bool eq_request(const struct tf_request *a, const struct tf_request *b)
     case TF_METHOD_UNCORDON_CLUSTER:
     case TF_METHOD_FORGET_CLUSTER:
         return eq_cluster_request(&a->cluster, &b->cluster);
+    case TF_METHOD_FREEZE:
+        return eq_freeze(&a->freeze, &b->freeze);
     case TF_METHOD_CORDON_NODE:
         return eq_cordon_request(&a->cordon, &b->cordon);
     case TF_METHOD_GET_CONFIG:
@@ -261,6 +271,7 @@ static bool eq_clusters(const struct tf_clusters_reply *a, const struct tf_clust
 {
     EQ_BEGIN(struct tf_clusters_reply);
     EQ_LIST(clusters, eq_cluster);
+    EQ_WITH(freezes, tf_freezes_eq);
     return EQ_END;
 }
 
@@ -482,6 +493,7 @@ static const struct {
                                &tidefed__v1__change_reply__descriptor},
     [TF_METHOD_FORGET_CLUSTER] = {&tidefed__v1__cluster_request__descriptor,
                                   &tidefed__v1__change_reply__descriptor},
+    [TF_METHOD_FREEZE] = {&tidefed__v1__freeze_request__descriptor, &tidefed__v1__change_reply__descriptor},
     [TF_METHOD_STATUS] = {&tidefed__v1__status_request__descriptor, &tidefed__v1__status_reply__descriptor},
     [TF_METHOD_GET_CONFIG] = {&tidefed__v1__get_config_request__descriptor,
                               &tidefed__v1__get_config_reply__descriptor},
