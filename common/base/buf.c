@@ -7,6 +7,8 @@
 #include <assert.h>
 #include <stdarg.h>
 
+enum { FMT_GUESS = 40 }; /* bytes that most formats need at most: they are written once */
+
 void tf_buf_release(struct tf_buf *buf)
 {
     if (!buf)
@@ -57,14 +59,18 @@ void tf_buf_char(struct tf_buf *buf, char c)
 void tf_buf_fmt(struct tf_buf *buf, const char *fmt, ...)
 {
     va_list args;
+    tf_buf_reserve(buf, FMT_GUESS);
+    size_t room = buf->cap - buf->len;
     va_start(args, fmt);
-    int n = vsnprintf(NULL, 0, fmt, args);
+    int n = vsnprintf(buf->data + buf->len, room, fmt, args);
     va_end(args);
     assert(n >= 0);
-    tf_buf_reserve(buf, (size_t)n);
-    va_start(args, fmt);
-    vsnprintf(buf->data + buf->len, (size_t)n + 1, fmt, args);
-    va_end(args);
+    if ((size_t)n >= room) {
+        tf_buf_reserve(buf, (size_t)n);
+        va_start(args, fmt);
+        vsnprintf(buf->data + buf->len, (size_t)n + 1, fmt, args);
+        va_end(args);
+    }
     buf->len += (size_t)n;
 }
 

@@ -175,10 +175,17 @@ static void release_row(const struct tf_row *row, void *object)
     }
 }
 
+/* Most rows are numbers: they are passed over. */
 static void release_rows(const struct tf_table *table, void *object)
 {
-    for (size_t i = 0; i < table->count; i++)
-        release_row(&table->rows[i], object);
+    enum {
+        OWNING = 1 << TF_ROW_STRING | 1 << TF_ROW_NAME | 1 << TF_ROW_CHOICE | 1 << TF_ROW_STRINGS |
+                 1 << TF_ROW_NAMES | 1 << TF_ROW_PAIRS | 1 << TF_ROW_OBJECT | 1 << TF_ROW_OBJECTS |
+                 1 << TF_ROW_MAP
+    };
+    for (const struct tf_row *row = table->rows; row < table->rows + table->count; row++)
+        if (OWNING >> row->type & 1)
+            release_row(row, object);
 }
 
 void tf_table_release(const struct tf_table *table, void *object)

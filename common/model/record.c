@@ -63,12 +63,40 @@ static void release_events(struct tf_job_events *events)
     tf_vec_release(events);
 }
 
+/* What a copy replaces is mostly a version before of the same record: what has not changed since is moved out
+ * of there, which spares the copying of most texts. */
+
+static bool event_eq(const struct tf_job_event *a, const struct tf_job_event *b)
+{
+    return a->at.ms == b->at.ms && a->epoch == b->epoch && tf_str_eq(a->type, b->type) &&
+           tf_str_eq(a->text, b->text);
+}
+
 /* *to is overwritten. */
-static void copy_events(struct tf_job_events *to, const struct tf_job_events *from)
+static void copy_events(struct tf_job_events *to, const struct tf_job_events *from,
+                        struct tf_job_events *before)
 {
     *to = (struct tf_job_events){0};
-    tf_vec_each (event, from)
-        tf_job_event_copy(tf_vec_add(to), event);
+    tf_vec_reserve(to, from->count);
+    for (size_t i = 0; i < from->count; i++) {
+        struct tf_job_event *event = tf_vec_add(to);
+        if (i < before->count && event_eq(&before->items[i], &from->items[i])) {
+            *event = before->items[i];
+            before->items[i] = (struct tf_job_event){0};
+        } else
+            tf_job_event_copy(event, &from->items[i]);
+    }
+}
+
+/* *to is overwritten. */
+static void copy_spec(struct tf_job_spec *to, const struct tf_job_spec *from, struct tf_job_spec *before)
+{
+    bool same = tf_job_spec_eq(before, from);
+    *to = same ? *before : (struct tf_job_spec){0};
+    if (same)
+        *before = (struct tf_job_spec){0};
+    else
+        tf_job_spec_copy(to, from);
 }
 
 void tf_job_record_release(struct tf_job_record *record)
@@ -101,7 +129,6 @@ static void copy_job_lists(struct tf_job_record *copy, const struct tf_job_recor
         tf_placement_copy(tf_vec_add(&copy->placements), placement);
     tf_vec_each (refusal, &from->refusals)
         tf_refusal_copy(tf_vec_add(&copy->refusals), refusal);
-    copy_events(&copy->events, &from->events);
 }
 
 void tf_job_record_copy(struct tf_job_record *to, const struct tf_job_record *from)
@@ -115,8 +142,8 @@ void tf_job_record_copy(struct tf_job_record *to, const struct tf_job_record *fr
     copy.last_cluster = tf_strdup(from->last_cluster);
     copy.labels = (struct tf_pairs){0};
     tf_pairs_copy(&copy.labels, &from->labels);
-    copy.spec = (struct tf_job_spec){0};
-    tf_job_spec_copy(&copy.spec, &from->spec);
+    copy_spec(&copy.spec, &from->spec, &to->spec);
+    copy_events(&copy.events, &from->events, &to->events);
     copy_job_lists(&copy, from);
     copy.evicted = (struct tf_evicted){0};
     tf_evicted_copy(&copy.evicted, &from->evicted);
@@ -181,7 +208,7 @@ void tf_cluster_record_copy(struct tf_cluster_record *to, const struct tf_cluste
     copy.cordon_reason = tf_strdup(from->cordon_reason);
     copy.labels = (struct tf_pairs){0};
     tf_pairs_copy(&copy.labels, &from->labels);
-    copy_events(&copy.events, &from->events);
+    copy_events(&copy.events, &from->events, &to->events);
     tf_cluster_record_release(to);
     *to = copy;
 }
@@ -298,8 +325,7 @@ void tf_allocation_copy(struct tf_allocation *to, const struct tf_allocation *fr
     copy.tenant = tf_strdup(from->tenant);
     copy.name = tf_strdup(from->name);
     copy.model = tf_strdup(from->model);
-    copy.spec = (struct tf_job_spec){0};
-    tf_job_spec_copy(&copy.spec, &from->spec);
+    copy_spec(&copy.spec, &from->spec, &to->spec);
     copy.ending = (struct tf_ended){0};
     tf_ended_copy(&copy.ending, &from->ending);
     copy_allocation_lists(&copy, from);

@@ -27,13 +27,6 @@ static bool is_before(const struct sim_due *a, const struct sim_due *b)
     return a->number < b->number;
 }
 
-static void swap(struct sim_due *a, struct sim_due *b)
-{
-    struct sim_due keep = *a;
-    *a = *b;
-    *b = keep;
-}
-
 static void add(struct sim_agenda *agenda, struct sim_due due)
 {
     if (due.at.ms == TF_NEVER.ms) {
@@ -47,8 +40,10 @@ static void add(struct sim_agenda *agenda, struct sim_due due)
     due.number = agenda->added++;
     tf_vec_push(&agenda->heap, due);
     struct sim_due *heap = agenda->heap.items;
-    for (size_t i = agenda->heap.count - 1; i > 0 && is_before(&heap[i], &heap[(i - 1) / 2]); i = (i - 1) / 2)
-        swap(&heap[i], &heap[(i - 1) / 2]);
+    size_t hole = agenda->heap.count - 1;
+    for (; hole > 0 && is_before(&due, &heap[(hole - 1) / 2]); hole = (hole - 1) / 2)
+        heap[hole] = heap[(hole - 1) / 2];
+    heap[hole] = due;
 }
 
 void sim_agenda_at(struct sim_agenda *agenda, struct tf_mono at, sim_due_f *run, void *arg, uint64_t tag)
@@ -72,17 +67,20 @@ struct tf_mono sim_agenda_next(const struct sim_agenda *agenda)
     return agenda->heap.count ? agenda->heap.items[0].at : TF_NEVER;
 }
 
-static void sink(struct sim_due *heap, size_t count)
+/* Fills the place at the top. */
+static void sink(struct sim_due *heap, size_t count, const struct sim_due *due)
 {
-    for (size_t i = 0;;) {
-        size_t child = 2 * i + 1;
+    size_t hole = 0;
+    for (;;) {
+        size_t child = 2 * hole + 1;
         if (child + 1 < count && is_before(&heap[child + 1], &heap[child]))
             child++;
-        if (child >= count || !is_before(&heap[child], &heap[i]))
-            return;
-        swap(&heap[child], &heap[i]);
-        i = child;
+        if (child >= count || !is_before(&heap[child], due))
+            break;
+        heap[hole] = heap[child];
+        hole = child;
     }
+    heap[hole] = *due;
 }
 
 bool sim_agenda_step(struct sim_agenda *agenda)
@@ -90,8 +88,9 @@ bool sim_agenda_step(struct sim_agenda *agenda)
     if (sim_agenda_next(agenda).ms > agenda->now.ms)
         return false;
     struct sim_due first = agenda->heap.items[0];
-    agenda->heap.items[0] = agenda->heap.items[--agenda->heap.count];
-    sink(agenda->heap.items, agenda->heap.count);
+    struct sim_due last = agenda->heap.items[--agenda->heap.count];
+    if (agenda->heap.count)
+        sink(agenda->heap.items, agenda->heap.count, &last);
     agenda->done++;
     first.run(first.arg, first.tag);
     return true;
