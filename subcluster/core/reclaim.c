@@ -3,6 +3,8 @@
  * is victims.c's, what stops members is members.c's. */
 #include "subcluster/core/reclaim.h"
 
+#include "common/base/cleanup.h"
+#include "common/model/eviction.h"
 #include "subcluster/core/allocation.h"
 #include "subcluster/core/calls.h"
 #include "subcluster/core/candidates.h"
@@ -275,10 +277,13 @@ static void count_eviction(struct sub *sub)
 
 static char *eviction_message(const struct sub *sub, const struct job *owner, const struct evicted_job *gone)
 {
-    char level[TF_LEVEL_TEXT];
-    return tf_asprintf("%s gave way to %s/%s (%s): %lld GPU-seconds lost",
-                       tf_level_name(gone->level, &sub->policy.classes, level), owner->record.tenant,
-                       owner->record.name, owner->record.spec.priority, (long long)gone->lost_gpu_seconds);
+    char text[TF_LEVEL_TEXT];
+    TF_AUTO_FREE char *level = tf_strdup(tf_level_name(gone->level, &sub->policy.classes, text));
+    TF_AUTO_FREE char *by = tf_asprintf("%s/%s", owner->record.tenant, owner->record.name);
+    return tf_eviction_text(&(struct tf_eviction){.level = level,
+                                                  .by = by,
+                                                  .priority = owner->record.spec.priority,
+                                                  .lost_gpu_seconds = gone->lost_gpu_seconds});
 }
 
 /* The owner's record goes to the store before the taker's or with it: at no crash two claim the same GPU. */

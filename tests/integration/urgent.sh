@@ -132,6 +132,16 @@ for victim in "${victims[@]}"; do
 done
 echo "from submit to running: $((running - submitted)) ms: decision $((placed - submitted)), writes and claims $((accepted - placed)), grace $((gone - accepted)) (of 20000; a polite stop takes 500), start $((running - gone))"
 
+# Who gave way can be asked why, and a node who has it.
+for victim in "${victims[@]}"; do
+    fedctl explain eviction "$victim" -o json |
+        jq -e '.latest[0] | .by == "rec/urgent" and .priority == "online" and .level == "core(batch)" and .whole' >/dev/null ||
+        fail "$victim does not know why it was evicted"
+done
+fedctl explain eviction "${victims[0]}"
+fedctl explain node a/n0 -o json | jq -e '.free == 0 and (.parts | map(.job) == ["rec/urgent"])' >/dev/null ||
+    fail "the node does not say who has it: $(fedctl explain node a/n0)"
+
 # ---- victims come back, in their old order, when it ends ----
 
 fedctl delete rec/urgent --wait

@@ -169,8 +169,8 @@ int fetch_each_node(struct fedctl *ctl, node_each_f *each, void *arg)
         tf_vec_each (info, &reply.nodes.nodes)
             if (tf_selector_match(&labels, &info->node.labels))
                 each(arg, info);
-    if (code == FEDCTL_DONE)
-        code = tell_missing(&reply.nodes.missing, "nodes");
+    int missing = tell_missing(&reply.nodes.missing, "nodes"); /* what was not found may be there */
+    code = code ? code : missing;
     tf_reply_release(&reply);
     tf_request_release(&request);
     tf_selector_release(&labels);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Owns explain: why a job waits, and what a manifest says with its defaults. */
 #include "common/base/cleanup.h"
+#include "tools/fedctl/explain.h"
 #include "tools/fedctl/manifests.h"
 #include "tools/fedctl/resource.h"
 #include "tools/fedctl/when.h"
@@ -9,6 +10,7 @@ static const struct option options[] = {
     OPTION_FILES("with `manifest`: print it with every default filled in; a file, a folder or -"),
     OPTION_OUTPUT_OBJECT,
     OPTION_TENANT,
+    {0, "NAME", {.key = "cluster", TF_NAME(struct options, cluster), .help = "of a node named without one"}},
 };
 
 /* ---- a job ---- */
@@ -131,7 +133,7 @@ static int explain_jobs(struct fedctl *ctl)
     enum resource_kind kind;
     struct tf_error err = TF_ERROR_INIT;
     if (target_kind(ctl, 1u << RESOURCE_JOBS, &kind, &err))
-        return fedctl_usage(ctl, "%s; or `explain manifest -f FILE`", err.text);
+        return fedctl_usage(ctl, "%s; or say `explain eviction|node|manifest`", err.text);
     if (ctl->words.count != 1)
         return fedctl_usage(ctl, "explain which job? Say one TENANT/NAME");
     return explain_job(ctl, ctl->words.items[0]);
@@ -177,6 +179,42 @@ static int explain_manifests(struct fedctl *ctl)
     return code;
 }
 
+/* ---- evictions and nodes ---- */
+
+static const struct {
+    const char *kind, *question; /* "eviction"; of who named none, or several */
+    int (*explain)(struct fedctl *ctl, const char *word);
+} others[] = {
+    {"eviction", "the evictions of which job? Say one TENANT/NAME", explain_eviction},
+    {"node", "which node? Say one CLUSTER/NODE", explain_node},
+};
+
+/* "node", "nodes" */
+static bool is_kind(const char *word, const char *kind)
+{
+    size_t len = strlen(kind);
+    return strncmp(word, kind, len) == 0 && (!word[len] || strcmp(word + len, "s") == 0);
+}
+
+static int explain_other(struct fedctl *ctl, size_t which)
+{
+    free(ctl->words.items[0]);
+    tf_vec_remove(&ctl->words, 0);
+    if (ctl->words.count != 1)
+        return fedctl_usage(ctl, "explain %s", others[which].question);
+    return others[which].explain(ctl, ctl->words.items[0]);
+}
+
+void explain_print(struct fedctl *ctl, const struct tf_table *table, const void *document)
+{
+    TF_AUTO_BUF text = TF_BUF_INIT;
+    if (ctl->options.output == OUTPUT_JSON)
+        view_table_json(table, document, &text);
+    else
+        view_table_yaml(table, document, &text);
+    out_buf(&ctl->out, &text);
+}
+
 static int run(struct fedctl *ctl)
 {
     bool manifest = ctl->words.count && (strcmp(ctl->words.items[0], "manifest") == 0 ||
@@ -187,18 +225,27 @@ static int run(struct fedctl *ctl)
         return explain_manifests(ctl);
     if (ctl->options.files.count)
         return fedctl_usage(ctl, "-f goes with `explain manifest`");
+    for (size_t i = 0; i < TF_ARRAY_LEN(others); i++)
+        if (ctl->words.count && is_kind(ctl->words.items[0], others[i].kind))
+            return explain_other(ctl, i);
     return explain_jobs(ctl);
 }
 
 const struct verb verb_explain = {
     .name = "explain",
-    .usage = "[job] TENANT/NAME\nmanifest -f FILE|FOLDER|-",
-    .help = "Say why a job waits, or what a manifest means",
+    .usage = "[job] TENANT/NAME\neviction TENANT/NAME\nnode CLUSTER/NODE\nmanifest -f FILE|FOLDER|-",
+    .help = "Say why a job waits or gave way, what a node is used for, or what a manifest means",
     .more = "The first line is the answer. The table has every cluster: what it has and what is asked, in "
             "instances,\n"
             "the first reason against it, until when that holds, and what would unblock it; lines without a\n"
-            "cluster are what else is in the way there.",
+            "cluster are what else is in the way there. Of evictions it says for whom, at which level and "
+            "what was\n"
+            "lost; of a node, who has each GPU, and what keeps work from those that nobody has.",
     .examples = "fedctl explain job rec/wants-b300\n"
+                "# For whom it gave way, and what that cost\n"
+                "fedctl explain eviction llm/pretrain\n"
+                "# Who has its GPUs\n"
+                "fedctl explain node bj-a/n3\n"
                 "# The manifest with every default filled in; asks no server\n"
                 "fedctl explain manifest -f job.yaml\n",
     .options = OPTION_LIST(options),

@@ -23,7 +23,7 @@ struct row {
     const char *reason_text, *cluster, *model, *message, *output;
     int32_t size, ready;
     int64_t age; /* seconds since the submit, between two steps of what is shown */
-    int32_t exit_code, restarts;
+    int32_t exit_code, restarts, evictions;
 };
 
 static const struct row rows[WORLD_JOBS] = {
@@ -46,7 +46,8 @@ static const struct row rows[WORLD_JOBS] = {
      3,
      11550,
      0,
-     1},
+     1,
+     3},
     {"llm",
      "pretrain",
      "train",
@@ -65,6 +66,7 @@ static const struct row rows[WORLD_JOBS] = {
      0,
      0,
      97200 + 1800,
+     0,
      0,
      0},
     {"ops",
@@ -86,6 +88,7 @@ static const struct row rows[WORLD_JOBS] = {
      0,
      390600,
      0,
+     0,
      0},
     {"rec",
      "flaky",
@@ -106,7 +109,8 @@ static const struct row rows[WORLD_JOBS] = {
      0,
      8250,
      3,
-     3},
+     3,
+     0},
     {"rec",
      "soon",
      "batch",
@@ -125,6 +129,7 @@ static const struct row rows[WORLD_JOBS] = {
      2,
      0,
      1290,
+     0,
      0,
      0},
     {"rec",
@@ -146,6 +151,7 @@ static const struct row rows[WORLD_JOBS] = {
      0,
      1350,
      0,
+     0,
      0},
     {"web",
      "hello",
@@ -165,6 +171,7 @@ static const struct row rows[WORLD_JOBS] = {
      2,
      2,
      5430,
+     0,
      0,
      0},
 };
@@ -236,6 +243,14 @@ static void details(const struct row *row, struct tf_wall now, struct tf_job_vie
         event(job, job->placed, job->epoch, "Placed", "%d instances in %s, in free capacity",
               row->elastic.min, row->cluster);
     job->events_dropped = row->restarts ? 17 : 0;
+    if (!row->evictions)
+        return;
+    event(job, before(now, 900), 99, "Evicted",
+          "in bj-a: core(offline) gave way to web/hello (online): 52800 GPU-seconds lost");
+    event(
+        job, before(now, 720), job->epoch, "Resized",
+        "in gz-b, from 6 to 4 instances: surplus(offline) gave way to llm/pretrain (train): 4800 GPU-seconds "
+        "lost");
 }
 
 void world_job(size_t i, bool full, struct tf_wall now, struct tf_job_view *job)
@@ -256,6 +271,8 @@ void world_job(size_t i, bool full, struct tf_wall now, struct tf_job_view *job)
         .submitted = before(now, row->age),
         .changed = before(now, row->age - 180),
         .restarts = row->restarts,
+        .evictions = row->evictions,
+        .lost_gpu_seconds = 20000 * row->evictions,
         .retries_used = row->restarts,
         .exit_code = row->exit_code,
         .message = tf_strdup(row->message),

@@ -166,6 +166,27 @@ run explain web/hello
 run explain web/none
 golden explain
 
+run explain eviction data/refresh
+run explain eviction data/refresh -o json
+run explain evictions data/refresh -o yaml
+run explain eviction web/hello
+run explain eviction web/none
+run explain eviction
+run explain eviction data/refresh web/hello
+golden explain-eviction
+
+run explain node bj-a/n1
+run explain node n1 --cluster bj-a
+run explain node gz-b/a1
+run explain node gz-b/a2 -o json
+run explain node bj-a/n1 -o yaml
+run explain node bj-a/none
+run explain node us-c/n1
+run explain node n1
+run explain node
+run explain nods bj-a/n1
+golden explain-node
+
 run apply -f "$m/outcomes"
 run apply -f "$m/outcomes/d-fixed.yaml" --restart
 run apply -f "$m/short.yaml" --dry-run
