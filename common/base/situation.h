@@ -114,6 +114,12 @@
     X(SUB_SURPLUS_TAKEN, "subcluster: surplus gave way to growth of a higher priority")        \
     X(SUB_SHORT, "subcluster: a running epoch fell below its min")                             \
     X(SUB_SHORT_NO_MORE, "subcluster: a short epoch has its min again")                        \
+    X(SUB_SHRUNK_BY_LOSS, "subcluster: a running epoch lost instances and went on, smaller")   \
+    X(SUB_GANG_BROKEN, "subcluster: a gang lost instances that must be replaced")              \
+    X(SUB_REPLACES, "subcluster: lost members of an epoch were started in other places")       \
+    X(SUB_NOT_REPAIRED, "subcluster: what a job missed was not there within repairWait")       \
+    X(SUB_RESTART_SETTLED, "subcluster: a smaller epoch restarted after a burst of losses")    \
+    X(SUB_FAILED_WITH_LOSS, "subcluster: an instance failed because others were lost")         \
     X(SUB_REPLACED, "subcluster: lost members of an epoch were replaced")                      \
     X(SUB_BRAKED, "subcluster: refused, too many were evicted within a minute")
 

@@ -23,7 +23,8 @@ static void epoch_over(struct sub *sub, struct job *job)
     tf_allocation_clear_epoch(&job->record);
     tf_vec_push(&job->record.ended, ended);
     tf_vec_release(&job->runs);
-    job->runtime_due = job->protected_until = TF_NEVER;
+    job->runtime_due = job->protected_until = job->restart_due = job->repair_due = TF_NEVER;
+    job->grow_at = (struct tf_mono){0};
     job->peers_due = false;
     job_due_again(sub, job);
     job_changed(sub, job);
@@ -53,7 +54,8 @@ void epoch_end(struct sub *sub, struct job *job, struct ending ending)
         reclaim_drop(sub, job);
     }
     record->phase = TF_ALLOCATION_ENDING;
-    job->runtime_due = job->protected_until = TF_NEVER;
+    record->restart_at = record->short_since = (struct tf_wall){0};
+    job->runtime_due = job->protected_until = job->restart_due = job->repair_due = TF_NEVER;
     trace_epoch(sub, job, "is ended %s%s%s", tf_end_name(ending.end), ending.message ? ": " : "",
                 ending.message ? ending.message : "");
     job_changed(sub, job);

@@ -139,7 +139,7 @@ static void restart_with(struct sub *sub, struct job *job)
     struct tf_allocation *record = &job->record;
     for (size_t i = 0; i < record->members.count; i++) {
         struct tf_member *m = &record->members.items[i];
-        if (!member_stays(m->state) || m->role == TF_MEMBER_OF_JOB)
+        if (m->state != TF_MEMBER_PLANNED || m->role == TF_MEMBER_OF_JOB)
             continue;
         record->size += m->role == TF_MEMBER_JOINS;
         m->role = TF_MEMBER_OF_JOB;
@@ -206,6 +206,68 @@ int32_t grow_steps(struct sub *sub, struct job *job, int32_t steps)
     tf_demand_release(&demand);
     tf_vec_release(&open);
     return begun;
+}
+
+/* ---- replacing ---- */
+
+/* The ones that are missing get the places of the packing, in turn. */
+static void place_missing(struct sub *sub, struct job *job, const struct tf_fit_placement *packing)
+{
+    size_t next = 0;
+    int32_t each = job->record.spec.group.shape.gpus;
+    tf_vec_each (row, &packing->rows) {
+        const struct ledger_node *node = sub->ledger.nodes.items[row->row];
+        for (int32_t i = 0; i < row->each; i++) {
+            while (job->record.members.items[next].state != TF_MEMBER_MISSING)
+                next++;
+            uint64_t gpus = tf_gpu_set_lowest(ledger_free_gpus(node), each);
+            assert(tf_gpu_set_count(gpus) == each && "packed into what is free");
+            member_replace(sub, job, next, node->node.name, gpus);
+        }
+    }
+}
+
+/* All that are missing or none: what waits for the rest would be held for nothing. */
+static int32_t to_replace(const struct tf_allocation *record)
+{
+    int32_t count = 0;
+    tf_vec_each (m, &record->members) {
+        if (m->role == TF_MEMBER_REPLACES && member_stays(m->state))
+            return 0; /* some are on their way, or not known to be gone */
+        count += m->state == TF_MEMBER_MISSING;
+    }
+    return count;
+}
+
+bool grow_replace(struct sub *sub, struct job *job)
+{
+    struct tf_demand demand = {0};
+    struct tf_fit_placement packing = {0};
+    struct open_nodes open = {0};
+    int32_t missing = to_replace(&job->record);
+    ledger_refresh(&sub->ledger);
+    grow_open_nodes(sub, &open);
+    struct tf_fit_view view = ledger_view(&sub->ledger);
+    view.rows = open.items;
+    bool placed = missing > 0 && grow_demand(sub, job, &demand);
+    demand.step = 1;
+    demand.core = missing;
+    demand.is_core = true;
+    placed = placed && tf_fit_pack(&view, &demand, TF_LEVEL_FREE, missing, NULL, sub->scratch, &packing);
+    if (placed) {
+        place_missing(sub, job, &packing);
+        tf_reached(sub, SUB_REPLACES);
+        trace_epoch(sub, job, "replaces %d of its %d instances", missing, job->record.size);
+        job_changed(sub, job);
+        if (restarts_together(job))
+            restart_with(sub, job);
+        else
+            members_start(sub, job);
+    }
+    tf_fit_placement_release(&packing);
+    tf_demand_release(&demand);
+    tf_vec_release(&open);
+    return placed;
 }
 
 /* ---- joining ---- */
@@ -351,6 +413,7 @@ void grow_broken(struct sub *sub, struct job *job, size_t place, bool gone, char
     try_later(sub, job, why);
     free(why);
     dismiss(sub, job, &step);
+    repair_note(sub, job);
     tf_vec_release(&step);
 }
 

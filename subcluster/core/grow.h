@@ -43,6 +43,9 @@ void grow_open_nodes(const struct sub *sub, struct open_nodes *open);
  * the ledger. */
 int32_t grow_steps(struct sub *sub, struct job *job, int32_t steps);
 
+/* Finds places for all members that are MISSING, and starts them there. False: not all of them fit. */
+bool grow_replace(struct sub *sub, struct job *job);
+
 /* One that joins, or replaces, got ready. */
 void grow_look(struct sub *sub, struct job *job);
 /* It will not get ready: why is taken. gone: nothing of it is left; else it has to be stopped. */

@@ -9,6 +9,7 @@
 #include "subcluster/core/grow.h"
 #include "subcluster/core/levels.h"
 #include "subcluster/core/link.h"
+#include "subcluster/core/loss.h"
 #include "subcluster/core/members.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/policy.h"
@@ -197,6 +198,7 @@ static void resume_waits(struct sub *sub, struct job *job)
     grow_load(sub, job);
     absorb_load(sub, job);
     repair_note(sub, job);
+    loss_load(sub, job);
     job_due_again(sub, job);
 }
 

@@ -8,6 +8,7 @@
 #include "subcluster/core/calls.h"
 #include "subcluster/core/grow.h"
 #include "subcluster/core/levels.h"
+#include "subcluster/core/loss.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/peers.h"
 #include "subcluster/core/retries.h"
@@ -117,6 +118,23 @@ void members_resume(struct sub *sub, struct job *job)
     members_retry(sub, job);
 }
 
+void member_replace(struct sub *sub, struct job *job, size_t place, const char *node, uint64_t gpus)
+{
+    struct tf_member *m = &job->record.members.items[place];
+    struct tf_member next = {.index = m->index,
+                             .attempt = m->attempt + 1,
+                             .gpus = gpus,
+                             .mark = m->mark,
+                             .state = TF_MEMBER_PLANNED,
+                             .role = TF_MEMBER_REPLACES};
+    assert(m->state == TF_MEMBER_MISSING);
+    tf_member_release(m);
+    *m = next;
+    m->node = tf_strdup(node);
+    job->runs.items[place] = member_new_run(sub, m);
+    hold(sub, job, m);
+}
+
 /* ---- going ---- */
 
 /* It holds nothing any more. */
@@ -136,51 +154,6 @@ void members_are_gone(struct sub *sub, struct job *job)
     tf_vec_each (m, &job->record.members)
         if (member_holds(m->state))
             member_let_go(sub, job, m, TF_MEMBER_GONE);
-}
-
-void member_lose(struct sub *sub, struct job *job, size_t place, char *message)
-{
-    struct tf_member *m = &job->record.members.items[place];
-    bool left = m->state == TF_MEMBER_LEAVING;
-    if (m->role != TF_MEMBER_OF_JOB && !left && job->record.phase != TF_ALLOCATION_ENDING) {
-        grow_broken(sub, job, place, true, message);
-        return;
-    }
-    member_let_go(sub, job, m, TF_MEMBER_GONE);
-    if (left || job->record.phase == TF_ALLOCATION_ENDING) {
-        free(message);
-        epoch_look(sub, job);
-    } else
-        epoch_end(sub, job, (struct ending){.end = TF_END_LOST, .message = message});
-}
-
-void member_lost(struct sub *sub, struct job *job, size_t place, const char *why)
-{
-    const struct tf_member *m = &job->record.members.items[place];
-    if (member_holds(m->state))
-        member_lose(sub, job, place, tf_asprintf("instance %u was lost: %s", m->index, why));
-}
-
-/* A start that the engine has not answered may still be on its way, and the node be back when it arrives: the
- * epoch is over, but this member is not gone before the engine has answered its stop. */
-void member_node_lost(struct sub *sub, struct job *job, size_t place, const char *why)
-{
-    const struct tf_member *m = &job->record.members.items[place];
-    tf_reached_if(m->state == TF_MEMBER_STARTING, sub, SUB_NODE_LOST_STARTING);
-    tf_reached_if(m->state == TF_MEMBER_STOPPING, sub, SUB_NODE_LOST_STOPPING);
-    if (!member_lives(m->state) || job->runs.items[place].seen) {
-        member_lost(sub, job, place, why);
-        return;
-    }
-    tf_reached(sub, SUB_NODE_LOST_UNSEEN);
-    if (m->state == TF_MEMBER_LEAVING)
-        return;
-    char *message = tf_asprintf("instance %u was lost: %s", m->index, why);
-    if (m->role != TF_MEMBER_OF_JOB && job->record.phase != TF_ALLOCATION_ENDING) {
-        grow_broken(sub, job, place, false, message);
-        return;
-    }
-    epoch_end(sub, job, (struct ending){.end = TF_END_LOST, .message = message});
 }
 
 void member_stop(struct sub *sub, struct job *job, size_t place)
@@ -308,6 +281,10 @@ void members_due(struct sub *sub, struct job *job)
         epoch_runtime_over(sub, job);
     if (job->protected_until.ms <= sub->now.mono.ms)
         epoch_protection_over(sub, job);
+    if (job->restart_due.ms <= sub->now.mono.ms)
+        loss_restart(sub, job);
+    if (job->repair_due.ms <= sub->now.mono.ms)
+        loss_repair_over(sub, job);
     for (size_t i = 0; i < job->runs.count; i++)
         if (job->runs.items[i].due.ms <= sub->now.mono.ms)
             member_due(sub, job, i);

@@ -65,6 +65,8 @@ void members_attach(struct sub *sub, struct job *job);
 void member_add(struct sub *sub, struct job *job, const char *node, uint64_t gpus);
 /* One that joins, PLANNED, which will have so many older ones. */
 void member_join(struct sub *sub, struct job *job, const char *node, uint64_t gpus, int32_t older);
+/* The one in that place, which is MISSING, is PLANNED there instead. */
+void member_replace(struct sub *sub, struct job *job, size_t place, const char *node, uint64_t gpus);
 /* After the listing: what should run and was not told of is started, what should stop is stopped. */
 void members_resume(struct sub *sub, struct job *job);
 /* Those in these places, which stay, are no part of the job any more: out of the peers file, then stopped.
@@ -75,8 +77,6 @@ void members_stop_all(struct sub *sub, struct job *job);
 
 /* The engine's word on the member's present attempt (told.c). */
 void member_told(struct sub *sub, struct job *job, size_t place, const struct sub_instance_event *event);
-/* Its node is lost. */
-void member_node_lost(struct sub *sub, struct job *job, size_t place, const char *why);
 /* Looks at the moments that have come. */
 void members_due(struct sub *sub, struct job *job);
 

@@ -18,11 +18,7 @@ struct member_run member_new_run(struct sub *sub, const struct tf_member *m);
 void member_let_go(struct sub *sub, struct job *job, struct tf_member *m, enum tf_member_state state);
 /* It is stopped, to be started again, or to be replaced. */
 void member_stop(struct sub *sub, struct job *job, size_t place);
-/* It is gone, and not by its own doing. message is taken. */
-void member_lose(struct sub *sub, struct job *job, size_t place, char *message);
 /* How long a start may take from when the engine has begun it. */
 int64_t member_start_bound(const struct sub *sub, const struct job *job);
-/* The engine or its node says so. */
-void member_lost(struct sub *sub, struct job *job, size_t place, const char *why);
 
 #endif

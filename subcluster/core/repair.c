@@ -5,6 +5,7 @@
 
 #include "subcluster/core/grow.h"
 #include "subcluster/core/levels.h"
+#include "subcluster/core/loss.h"
 #include "subcluster/core/trace.h"
 
 #include <assert.h>
@@ -15,6 +16,20 @@ int32_t repair_missing(const struct job *job)
     if (record->phase != TF_ALLOCATION_RUNNING || record->size >= record->spec.elastic.min)
         return 0;
     return record->spec.elastic.min - record->size;
+}
+
+/* Of a gang that has to have all its members: those that are lost or being replaced. */
+static int32_t broken_members(const struct tf_allocation *record)
+{
+    int32_t count = 0;
+    tf_vec_each (m, &record->members)
+        count += m->state == TF_MEMBER_MISSING || (m->role == TF_MEMBER_REPLACES && member_stays(m->state));
+    return record->phase == TF_ALLOCATION_RUNNING ? count : 0;
+}
+
+static bool is_short(const struct job *job)
+{
+    return repair_missing(job) > 0 || broken_members(&job->record) > 0;
 }
 
 static void look_at_moment(struct sub *sub, struct tf_mono at)
@@ -34,9 +49,10 @@ static bool is_listed(const struct sub *sub, struct tf_uid uid)
 void repair_note(struct sub *sub, struct job *job)
 {
     struct tf_allocation *record = &job->record;
-    bool missing = repair_missing(job) > 0;
+    bool missing = is_short(job);
     if (!missing && record->short_since.ms) {
         record->short_since = (struct tf_wall){0};
+        job->repair_due = TF_NEVER;
         tf_reached(sub, SUB_SHORT_NO_MORE);
         job_changed(sub, job);
     }
@@ -45,12 +61,14 @@ void repair_note(struct sub *sub, struct job *job)
     if (record->short_since.ms == 0) {
         record->short_since = sub->now.wall;
         tf_reached(sub, SUB_SHORT);
-        trace_epoch(sub, job, "is short: %d of %d instances", record->size, record->spec.elastic.min);
+        trace_epoch(sub, job, "is short: %d of %d instances", record->size - broken_members(record),
+                    record->spec.elastic.min);
         job_changed(sub, job);
     }
     if (!is_listed(sub, record->uid))
         tf_vec_push(&sub->shorts, record->uid);
     look_at_moment(sub, sub->now.mono);
+    loss_note(sub, job);
 }
 
 /* ---- queue order: priority, submit time, uid (§5) ---- */
@@ -79,6 +97,8 @@ static void serve(struct sub *sub, struct job *job)
     int32_t steps = repair_missing(job) / record->spec.elastic.step;
     if (job->grow_at.ms > sub->now.mono.ms)
         look_at_moment(sub, job->grow_at);
+    else if (broken_members(record) > 0)
+        grow_replace(sub, job);
     else if (steps > 0)
         grow_steps(sub, job, steps);
 }
@@ -89,7 +109,7 @@ static void serve_all(struct sub *sub)
     TF_VEC(struct queued) queue = {0};
     tf_vec_each (uid, &sub->shorts) {
         const struct job *job = job_find(sub, *uid);
-        if (job && repair_missing(job) > 0)
+        if (job && is_short(job))
             tf_vec_push(&queue,
                         (struct queued){class_rank(sub, &job->record.spec), job->record.submitted, *uid});
     }

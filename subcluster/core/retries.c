@@ -111,6 +111,8 @@ int64_t member_backoff(const struct job *job, const struct tf_member *m)
 /* All that live are to be started again, together. */
 static void mark_others(struct sub *sub, struct job *job)
 {
+    job->record.restart_at = (struct tf_wall){0}; /* one that was due is this one */
+    job->restart_due = TF_NEVER;
     for (size_t i = 0; i < job->record.members.count; i++) {
         struct tf_member *m = &job->record.members.items[i];
         if (!member_lives(m->state) || member_stops(m->state) || m->role != TF_MEMBER_OF_JOB)
@@ -183,6 +185,13 @@ void member_fail(struct sub *sub, struct job *job, size_t place, struct failure 
         stop_marked(sub, job, restarts_together(job) ? SIZE_MAX : place);
     if (!f.runs)
         member_back_off(sub, job, place);
+}
+
+void member_waits(struct sub *sub, struct job *job, size_t place)
+{
+    tf_reached(sub, SUB_FAILED_WITH_LOSS);
+    set_retry(sub, job, place, 0);
+    member_back_off(sub, job, place);
 }
 
 void members_restart(struct sub *sub, struct job *job)

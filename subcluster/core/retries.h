@@ -16,6 +16,8 @@ struct failure {
 void member_fail(struct sub *sub, struct job *job, size_t place, struct failure f);
 /* Nothing of the attempt is left; the next may follow once its back-off is over. */
 void member_back_off(struct sub *sub, struct job *job, size_t place);
+/* It failed because of others that were lost: it waits, at no cost, for the restart of all. */
+void member_waits(struct sub *sub, struct job *job, size_t place);
 /* Starts again those whose back-off is over. */
 void members_retry(struct sub *sub, struct job *job);
 /* All that stay are stopped and start again, together. */

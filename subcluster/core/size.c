@@ -6,6 +6,7 @@
 #include "subcluster/core/absorb.h"
 #include "subcluster/core/allocation.h"
 #include "subcluster/core/grow.h"
+#include "subcluster/core/leave.h"
 #include "subcluster/core/levels.h"
 #include "subcluster/core/members.h"
 #include "subcluster/core/repair.h"
@@ -97,25 +98,6 @@ void size_drop_steps(struct sub *sub, struct job *job, const int32_t *marks, siz
 
 /* ---- scale ---- */
 
-/* Which surplus step goes next: the one that frees the most whole nodes, then the youngest (§4). */
-static int32_t whole_nodes_of(const struct sub *sub, const struct tf_allocation *record, int32_t mark)
-{
-    int32_t whole = 0;
-    tf_vec_each (m, &record->members) {
-        if (!member_counts(m) || m->mark != mark)
-            continue;
-        const struct ledger_node *node = ledger_find(&sub->ledger, m->node);
-        bool alone = node != NULL;
-        for (size_t i = 0; alone && i < node->holdings.count; i++) {
-            const struct holding *h = &node->holdings.items[i];
-            alone = tf_uid_eq(h->uid, record->uid) && h->index < record->members.count &&
-                    record->members.items[h->index].mark == mark;
-        }
-        whole += alone;
-    }
-    return whole;
-}
-
 int32_t size_steps(const struct tf_allocation *record)
 {
     int32_t highest = 0;
@@ -125,32 +107,12 @@ int32_t size_steps(const struct tf_allocation *record)
     return highest;
 }
 
-static int32_t next_to_go(const struct sub *sub, const struct tf_allocation *record, const int32_t *gone,
-                          size_t gone_count)
-{
-    int32_t best = 0, most = -1;
-    for (int32_t mark = size_steps(record); mark > 0; mark--) {
-        if (is_among(mark, gone, gone_count))
-            continue;
-        int32_t whole = whole_nodes_of(sub, record, mark);
-        if (whole > most) {
-            most = whole;
-            best = mark;
-        }
-    }
-    assert(best > 0);
-    return best;
-}
-
 /* So many steps more than the new max allows. */
 static void shrink_to(struct sub *sub, struct job *job, int32_t target)
 {
-    struct tf_allocation *record = &job->record;
-    TF_VEC(int32_t) marks = {0};
-    for (int32_t left = (record->size - target) / record->spec.elastic.step; left > 0; left--) {
-        int32_t next = next_to_go(sub, record, marks.items, marks.count);
-        tf_vec_push(&marks, next);
-    }
+    const struct tf_allocation *record = &job->record;
+    struct marks marks = {0};
+    leave_steps(sub, job, (record->size - target) / record->spec.elastic.step, &marks);
     size_drop_steps(sub, job, marks.items, marks.count);
     tf_vec_release(&marks);
 }

@@ -28,6 +28,8 @@ struct job {
     TF_VEC(struct member_run) runs; /* one a member, same place */
     struct tf_mono runtime_due;     /* end of maxRuntime */
     struct tf_mono protected_until; /* end of minRuntime; TF_NEVER: not protected (any more) */
+    struct tf_mono restart_due;     /* those that stay start again together */
+    struct tf_mono repair_due;      /* what it misses must be on its way by then */
     struct tf_mono grow_at;         /* the latest growth failed: not before */
     struct tf_mono shrunk;          /* last; means nothing while its record knows of no time when */
     struct tf_mono wants; /* a step more, since then; TF_NEVER: it does not. A restart begins anew */

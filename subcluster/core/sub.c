@@ -6,6 +6,7 @@
 #include "subcluster/core/event.h"
 #include "subcluster/core/link.h"
 #include "subcluster/core/load.h"
+#include "subcluster/core/loss.h"
 #include "subcluster/core/members.h"
 #include "subcluster/core/offers.h"
 #include "subcluster/core/outbox.h"
@@ -73,21 +74,40 @@ static void boot(struct sub *sub, struct sub_boot *taken)
     ledger_init(&sub->ledger, &sub->boot.planes, &sub->policy.schedule_labels);
 }
 
-/* With the node goes all that was on it. */
+/* What the job had there, as far as it is not known to be gone; and it is not looked at again. */
+static void take_places(const struct job *job, struct holding *holdings, size_t count, struct places *places)
+{
+    struct tf_uid uid = holdings[0].uid;
+    places->count = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct holding *h = &holdings[i];
+        if (tf_uid_is_none(h->uid) || !tf_uid_eq(h->uid, uid))
+            continue;
+        if (job && !h->gone_after && h->index < job->record.members.count)
+            tf_vec_push(places, h->index);
+        h->uid = (struct tf_uid){0};
+    }
+}
+
+/* With the node goes all that was on it: what a job had there in one decision. */
 static void node_lost(struct sub *sub, const struct ledger_node *node)
 {
     TF_VEC(struct holding) all = {0};
+    struct places places = {0};
+    char *why = tf_asprintf("node %s is lost", node->node.name);
     tf_vec_each (h, &node->holdings)
         tf_vec_push(&all, *h);
-    tf_vec_each (h, &all) {
-        struct job *job = job_find(sub, h->uid);
-        if (!job || h->gone_after || h->index >= job->record.members.count)
+    for (size_t i = 0; i < all.count; i++) {
+        if (tf_uid_is_none(all.items[i].uid))
             continue;
-        char *why = tf_asprintf("node %s is lost", node->node.name);
-        member_node_lost(sub, job, h->index, why);
-        free(why);
+        struct job *job = job_find(sub, all.items[i].uid);
+        take_places(job, &all.items[i], all.count - i, &places);
+        if (job && places.count)
+            members_lost(sub, job, &places, why);
     }
+    free(why);
     tf_vec_release(&all);
+    tf_vec_release(&places);
     strays_node_lost(sub, node->node.name);
 }
 

@@ -2,6 +2,7 @@
 /* Owns what the engine's word means for a member's present attempt. */
 #include "subcluster/core/allocation.h"
 #include "subcluster/core/grow.h"
+#include "subcluster/core/loss.h"
 #include "subcluster/core/members_private.h"
 #include "subcluster/core/peers.h"
 #include "subcluster/core/retries.h"
@@ -110,6 +111,14 @@ static bool did_not_join(struct sub *sub, struct job *job, size_t place, char *w
     return true;
 }
 
+/* It is gone, and not by its own doing; why is taken. */
+static void lost(struct sub *sub, struct job *job, size_t place, char *why)
+{
+    const struct places one = {&place, 1, 1};
+    members_lost(sub, job, &one, why);
+    free(why);
+}
+
 /* It was no part of the job any more. */
 static void left(struct sub *sub, struct job *job, size_t place)
 {
@@ -140,8 +149,9 @@ static void told_exit(struct sub *sub, struct job *job, size_t place, const stru
     } else if (m->state == TF_MEMBER_STOPPING)
         member_back_off(sub, job, place);
     else if (e->stopped)
-        member_lose(sub, job, place,
-                    tf_asprintf("instance %u on %s was stopped by somebody else", m->index, m->node));
+        lost(sub, job, place, tf_asprintf("it was stopped on %s by somebody else", m->node));
+    else if (loss_is_settling(job))
+        member_waits(sub, job, place);
     else
         member_fail(
             sub, job, place,
@@ -175,16 +185,14 @@ static void told_refused(struct sub *sub, struct job *job, size_t place, const s
         return;
     }
     bool ran = job->record.started.ms != 0 || m->attempt > 1;
+    if (ran || job->record.phase == TF_ALLOCATION_ENDING) {
+        lost(sub, job, place, refusal(m, e));
+        return;
+    }
     char *message = refusal(m, e);
     member_let_go(sub, job, m, TF_MEMBER_GONE);
-    if (job->record.phase == TF_ALLOCATION_ENDING) {
-        free(message);
-        epoch_look(sub, job);
-    } else
-        epoch_end(sub, job,
-                  (struct ending){.end = ran ? TF_END_LOST : TF_END_REFUSED,
-                                  .reason = ran ? TF_REASON_NONE : TF_REASON_ENGINE,
-                                  .message = message});
+    epoch_end(sub, job,
+              (struct ending){.end = TF_END_REFUSED, .reason = TF_REASON_ENGINE, .message = message});
 }
 
 static char *unknown(const struct tf_member *m)
@@ -199,15 +207,12 @@ static void told_absent(struct sub *sub, struct job *job, size_t place)
     tf_reached_if(member_stops(m->state), sub, SUB_STOP_ABSENT);
     if (did_not_join(sub, job, place, unknown(m)))
         return;
-    if (m->state == TF_MEMBER_LEAVING) {
+    if (m->state == TF_MEMBER_LEAVING)
         left(sub, job, place);
-    } else if (job->record.phase == TF_ALLOCATION_ENDING) {
-        member_let_go(sub, job, m, TF_MEMBER_GONE);
-        epoch_look(sub, job);
-    } else if (m->state == TF_MEMBER_STOPPING)
+    else if (m->state == TF_MEMBER_STOPPING && job->record.phase != TF_ALLOCATION_ENDING)
         member_back_off(sub, job, place);
     else
-        member_lose(sub, job, place, unknown(m));
+        lost(sub, job, place, unknown(m));
 }
 
 void member_told(struct sub *sub, struct job *job, size_t place, const struct sub_instance_event *event)
@@ -228,7 +233,7 @@ void member_told(struct sub *sub, struct job *job, size_t place, const struct su
         told_refused(sub, job, place, event);
         break;
     case SUB_INSTANCE_LOST:
-        member_lost(sub, job, place, event->text && *event->text ? event->text : "the engine says so");
+        lost(sub, job, place, tf_strdup(event->text && *event->text ? event->text : "the engine says so"));
         break;
     case SUB_INSTANCE_ABSENT:
         told_absent(sub, job, place);

@@ -97,10 +97,27 @@ static void note_resized(struct audit *audit, const struct audit_allocation *kno
         e->turned_back |= begins_to_leave(known, i) && !was_member(known, i);
 }
 
-/* People who asked for less explain a shrink, too: what leaves then may give way for nobody. */
-static bool goes_in_part(struct audit *audit, const struct audit_allocation *known)
+/* Some of it is gone that nobody had told to go. */
+static bool has_lost(const struct audit_allocation *known)
 {
-    if (known->a.phase == TF_ALLOCATION_ENDING || audit_job(audit, known->a.uid)->scale_asked)
+    for (size_t i = 0; i < known->a.members.count; i++) {
+        const struct tf_member *old = member_before(known, i), *m = &known->a.members.items[i];
+        bool held = old && audit_member_holds(old) && old->state != TF_MEMBER_LEAVING;
+        bool gone =
+            m->state == TF_MEMBER_GONE || m->state == TF_MEMBER_MISSING || (old && m->attempt > old->attempt);
+        if (held && gone)
+            return true;
+    }
+    return false;
+}
+
+/* People who asked for less explain a shrink, too, and a loss, which takes its step along: what leaves then
+ * may give way for nobody. */
+static bool goes_in_part(struct audit *audit, const struct audit_site *site,
+                         const struct audit_allocation *known)
+{
+    if (known->a.phase == TF_ALLOCATION_ENDING || audit_job(audit, known->a.uid)->scale_asked ||
+        has_lost(known) || audit_has_lost_a_node(audit, site, &known->a))
         return false;
     for (size_t i = 0; i < known->a.members.count; i++)
         if (begins_to_leave(known, i) && was_member(known, i))
@@ -437,9 +454,10 @@ static const struct tf_allocation *only_claimant(const struct audit *audit, cons
     return found;
 }
 
-static bool is_victim(struct audit *audit, const struct audit_allocation *known)
+static bool is_victim(struct audit *audit, const struct audit_site *site,
+                      const struct audit_allocation *known)
 {
-    return goes_whole(known) || goes_in_part(audit, known);
+    return goes_whole(known) || goes_in_part(audit, site, known);
 }
 
 static void check_with(struct audit *audit, struct question *q, enum whose whose, tf_level level)
@@ -484,7 +502,7 @@ static void check_needed(struct audit *audit, const struct audit_site *site)
         return;
     tf_vec_each (at, &site->changes) {
         q.kept = *at;
-        if (is_victim(audit, q.kept))
+        if (is_victim(audit, site, q.kept))
             check_one(audit, &q);
     }
 }
@@ -506,7 +524,7 @@ void audit_check_evicted(struct audit *audit, struct audit_site *site)
         struct audit_allocation *known = site->changes.items[i];
         note_protection(audit, site, &known->a);
         note_resized(audit, known);
-        if (!is_victim(audit, known))
+        if (!is_victim(audit, site, known))
             continue;
         any = true;
         check_victim(audit, site, known);

@@ -156,6 +156,8 @@ const char *audit_id(const struct tf_instance_id *id);
 
 /* Whether a member of the stored record has capacity of its node. */
 bool audit_member_holds(const struct tf_member *member);
+void audit_check_size(struct audit *audit, const struct audit_site *site, const struct tf_allocation *a);
+bool audit_has_lost_a_node(struct audit *audit, const struct audit_site *site, const struct tf_allocation *a);
 /* How many instances of the spec the cluster could hold by a naive loop over what nodes have beyond `used`
  * (at its latest, or, cautious, the larger of before and after the last transaction); only nodes that are
  * ready. In that model, or (NULL) in the best of those that the spec allows. */

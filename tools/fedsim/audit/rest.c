@@ -36,6 +36,19 @@ static int32_t live_members(const struct audit_job *job, const struct audit_site
     return count;
 }
 
+/* I8, of a job that is short: no step more of it fits what is free. Where its anchor narrows that down is
+ * more than the naive loop knows. */
+static void check_short(struct audit *audit, const struct audit_site *site, const struct audit_job *job,
+                        const struct tf_allocation *a)
+{
+    const struct tf_job_spec *spec = &a->spec;
+    bool simple = !spec->topology.count && !spec->max_nodes && job->record.placements.count == 1;
+    int32_t more = simple ? audit_naive_count(site, spec, a->model, true) : 0;
+    if (more >= spec->elastic.step)
+        audit_fail(audit, "I8: at rest job %s has %d of its min of %d, and %s could hold %d more",
+                   audit_uid(job->uid), a->size, spec->elastic.min, site->name, more);
+}
+
 static void check_running(struct audit *audit, const struct audit_job *job)
 {
     const struct tf_placement *p = &job->record.placements.items[0];
@@ -54,6 +67,8 @@ static void check_running(struct audit *audit, const struct audit_job *job)
         ready += m->state == TF_MEMBER_READY;
         done += m->state == TF_MEMBER_DONE;
     }
+    if (a->size < a->spec.elastic.min)
+        check_short(audit, site, job, a);
     if (job->record.phase != TF_PHASE_RUNNING || ready + done != a->size ||
         live_members(job, site, a->epoch) != ready)
         audit_fail(audit,

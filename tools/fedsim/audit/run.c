@@ -191,18 +191,22 @@ static bool clock_may_stop(const struct audit *audit, const struct audit_job *jo
 
 /* The node of one of its members was lost, a moment ago as its daemon hears of it: a member that had not been
  * started by then is nowhere else to be seen. */
-static bool lost_a_node(struct audit *audit, const char *cluster, const struct audit_epoch *epoch)
+bool audit_has_lost_a_node(struct audit *audit, const struct audit_site *site, const struct tf_allocation *a)
 {
     enum { NEWS = 40 * TF_SECOND };
-    struct audit_site *site = audit_site(audit, cluster);
-    const struct audit_allocation *known = audit_allocation(site, epoch->uid);
-    const struct tf_allocation *a = known ? &known->a : NULL;
-    for (size_t i = 0; a && a->epoch == epoch->epoch && i < a->members.count; i++) {
-        const struct audit_node *node = audit_find_node(site, a->members.items[i].node);
+    tf_vec_each (m, &a->members) {
+        const struct audit_node *node = audit_find_node(site, m->node);
         if (node && node->lost.ms && audit->now.ms - node->lost.ms < NEWS)
             return true;
     }
     return false;
+}
+
+static bool lost_a_node(struct audit *audit, const char *cluster, const struct audit_epoch *epoch)
+{
+    struct audit_site *site = audit_site(audit, cluster);
+    const struct audit_allocation *known = audit_allocation(site, epoch->uid);
+    return known && known->a.epoch == epoch->epoch && audit_has_lost_a_node(audit, site, &known->a);
 }
 
 /* Its subcluster has stored another size of the job: the member goes since people asked for less, or since it

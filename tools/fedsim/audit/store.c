@@ -310,6 +310,7 @@ static void take_allocation(struct audit *audit, struct audit_site *site, const 
         take_end(audit, site, new, ended);
     if (new->phase != TF_ALLOCATION_IDLE)
         take_live(audit, site, new);
+    audit_check_size(audit, site, new);
     promises_changed(audit_job(audit, new->uid));
 }
 
