@@ -349,7 +349,7 @@ static const struct tf_row local_rows[] = {
      .min = 1,
      .max = 9999,
      .def = "5%",
-     .flags = TF_ROW_RELOADABLE | TF_ROW_UNUSED,
+     .flags = TF_ROW_RELOADABLE,
      .help = "share of its time that a job may lose to growing by restarts"},
     {.key = "nodeLostAfter",
      TF_DURATION(LOCAL, node_lost_after),

@@ -6,6 +6,7 @@
 #include "subcluster/core/image.h"
 #include "subcluster/core/levels.h"
 #include "subcluster/core/link.h"
+#include "subcluster/core/members.h"
 #include "subcluster/core/offers.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/policy.h"
@@ -56,6 +57,9 @@ void absorb_note(struct sub *sub, struct job *job)
     if (is && !was)
         tf_tree_insert(&sub->absorb.elastic, &job->by_elastic);
     sub->absorb.due |= is || was;
+    if (is && (!was || job->noted_size != job->record.size))
+        job->resized = sub->now.mono;
+    job->noted_size = job->record.size;
     if (!is || job->record.size >= e->max)
         job->wants = TF_NEVER;
 }
@@ -74,12 +78,20 @@ void absorb_shrunk(struct sub *sub, struct job *job)
     job->wants = TF_NEVER;
 }
 
+static int64_t latest_of(struct tf_wall a, int64_t b)
+{
+    return a.ms > b ? a.ms : b;
+}
+
 /* A wall clock that was set back does not lengthen the wait. */
 void absorb_load(struct sub *sub, struct job *job)
 {
     int64_t ago = sub->now.wall.ms - job->record.last_shrink.ms;
     job->shrunk.ms = sub->now.mono.ms - (ago > 0 ? ago : 0);
     absorb_note(sub, job);
+    int64_t since =
+        latest_of(job->record.started, latest_of(job->record.last_grow, job->record.last_shrink.ms));
+    job->resized.ms -= sub->now.wall.ms > since ? sub->now.wall.ms - since : 0;
 }
 
 struct tf_mono absorb_cool_at(const struct sub *sub, const struct job *job)
@@ -95,19 +107,65 @@ void absorb_again(struct sub *sub, struct tf_mono at)
         sub->absorb.next = at;
 }
 
+/* ---- those that restart to grow ---- */
+
+/* What the latest start took, until the slowest of its instances was ready; -1: they are not. */
+static int64_t start_time(const struct tf_allocation *record)
+{
+    int64_t most = 0;
+    tf_vec_each (m, &record->members) {
+        if (!member_counts(m))
+            continue;
+        if (m->state != TF_MEMBER_READY)
+            return -1;
+        most = m->ready.ms - m->started.ms > most ? m->ready.ms - m->started.ms : most;
+    }
+    return most;
+}
+
+/* BOUNDS.md §5: who changes once in m and loses r by it loses r / (m + r) of its time; that is e for
+ * m = r (1 - e) / e. */
+static struct tf_mono dwell_end(const struct sub *sub, const struct job *job)
+{
+    int64_t e = sub->boot.resize_loss, r = start_time(&job->record);
+    if (r < 0)
+        return TF_NEVER; /* it is looked at again when they are */
+    return (struct tf_mono){job->resized.ms + r * (10000 - e) / e};
+}
+
+/* Then growing costs nothing more. */
+static bool restarts_anyway(const struct job *job)
+{
+    if (job->record.spec.on_resize != TF_ON_RESIZE_RESTART)
+        return false;
+    tf_vec_each (m, &job->record.members)
+        if (member_counts(m) && (m->state == TF_MEMBER_STOPPING || m->state == TF_MEMBER_BACKOFF))
+            return true;
+    return false;
+}
+
+static bool may_grow_now(struct sub *sub, const struct job *job)
+{
+    enum tf_grow grow = job->record.spec.grow;
+    if (grow != TF_GROW_ON_RESTART || restarts_anyway(job))
+        return grow != TF_GROW_NEVER;
+    absorb_again(sub, dwell_end(sub, job));
+    return dwell_end(sub, job).ms <= sub->now.mono.ms;
+}
+
 /* Whether its growth is a matter of what is free alone. A short job is served as one that waits (repair.h).
  */
 static bool is_hungry(struct sub *sub, const struct job *job)
 {
     const struct tf_allocation *record = &job->record;
     struct tf_mono cool = absorb_cool_at(sub, job);
-    if (record->spec.grow != TF_GROW_CONTINUOUS || record->size < record->spec.elastic.min)
+    if (record->spec.grow == TF_GROW_NEVER || record->size < record->spec.elastic.min)
         return false;
     absorb_again(sub, job->grow_at);
     if (grow_bar(sub, job))
         return false;
     absorb_again(sub, cool);
-    return cool.ms <= sub->now.mono.ms;
+    return cool.ms <= sub->now.mono.ms && may_grow_now(sub, job);
 }
 
 /* ---- what is free ---- */

@@ -24,6 +24,7 @@ static void image_boot(struct tf_image *image, struct sub_boot *boot)
     tf_image_number(image, &boot->profile_interval);
     tf_image_number(image, &boot->decision_budget);
     tf_image_number(image, &boot->loss_cap);
+    tf_image_number(image, &boot->resize_loss);
     tf_image_number(image, &boot->accept_rollback);
     tf_image_close(image);
 }
@@ -51,6 +52,7 @@ static void image_settings(struct tf_image *image, struct sub_settings_event *se
     tf_image_number(image, &settings->profile_interval);
     tf_image_number(image, &settings->decision_budget);
     tf_image_number(image, &settings->loss_cap);
+    tf_image_number(image, &settings->resize_loss);
     tf_image_close(image);
 }
 

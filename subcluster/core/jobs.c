@@ -204,6 +204,8 @@ static void image_job(struct tf_image *image, struct sub *sub, struct job *job)
     tf_image_number(image, &job->repair_due);
     tf_image_number(image, &job->grow_at);
     tf_image_number(image, &job->shrunk);
+    tf_image_number(image, &job->resized);
+    tf_image_number(image, &job->noted_size);
     tf_image_number(image, &job->wants);
     tf_image_skip(image, &job->by_elastic, "filed by its uid, if it was:");
     bool elastic = tf_image_flag(image, tf_tree_linked(&job->by_elastic));

@@ -32,6 +32,8 @@ struct job {
     struct tf_mono repair_due;      /* what it misses must be on its way by then */
     struct tf_mono grow_at;         /* the latest growth failed: not before */
     struct tf_mono shrunk;          /* last; means nothing while its record knows of no time when */
+    struct tf_mono resized;         /* it has its size since then, */
+    int32_t noted_size;             /* which is that */
     struct tf_mono wants; /* a step more, since then; TF_NEVER: it does not. A restart begins anew */
     struct tf_tree_node by_elastic; /* linked while it runs and its max is above its min */
     struct tf_tree_node by_due;     /* linked while due is not TF_NEVER */

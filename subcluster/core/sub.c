@@ -199,6 +199,7 @@ static void take(struct sub *sub, struct sub_event *event)
         sub->boot.profile_interval = event->settings.profile_interval;
         sub->boot.decision_budget = event->settings.decision_budget;
         sub->boot.loss_cap = event->settings.loss_cap;
+        sub->boot.resize_loss = event->settings.resize_loss;
         break;
     case SUB_EV_NONE:
         break;

@@ -61,11 +61,13 @@ struct sub_boot {
     struct tf_policy policy; /* goes by this until a leader has sent one */
     int64_t profile_interval, decision_budget;
     int64_t loss_cap;     /* ms of work that an eviction may cost an instance, at most, in what is compared */
+    int32_t resize_loss;  /* share of its time, in 1/10000, that a job may lose to growing by restarts; > 0 */
     bool accept_rollback; /* the operator knows that the local store was restored */
 };
 
 struct sub_settings_event {
     int64_t profile_interval, decision_budget, loss_cap;
+    int32_t resize_loss;
 };
 
 struct sub_instance_event {

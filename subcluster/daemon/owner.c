@@ -67,6 +67,7 @@ static void boot(struct subd *subd)
     b->capabilities = subd_running_capabilities(subd);
     b->profile_interval = config->settings.profile_interval;
     b->loss_cap = config->settings.loss_cap;
+    b->resize_loss = config->settings.resize_loss;
     b->decision_budget = config->settings.decision_budget;
     tf_policy_init(&b->policy);
     subd_feed(subd, &event);

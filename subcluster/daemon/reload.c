@@ -19,6 +19,7 @@ void subd_reload(struct subd *subd, const char *path)
     struct sub_event event = {.kind = SUB_EV_SETTINGS,
                               .settings = {.profile_interval = settings->profile_interval,
                                            .decision_budget = settings->decision_budget,
-                                           .loss_cap = settings->loss_cap}};
+                                           .loss_cap = settings->loss_cap,
+                                           .resize_loss = settings->resize_loss}};
     subd_feed(subd, &event);
 }

@@ -36,6 +36,7 @@ void driver_init(struct sub_driver *d)
     d->boot.engine = tf_strdup("fake");
     d->boot.profile_interval = 500;
     d->boot.loss_cap = 2 * TF_HOUR;
+    d->boot.resize_loss = 500;
     d->boot.decision_budget = 1000000;
     d->boot.capabilities = TF_CAP_NAMES_GPUS;
     d->boot.policy = test_policy();

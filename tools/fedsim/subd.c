@@ -254,6 +254,7 @@ static void held(struct sim_process *process, struct tf_term term)
     tf_policy_init(&event.boot.policy);
     event.boot.profile_interval = world_of(subd)->profile_interval;
     event.boot.loss_cap = world_of(subd)->loss_cap;
+    event.boot.resize_loss = world_of(subd)->resize_loss;
     event.boot.decision_budget = world_of(subd)->settings.decision_budget;
     subd->core = sub_create(tf_rng_next(&world_of(subd)->rng));
     exits_clear(subd);
@@ -319,6 +320,7 @@ void subd_reload(struct sim_subd *subd)
     event.settings.profile_interval = world->profile_interval;
     event.settings.decision_budget = world->settings.decision_budget;
     event.settings.loss_cap = world->loss_cap;
+    event.settings.resize_loss = world->resize_loss;
     subd_step(subd, event);
 }
 

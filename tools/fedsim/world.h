@@ -71,6 +71,7 @@ struct sim_world {
     struct audit *audit;
     struct tf_settings settings;
     int64_t profile_interval, loss_cap, engine_delay_max, delay_min, delay_max; /* ms */
+    int32_t resize_loss;                                                        /* 1/10000 */
 
     struct sim_store store; /* the federation's */
     TF_VEC(struct sim_fedd *) fedds;

@@ -216,6 +216,7 @@ void side_boot(struct side *s)
                                    .owner_revision = ++s->owner,
                                    .profile_interval = 500,
                                    .loss_cap = 2 * TF_HOUR,
+                                   .resize_loss = 500,
                                    .decision_budget = s->budget};
     tf_policy_copy(&event.boot.policy, &s->d->settings.policy);
     step(s, event);

@@ -397,6 +397,7 @@ static void boot(struct world *w)
                                    .owner_revision = ++w->owner,
                                    .profile_interval = 500,
                                    .loss_cap = 2 * TF_HOUR,
+                                   .resize_loss = 500,
                                    .decision_budget = w->small_budget ? 1 : 100000};
     event.boot.policy = random_policy(w);
     step(w, event);

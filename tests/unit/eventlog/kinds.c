@@ -90,14 +90,16 @@ static void test_of_a_subcluster(void)
 static void test_settings_return(void)
 {
     TF_AUTO_BUF bytes = TF_BUF_INIT;
-    struct sub_event event = {.kind = SUB_EV_SETTINGS,
-                              .settings = {.profile_interval = 1, .decision_budget = 2, .loss_cap = 3}};
+    struct sub_event event = {
+        .kind = SUB_EV_SETTINGS,
+        .settings = {.profile_interval = 1, .decision_budget = 2, .loss_cap = 3, .resize_loss = 4}};
     struct sub_event again = {0};
     CU_ASSERT(write_event(&sub_core, &event, &bytes));
     CU_ASSERT(read_event(&sub_core, &bytes, &again));
     CU_ASSERT_EQUAL(again.settings.profile_interval, 1);
     CU_ASSERT_EQUAL(again.settings.decision_budget, 2);
     CU_ASSERT_EQUAL(again.settings.loss_cap, 3);
+    CU_ASSERT_EQUAL(again.settings.resize_loss, 4);
 }
 
 static const struct suite_test tests[] = {

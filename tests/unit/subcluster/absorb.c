@@ -246,6 +246,90 @@ static void test_shares_of_the_max(void)
     end();
 }
 
+/* ---- a tide that is too fast: five minutes up, five minutes down ---- */
+
+enum { START = 40, WAVE = 5 * 60 }; /* seconds */
+
+static int32_t growths;
+static int64_t last_growth, least_between;
+
+static void note_growth(int32_t before, int64_t second)
+{
+    if (size(1) <= before)
+        return;
+    if (growths++ > 0 && second - last_growth < least_between)
+        least_between = second - last_growth;
+    last_growth = second;
+}
+
+static void move_on(uint8_t uid, uint64_t epoch, uint32_t index, const struct tf_member *m, bool ready)
+{
+    if (m->state == TF_MEMBER_LEAVING || m->state == TF_MEMBER_STOPPING)
+        driver_stopped(&d, uid, epoch, index, m->attempt);
+    else if (m->state == TF_MEMBER_PLANNED)
+        driver_told(&d, uid, epoch, index, m->attempt, SUB_INSTANCE_STARTING, 0, false);
+    else if (m->state == TF_MEMBER_STARTING && ready)
+        driver_told(&d, uid, epoch, index, m->attempt, SUB_INSTANCE_READY, 0, false);
+}
+
+/* Those that leave are gone at once, those that start take START seconds. */
+static void wave_second(int64_t *asked_at, uint64_t *asked, int64_t second)
+{
+    driver_pass(&d, TF_SECOND);
+    for (uint8_t uid = 1; uid <= 2; uid++) {
+        const struct tf_allocation *a = driver_allocation(&d, uid);
+        for (uint32_t i = 0; a && i < a->members.count; i++)
+            move_on(uid, a->epoch, i, &a->members.items[i], second - *asked_at >= START);
+    }
+    if (*asked != d.starts)
+        *asked_at = second;
+    *asked = d.starts;
+}
+
+/* Job 1 lives beside a service that has 8 of the 16 GPUs every other five minutes, for two hours. */
+static void ride(enum tf_grow grow, enum tf_on_resize on_resize)
+{
+    int64_t asked_at = 0;
+    uint64_t asked = 0;
+    begin();
+    struct tf_entry entry = entry_of(1, "low", 8);
+    entry.spec.grow = grow;
+    entry.spec.on_resize = on_resize;
+    driver_change(&d, entry);
+    growths = 0;
+    least_between = INT64_MAX;
+    for (int64_t second = 0; second < 7200; second++) {
+        int32_t before = size(1);
+        uint64_t epoch = 2 + (uint64_t)(second / WAVE);
+        bool up = second / WAVE % 2;
+        if (second % WAVE == 0 && up) {
+            struct tf_entry service = driver_place_entry(2, epoch, 4, 2);
+            tf_str_set(&service.spec.priority, "high");
+            service.level = tf_level_surplus(0);
+            driver_change(&d, service);
+        } else if (second % WAVE == 0 && second)
+            driver_tell(&d, TF_ENTRY_RELEASE, 2, epoch - 1);
+        wave_second(&asked_at, &asked, second);
+        note_growth(before, second);
+    }
+    end();
+}
+
+/* A training job loses 40 s by each start: at 5 % that pays once in 760 s. */
+static void test_training_does_not_swing(void)
+{
+    ride(TF_GROW_ON_RESTART, TF_ON_RESIZE_RESTART);
+    CU_ASSERT(growths >= 2);
+    CU_ASSERT(least_between >= 760);
+}
+
+/* One that loses nothing follows the wave. */
+static void test_offline_follows(void)
+{
+    ride(TF_GROW_CONTINUOUS, TF_ON_RESIZE_NONE);
+    CU_ASSERT(growths >= 10);
+}
+
 int main(void)
 {
     static const struct suite_test tests[] = {
@@ -256,6 +340,8 @@ int main(void)
         {"who does not grow", test_who_does_not_grow},
         {"not before the cool-down is over", test_cools_down},
         {"surplus of lower priorities, after a while", test_takes_lower_surplus},
+        {"a job that restarts to grow does not swing", test_training_does_not_swing},
+        {"a job that just grows follows the tide", test_offline_follows},
         {"equals even out, then rest", test_equals_even_out},
         {"a step that would turn two equals around stays", test_shares_of_the_max},
     };

@@ -552,7 +552,8 @@ static enum tf_allocation_phase old_small_one_with_cap(int64_t loss_cap)
     driver_step(&d, (struct sub_event){.kind = SUB_EV_SETTINGS,
                                        .settings = {.profile_interval = d.boot.profile_interval,
                                                     .decision_budget = d.boot.decision_budget,
-                                                    .loss_cap = loss_cap}});
+                                                    .loss_cap = loss_cap,
+                                                    .resize_loss = 500}});
     driver_change(&d, urgent(3, 7, 1));
     CU_ASSERT_EQUAL(phase_of(3), TF_ALLOCATION_CLAIMING);
     enum tf_allocation_phase phase = phase_of(1);

@@ -18,6 +18,7 @@ static void build_settings(struct play *play)
     struct sim_world *world = &play->world;
     tf_settings_copy(&world->settings, &s->settings.federation);
     world->profile_interval = s->settings.subcluster.profile_interval;
+    world->resize_loss = s->settings.subcluster.resize_loss;
     world->delay_min = s->world.message_delay_min;
     world->delay_max = s->world.message_delay_max;
     world->engine_delay_max = s->world.engine_delay_max;
