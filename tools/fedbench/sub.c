@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the decisions of one subcluster cost: placing, reclaiming for a gang, a profile after one change, the
- * loss of a node. The core alone, nodes and jobs simulated. */
+/* What the decisions of one subcluster cost: placing, reclaiming for a gang, giving out what got free, a
+ * profile after one change, the loss of a node. The core alone, nodes and jobs simulated. */
 #include "tools/fedbench/bench.h"
 
 #include "common/base/cleanup.h"
@@ -11,7 +11,7 @@
 
 #include <getopt.h>
 
-enum { NODE_GPUS = 8, GANG = 64, ROUNDS = 20, PERIOD_MS = 500 };
+enum { NODE_GPUS = 8, GANG = 64, ROUNDS = 20, ELASTIC = 32, PERIOD_MS = 500 };
 
 struct fleet {
     struct core_sub sub;
@@ -105,6 +105,37 @@ static void measure_place(struct figures *out, struct fleet *f)
     add(out, f->count, "profile_after_change", profile / ROUNDS / 1000, "< 1 ms");
 }
 
+/* Full, and jobs that would have all of it: a job of eight instances goes, and what it leaves is given out.
+ */
+static void measure_absorb(struct figures *out, struct fleet *f)
+{
+    double tick = 0;
+    uint64_t elastic[ELASTIC];
+    f->sub.level = (tf_level)(tf_level_core(2) - 1);
+    for (int i = 0; i < ELASTIC; i++) {
+        struct tf_job_spec spec = job("high", 2, 1);
+        spec.elastic = (struct tf_elastic){2, 2 + 2 * (int32_t)(f->count / 8), 2};
+        spec.grow = TF_GROW_CONTINUOUS;
+        elastic[i] = core_sub_place(&f->sub, &spec, 2);
+    }
+    core_sub_pass(&f->sub, TF_MINUTE);
+    for (int i = 0; i < ROUNDS; i++) {
+        struct tf_job_spec spec = job("mid", 8, 2);
+        f->sub.level = (tf_level)(tf_level_core(1) - 1);
+        uint64_t epoch = core_sub_place(&f->sub, &spec, 8);
+        core_sub_pass(&f->sub, PERIOD_MS);
+        core_sub_release(&f->sub, epoch);
+        clear(f);
+        core_sub_pass(&f->sub, 8 * PERIOD_MS); /* offerTime is over */
+        tick += f->sub.longest_us;
+    }
+    add(out, f->count, "absorb", tick / ROUNDS / 1000, "< 5 ms");
+    f->sub.level = TF_LEVEL_FREE;
+    for (int i = 0; i < ELASTIC; i++)
+        core_sub_release(&f->sub, elastic[i]);
+    core_sub_pass(&f->sub, PERIOD_MS);
+}
+
 /* Full: a gang of whole nodes takes from whom it may. */
 static bool measure_reclaim(struct figures *out, struct fleet *f)
 {
@@ -154,6 +185,8 @@ static bool run(struct figures *out, size_t nodes)
     fill(&fleet, 50);
     figures_group(out, "%zu nodes of %d GPUs: half full, then full", nodes, NODE_GPUS);
     measure_place(out, &fleet);
+    fill(&fleet, 100);
+    measure_absorb(out, &fleet);
     fill(&fleet, 100);
     bool ok = measure_reclaim(out, &fleet);
     measure_loss(out, &fleet);
