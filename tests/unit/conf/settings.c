@@ -137,7 +137,7 @@ static void test_reference(void)
     TF_AUTO_BUF text = TF_BUF_INIT;
     tf_table_markdown(&tf_settings_table, &text);
     CU_ASSERT_PTR_NOT_NULL(strstr(
-        text.data, "| `absorbCooldown` | duration | `5m` | 0s to 1d | yes | *not used yet:* a job that was"));
+        text.data, "| `fenceMargin` | duration | `1m` | 0s to 1h | yes | *not used yet:* added to the wait"));
     CU_ASSERT_PTR_NOT_NULL(
         strstr(text.data, "| `tenants.<name>.maxGpus` | number |  | 1 to 100000000 | yes | "));
     CU_ASSERT_PTR_NOT_NULL(strstr(text.data, "| `history.keep` | duration | `30d` |"));
