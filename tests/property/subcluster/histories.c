@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random histories of one subcluster core: a leader that wants things, an engine that does things, a store
  * that takes its time, links and processes that die anywhere, also between two actions. Checked all along:
- * what engine.c says, sub_check, that nothing is started that is not durable or that was promised away, that
- * an epoch has one end; and at rest: everything has ended, nothing is left, nothing more is done. */
+ * what engine.c says, sub_check, that placements end as was told of them beforehand, that nothing is started
+ * that is not durable or that was promised away, that an epoch has one end; and at rest: everything has
+ * ended, nothing is left, nothing more is done. */
 #include "common/base/cleanup.h"
 #include "common/base/text.h"
 #include "subcluster/core/check.h"
@@ -36,7 +37,7 @@ struct world {
     struct tf_record *out;
     size_t out_count;
     bool out_waits;
-    bool loaded, listing;
+    bool listing;
     bool continues;
     uint64_t owner;
     bool small_budget;
@@ -50,7 +51,7 @@ struct world {
     TF_VEC(struct tf_down) down; /* on their way */
     struct tf_profile profile;
     /* counted */
-    uint64_t persists, calls, crashes, refused, evicted;
+    uint64_t persists, calls, crashes, refused, evicted, planned, planned_refusals;
     uint64_t seed;
     bool talks; /* TF_TRACE is set: traces are printed, for reading one history */
 };
@@ -413,13 +414,112 @@ static void boot(struct world *w)
 
 /* ---- what may happen ---- */
 
+/* ---- what is told of a placement beforehand is what is done with it ---- */
+
+static void image_of(struct world *w, struct tf_buf *out)
+{
+    struct tf_image image;
+    tf_image_write(&image, out, false);
+    sub_image_state(&image, &w->sub);
+    if (tf_image_finish(&image, NULL))
+        fail(w, "the state has no image", 0);
+}
+
+static bool is_known(const struct tf_allocation *a, uint64_t epoch)
+{
+    if (!a)
+        return false;
+    tf_vec_each (ended, &a->ended)
+        if (ended->epoch == epoch)
+            return true;
+    return a->phase != TF_ALLOCATION_IDLE && a->epoch == epoch;
+}
+
+static bool is_planned(const struct tf_place_plan *plan, const char *node, uint64_t gpus)
+{
+    tf_vec_each (n, &plan->nodes)
+        if (strcmp(n->node, node) == 0)
+            return (gpus & ~n->gpus) == 0;
+    return false;
+}
+
+static void check_accepted(const struct world *w, const struct tf_place_plan *plan,
+                           const struct tf_allocation *a)
+{
+    if (plan->reason != TF_REASON_NONE)
+        fail(w, "told that it would be refused, and taken", a->epoch);
+    if ((size_t)plan->size != a->members.count + a->claims.count)
+        fail(w, "told of another size", a->epoch);
+    tf_vec_each (m, &a->members)
+        if (!is_planned(plan, m->node, m->gpus))
+            fail(w, "a member is not where it was told", a->epoch);
+    tf_vec_each (c, &a->claims)
+        if (!is_planned(plan, c->node, c->gpus))
+            fail(w, "a claim is not where it was told", a->epoch);
+    tf_vec_each (v, &plan->victims) {
+        const struct tf_allocation *gone = sub_allocation_find(w->sub, v->uid);
+        if (v->whole && gone &&
+            (gone->phase == TF_ALLOCATION_RUNNING || gone->phase == TF_ALLOCATION_STARTING))
+            fail(w, "told that a job gives way, and it does not", a->epoch);
+    }
+}
+
+/* Only if the step has decided about the epoch: it may have had no turn, or be below the floor. */
+static void check_told(struct world *w, const struct tf_place_plan *plan, struct tf_uid uid, uint64_t epoch)
+{
+    const struct tf_allocation *a = sub_allocation_find(w->sub, uid);
+    if (!is_known(a, epoch))
+        return;
+    bool lives = a->phase != TF_ALLOCATION_IDLE && a->epoch == epoch;
+    w->planned += lives;
+    if (lives)
+        check_accepted(w, plan, a);
+    tf_vec_each (ended, &a->ended) {
+        if (ended->epoch != epoch || ended->end != TF_END_REFUSED)
+            continue;
+        w->planned_refusals++;
+        if (ended->reason != plan->reason)
+            fail(w, "refused for another reason than was told", epoch);
+    }
+}
+
+/* A placement comes: what would be done with it is asked first, at the same moment, with nothing left to do.
+ */
+static void deliver_place(struct world *w, struct sub_event event)
+{
+    TF_AUTO_BUF before = TF_BUF_INIT;
+    TF_AUTO_BUF after = TF_BUF_INIT;
+    const struct tf_entry *entry = &event.down.entries.items[0];
+    struct tf_place_plan plan;
+    struct tf_uid uid = entry->uid;
+    uint64_t epoch = entry->epoch;
+    step(w, (struct sub_event){.kind = SUB_EV_NONE});
+    image_of(w, &before);
+    sub_plan_place(w->sub, w->now, entry, &plan);
+    image_of(w, &after);
+    if (before.len != after.len || memcmp(before.data, after.data, before.len) != 0)
+        fail(w, "a question has changed the state", epoch);
+    bool known = is_known(sub_allocation_find(w->sub, uid), epoch), continues = w->continues;
+    bool adopted = engine_job_lives(&w->engine, uid, 0); /* of what runs already no plan is made */
+    step(w, event);
+    if (!known && !continues && !adopted)
+        check_told(w, &plan, uid, epoch);
+    tf_place_plan_release(&plan);
+}
+
 static bool deliver_down(struct world *w, size_t crash_at)
 {
     if (w->down.count == 0)
         return false;
     struct sub_event event = {.kind = SUB_EV_DOWN, .down = w->down.items[0]};
+    const struct tf_down *down = &event.down;
+    bool place = down->kind == TF_DOWN_CHANGE && down->entries.count == 1 &&
+                 down->entries.items[0].kind == TF_ENTRY_PLACE;
     tf_vec_remove(&w->down, 0);
-    step_until(w, event, crash_at);
+    if (place && crash_at == SIZE_MAX)
+        deliver_place(w, event);
+    else
+        step_until(w, event, crash_at);
     return true;
 }
 
@@ -590,7 +690,7 @@ static void world_release(struct world *w)
         tf_job_spec_release(&w->epochs[e].spec);
 }
 
-static void one_history(uint64_t seed, uint64_t totals[5])
+static void one_history(uint64_t seed, uint64_t totals[7])
 {
     struct world *w = tf_calloc(1, sizeof *w);
     tf_rng_init(&w->rng, seed);
@@ -612,22 +712,28 @@ static void one_history(uint64_t seed, uint64_t totals[5])
     totals[2] += w->crashes;
     totals[3] += w->refused;
     totals[4] += w->evicted;
+    totals[5] += w->planned;
+    totals[6] += w->planned_refusals;
     world_release(w);
     free(w);
 }
 
 static void test_histories(void)
 {
-    uint64_t seed = suite_seed(1), totals[5] = {0};
+    uint64_t seed = suite_seed(1), totals[7] = {0};
     size_t rounds = suite_rounds(600);
     for (size_t i = 0; i < rounds; i++) {
         engine_history = seed + i;
         one_history(seed + i, totals);
     }
-    printf("%zu histories: epochs up to %llu, %llu starts, %llu crashes, %llu refusals, %llu evictions\n",
-           rounds, (unsigned long long)totals[0], (unsigned long long)totals[1],
-           (unsigned long long)totals[2], (unsigned long long)totals[3], (unsigned long long)totals[4]);
+    printf(
+        "%zu histories: epochs up to %llu, %llu starts, %llu crashes, %llu refusals, %llu evictions; as told "
+        "before: %llu starts or claims, %llu refusals\n",
+        rounds, (unsigned long long)totals[0], (unsigned long long)totals[1], (unsigned long long)totals[2],
+        (unsigned long long)totals[3], (unsigned long long)totals[4], (unsigned long long)totals[5],
+        (unsigned long long)totals[6]);
     CU_ASSERT(totals[1] > rounds && totals[2] > rounds && totals[3] > 0 && totals[4] > rounds / 10);
+    CU_ASSERT(totals[5] > rounds && totals[6] > rounds / 2);
 }
 
 static const struct suite_test tests[] = {
