@@ -279,12 +279,13 @@ void drive_say(struct drive *d, const char *name, struct tf_up up)
     drive_step(d, (struct fed_event){.kind = FED_EV_UP, .link = link, .up = read});
 }
 
-/* One "4x8:H800@rdma-1", or "core0:4x8" with all of it held. */
+/* One "4x8:H800@rdma-1"; or "core0:4x8", "protected3:4x8" with all of it held at that level. */
 static void add_row(struct tf_profile *p, const char *text)
 {
     int nodes = 0, gpus = 0, rank = -1;
     char model[32] = "", domain[32] = "";
-    if (sscanf(text, "core%d:", &rank) == 1)
+    bool protected = sscanf(text, "protected%d:", &rank) == 1;
+    if (protected || sscanf(text, "core%d:", &rank) == 1)
         text = strchr(text, ':') + 1;
     int got = sscanf(text, "%dx%d:%31[^@ ]@%31[^ ]", &nodes, &gpus, model, domain);
     CU_ASSERT_FATAL(got >= 2);
@@ -302,7 +303,7 @@ static void add_row(struct tf_profile *p, const char *text)
         TF_LEVEL_FREE, {.gpus = gpus, .slots = 64, .cpu = parts * 16000, .memory = parts * 128 * 1024}};
     if (rank >= 0) {
         tf_vec_push(&row->levels, (struct tf_level_vector){.level = TF_LEVEL_FREE});
-        free_now.level = tf_level_core(rank);
+        free_now.level = protected ? tf_level_protected(rank) : tf_level_core(rank);
     }
     tf_vec_push(&row->levels, free_now);
     p->health.nodes += nodes;

@@ -145,6 +145,37 @@ static void test_a_refusal_and_no_room(void)
     drive_release(&d);
 }
 
+/* What is in its time slice holds until that is over: the first one, of those that would give way then. */
+static void test_protected_until(void)
+{
+    struct drive d;
+    drive_init(&d);
+    struct tf_settings longer = {0};
+    tf_settings_copy(&longer, &d.settings);
+    longer.max_min_runtime = 24 * TF_HOUR;
+    drive_step(&d, (struct fed_event){.kind = FED_EV_SETTINGS, .settings = longer});
+    drive_cluster_up(&d, "a", "2x8");
+    drive_submit(&d, "rec/kept", "n=1 gpus=8 minrun=7200000");
+    drive_report(&d, "a", 1, 1, TF_PHASE_RUNNING, 1);
+    int64_t started = d.now.wall.ms;
+    drive_elapse(&d, TF_MINUTE);
+    drive_submit(&d, "rec/short", "n=1 gpus=8 minrun=3600000");
+    drive_report(&d, "a", 2, 2, TF_PHASE_RUNNING, 1);
+    drive_profile(&d, "a", "protected3:2x8");
+    drive_submit(&d, "rec/x", "n=1 gpus=8 prio=train");
+    struct fed_explanation e = ask(&d, "x");
+    CU_ASSERT_EQUAL_FATAL(e.rows.count, 1);
+    CU_ASSERT_EQUAL(e.rows.items[0].first.reason, TF_REASON_PROTECTED);
+    CU_ASSERT_EQUAL(e.rows.items[0].first.until.ms, started + TF_MINUTE + TF_HOUR);
+    CU_ASSERT_PTR_NOT_NULL(e.rows.items[0].first.unblock);
+    fed_explanation_release(&e);
+    drive_elapse(&d, TF_HOUR + TF_MINUTE); /* the other one is next */
+    e = ask(&d, "x");
+    CU_ASSERT_EQUAL(e.rows.items[0].first.until.ms, started + 2 * TF_HOUR);
+    fed_explanation_release(&e);
+    drive_release(&d);
+}
+
 static void test_answers_through_a_life(void)
 {
     struct drive d;
@@ -216,6 +247,7 @@ static const struct suite_test tests[] = {
     {"a refusal says until when", test_a_refusal_says_until_when},
     {"all that is in the way", test_all_that_is_in_the_way},
     {"a refusal, and no room besides", test_a_refusal_and_no_room},
+    {"protected, until when", test_protected_until},
     {"answers through a life", test_answers_through_a_life},
     {"the decision trace", test_the_decision_trace},
 };
