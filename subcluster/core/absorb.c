@@ -170,13 +170,13 @@ static bool is_hungry(struct sub *sub, const struct job *job)
 
 /* ---- what is free ---- */
 
-static bool add_hungry(struct sub *sub, struct job *job, struct absorb_plan *plan)
+static void add_hungry(struct sub *sub, struct job *job, struct absorb_plan *plan)
 {
     const struct tf_allocation *record = &job->record;
     struct tf_demand demand = {0};
     if (!grow_demand(sub, job, &demand)) {
         tf_demand_release(&demand);
-        return false;
+        return;
     }
     tf_vec_push(&plan->jobs,
                 (struct absorb_job){.uid = record->uid,
@@ -185,7 +185,6 @@ static bool add_hungry(struct sub *sub, struct job *job, struct absorb_plan *pla
                                     .size = record->size,
                                     .max = tf_size_align(&record->spec.elastic, record->spec.elastic.max),
                                     .demand = demand});
-    return demand.need.gpus == 0;
 }
 
 static bool was_tried(const struct sub *sub, const struct job *job)
@@ -196,21 +195,27 @@ static bool was_tried(const struct sub *sub, const struct job *job)
     return false;
 }
 
-bool absorb_list_hungry(struct sub *sub, struct absorb_plan *plan)
+void absorb_plan_of(struct sub *sub, const struct hungry *hungry, struct absorb_plan *plan)
 {
-    bool without = false;
-    for (struct job *job = absorb_first(sub); job; job = absorb_next(job))
-        if (is_hungry(sub, job) && !was_tried(sub, job))
-            without |= add_hungry(sub, job, plan);
-    return without;
+    tf_vec_each (job, hungry)
+        if (!was_tried(sub, *job))
+            add_hungry(sub, *job, plan);
 }
 
-static bool any_hungry(struct sub *sub)
+bool absorb_without_gpus(const struct hungry *hungry)
 {
-    bool any = false;
+    tf_vec_each (job, hungry)
+        if ((*job)->record.spec.group.shape.gpus == 0)
+            return true;
+    return false;
+}
+
+static void list_hungry(struct sub *sub, struct hungry *hungry)
+{
+    hungry->count = 0;
     for (struct job *job = absorb_first(sub); job; job = absorb_next(job))
-        any |= is_hungry(sub, job);
-    return any;
+        if (is_hungry(sub, job))
+            tf_vec_push(hungry, job);
 }
 
 /* Nodes whose offers are over. */
@@ -254,12 +259,16 @@ static void go_on(struct sub *sub)
     link_continue(sub);
 }
 
-static void divide_free(struct sub *sub)
+/* Where nothing is free nobody is asked: that is how it is most of the time. */
+static void divide_free(struct sub *sub, const struct hungry *hungry)
 {
     struct absorb_plan plan = {0};
-    bool without = absorb_list_hungry(sub, &plan);
-    list_free(sub, without, &plan.room);
-    bool done = !plan.room.rows.count || absorb_plan_make(&plan, sub->boot.decision_budget, sub->scratch);
+    bool done = true;
+    list_free(sub, absorb_without_gpus(hungry), &plan.room);
+    if (plan.room.rows.count) {
+        absorb_plan_of(sub, hungry, &plan);
+        done = absorb_plan_make(&plan, sub->boot.decision_budget, sub->scratch);
+    }
     tf_vec_each (job, &plan.jobs)
         if (job->steps > 0)
             begin(sub, job);
@@ -290,11 +299,15 @@ void absorb_look(struct sub *sub)
     absorb->due = absorb->unfinished = false;
     absorb->next = TF_NEVER;
     ledger_refresh(&sub->ledger);
-    if (!any_hungry(sub))
-        return;
-    divide_free(sub);
-    if (!absorb->unfinished)
-        surplus_move(sub);
+    struct hungry hungry = {0};
+    list_hungry(sub, &hungry);
+    if (hungry.count) {
+        divide_free(sub, &hungry);
+        list_hungry(sub, &hungry);
+    }
+    if (hungry.count && !absorb->unfinished)
+        surplus_move(sub, &hungry);
+    tf_vec_release(&hungry);
 }
 
 struct tf_mono absorb_due(const struct sub *sub)

@@ -13,10 +13,16 @@ struct job *absorb_next(const struct job *job);
 struct tf_mono absorb_cool_at(const struct sub *sub, const struct job *job);
 /* It has to be looked at again then. */
 void absorb_again(struct sub *sub, struct tf_mono at);
-/* All that could grow if there were room. True if some of them want no GPUs. */
-bool absorb_list_hungry(struct sub *sub, struct absorb_plan *plan);
+/* Jobs that could grow if there were room, by uid. Good for the step under way. */
+struct hungry {
+    struct job **items;
+    size_t count, cap;
+};
+/* What they ask for; not those that have just been looked at in vain. */
+void absorb_plan_of(struct sub *sub, const struct hungry *hungry, struct absorb_plan *plan);
+bool absorb_without_gpus(const struct hungry *hungry); /* some of them want none */
 
 /* What is free has been given out: lets surplus go for those that are hungry still, one move a look. */
-void surplus_move(struct sub *sub);
+void surplus_move(struct sub *sub, const struct hungry *hungry);
 
 #endif

@@ -63,8 +63,8 @@ static bool list_nodes(const struct sub *sub, const struct job *job, struct tf_d
     bool any = false;
     for (size_t i = 0; i < job->record.members.count; i++) {
         const struct tf_member *m = &job->record.members.items[i];
-        const struct ledger_node *node = ledger_find(&sub->ledger, m->node);
-        if (!member_counts(m) || !member_holds(m->state) || !node || !node->known)
+        const struct ledger_node *node = sub->ledger.nodes.items[job->runs.items[i].node];
+        if (!member_counts(m) || !member_holds(m->state) || !node->known)
             continue;
         tf_vec_push(&demand->used, node->number);
         *class = sub->ledger.node_rows.items[node->number].class;

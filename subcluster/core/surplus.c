@@ -46,10 +46,11 @@ static bool any_lower(const struct sub *sub, int rank)
     return false;
 }
 
-static bool may_take(struct sub *sub, const struct job *job, const struct absorb_job *hungry)
+/* There is some, and it has wanted a step for long enough. */
+static bool dwelt_over_lower(struct sub *sub, const struct job *job)
 {
     struct tf_mono at = {job->wants.ms + sub->policy.surplus_dwell};
-    if (!any_lower(sub, hungry->rank) || sub_frozen(sub, TF_FROZEN_EVICTIONS))
+    if (sub_frozen(sub, TF_FROZEN_EVICTIONS) || !any_lower(sub, rank_of(sub, job)))
         return false;
     absorb_again(sub, at);
     return at.ms <= sub->now.mono.ms;
@@ -58,7 +59,7 @@ static bool may_take(struct sub *sub, const struct job *job, const struct absorb
 static bool take_lower(struct sub *sub, struct job *job, const struct absorb_job *hungry)
 {
     struct reclaim_plan plan = {0};
-    bool found = may_take(sub, job, hungry) && reclaim_plan_surplus(sub, &hungry->demand, &plan);
+    bool found = dwelt_over_lower(sub, job) && reclaim_plan_surplus(sub, &hungry->demand, &plan);
     if (found && reclaim_is_braked(sub, &plan)) {
         absorb_again(sub, (struct tf_mono){sub->now.mono.ms + TF_MINUTE});
         found = false;
@@ -230,16 +231,45 @@ static void list_going(const struct sub *sub, bool without_gpus, struct absorb_r
     }
 }
 
-/* Anybody that could give anything to one of those. */
-static bool any_giver(const struct sub *sub, const struct absorb_plan *plan)
+/* ---- whether it is worth a closer look: a glance at sizes, without a look at nodes ---- */
+
+/* By rank: the lowest that is hungry, by size/max; NULL: none. */
+struct lowest {
+    const struct job *of[TF_CLASSES_MAX];
+};
+
+static void find_lowest(const struct sub *sub, const struct hungry *hungry, struct lowest *lowest)
 {
-    int highest = -1;
-    tf_vec_each (job, &plan->jobs)
-        highest = job->rank > highest ? job->rank : highest;
+    *lowest = (struct lowest){{NULL}};
+    tf_vec_each (job, hungry) {
+        const struct job **best = &lowest->of[rank_of(sub, *job)];
+        if (!*best || is_lower((*job)->record.size, *job, (*best)->record.size, *best))
+            *best = *job;
+    }
+}
+
+/* Its step might be one for the lowest of its equals. */
+static bool may_even_out(struct sub *sub, const struct job *giver, const struct job *lowest)
+{
+    const struct tf_allocation *record = &giver->record;
+    struct tf_mono cool = absorb_cool_at(sub, giver);
+    if (!lowest || record->spec.grow != TF_GROW_CONTINUOUS || !has_surplus(giver) ||
+        !is_lower(lowest->record.size, lowest, record->size - record->spec.elastic.step, giver))
+        return false;
+    absorb_again(sub, cool);
+    return cool.ms <= sub->now.mono.ms;
+}
+
+static bool may_move(struct sub *sub, const struct hungry *hungry)
+{
+    struct lowest lowest;
+    bool may = false;
+    find_lowest(sub, hungry, &lowest);
+    tf_vec_each (job, hungry)
+        may |= dwelt_over_lower(sub, *job);
     for (const struct job *job = absorb_first(sub); job; job = absorb_next(job))
-        if (has_surplus(job) && rank_of(sub, job) <= highest)
-            return true;
-    return false;
+        may |= may_even_out(sub, job, lowest.of[rank_of(sub, job)]);
+    return may;
 }
 
 static int by_order(const void *a, const void *b)
@@ -263,19 +293,17 @@ static bool move_one(struct sub *sub, struct absorb_plan *plan)
     return false;
 }
 
-void surplus_move(struct sub *sub)
+void surplus_move(struct sub *sub, const struct hungry *hungry)
 {
     struct absorb_plan plan = {0};
-    bool without = absorb_list_hungry(sub, &plan);
-    tf_vec_each (hungry, &plan.jobs) {
-        struct job *job = job_find(sub, hungry->uid);
-        job->wants = job->wants.ms == TF_NEVER.ms ? sub->now.mono : job->wants;
-    }
-    if (plan.jobs.count && any_giver(sub, &plan)) {
-        list_going(sub, without, &plan.room);
-        (void)absorb_plan_make(&plan, INT64_MAX / 2, sub->scratch);
-        if (move_one(sub, &plan))
-            ledger_refresh(&sub->ledger);
-    }
+    tf_vec_each (job, hungry)
+        (*job)->wants = (*job)->wants.ms == TF_NEVER.ms ? sub->now.mono : (*job)->wants;
+    if (!may_move(sub, hungry))
+        return;
+    absorb_plan_of(sub, hungry, &plan);
+    list_going(sub, absorb_without_gpus(hungry), &plan.room);
+    (void)absorb_plan_make(&plan, INT64_MAX / 2, sub->scratch);
+    if (plan.jobs.count && move_one(sub, &plan))
+        ledger_refresh(&sub->ledger);
     absorb_plan_release(&plan);
 }

@@ -133,7 +133,7 @@ static void measure_absorb(struct figures *out, struct fleet *f)
     f->sub.level = TF_LEVEL_FREE;
     for (int i = 0; i < ELASTIC; i++)
         core_sub_release(&f->sub, elastic[i]);
-    core_sub_pass(&f->sub, PERIOD_MS);
+    core_sub_pass(&f->sub, TF_MINUTE); /* maxEvictionsPerMinute */
 }
 
 /* Full: a gang of whole nodes takes from whom it may. */
