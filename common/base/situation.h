@@ -47,6 +47,8 @@
     X(FED_NAME_REUSED, "federation: a new job took the name of an archived one")                      \
     X(FED_BUDGET, "federation: the decision budget was used up")                                      \
     X(FED_RAISED, "federation: a placement took more than its smallest size")                         \
+    X(FED_CLAIMED, "federation: a job that had waited long claims nodes")                             \
+    X(FED_UNCLAIMED, "federation: a claim on nodes is over")                                          \
     X(FED_RECLAIMS, "federation: placed where others must go for it")                                 \
     X(FED_STORE_OLDER, "federation: the store is older than what a subcluster has seen")              \
     X(FED_ADOPTED, "federation: an epoch that the restored store had forgotten was adopted")          \
@@ -92,35 +94,37 @@
     X(SUB_CLAIMED, "subcluster: claims were made, and holders evicted for them")                      \
     X(SUB_CLAIM_MOVED, "subcluster: claims moved to what had become free")                            \
     X(SUB_CLAIM_TAKEN, "subcluster: claims were taken by a higher priority")                          \
+    X(SUB_NODES_CLAIMED, "subcluster: nodes were claimed for a job that waits")                       \
     X(SUB_CLAIM_BROKEN, "subcluster: claims could not be had any more: refused")                      \
     X(SUB_GPUS_WAIT, "subcluster: GPUs that were given up stayed taken until that was durable")       \
     X(SUB_BUDGET, "subcluster: the decision budget was used up")
 
 /* Paths that no fault of today's simulated worlds leads to often enough, or at all: unit tests take them.
  * They are counted and shown, and move up with the fault that leads there. */
-#define TF_SITUATIONS_OTHER(X)                                                                 \
-    X(COMMIT_FOREIGN_HEAD, "store: head was changed by someone who does not hold the prefix")  \
-    X(FED_DELTA_GAP, "federation: a profile's delta did not fit and a full one was asked for") \
-    X(FED_UNKNOWN_WAITS, "federation: an unknown epoch waited for the engine's listing")       \
-    X(FED_UNKNOWN_LOST, "federation: an unknown epoch was stored as lost")                     \
-    X(FED_ORPHAN, "federation: an epoch that is no placement runs, and was released")          \
-    X(FED_NAME_BUSY, "federation: a submit met another that waits for the same name")          \
-    X(SUB_SMALLER, "subcluster: started smaller than granted")                                 \
-    X(SUB_LINK_GAP, "subcluster: a change was missed, the link is dialled again")              \
-    X(SUB_REFUSED_EARLIER, "subcluster: refused, an earlier epoch of the job lives here")      \
-    X(SUB_START_TWICE, "subcluster: a repeated start was refused, the instance runs")          \
-    X(FED_FREEZE_OVER, "federation: the time of a freeze was up")                              \
-    X(SUB_FROZEN, "subcluster: refused, evictions were frozen")                                \
-    X(SUB_SURPLUS_TAKEN, "subcluster: surplus gave way to growth of a higher priority")        \
-    X(SUB_SHORT, "subcluster: a running epoch fell below its min")                             \
-    X(SUB_SHORT_NO_MORE, "subcluster: a short epoch has its min again")                        \
-    X(SUB_SHRUNK_BY_LOSS, "subcluster: a running epoch lost instances and went on, smaller")   \
-    X(SUB_GANG_BROKEN, "subcluster: a gang lost instances that must be replaced")              \
-    X(SUB_REPLACES, "subcluster: lost members of an epoch were started in other places")       \
-    X(SUB_NOT_REPAIRED, "subcluster: what a job missed was not there within repairWait")       \
-    X(SUB_RESTART_SETTLED, "subcluster: a smaller epoch restarted after a burst of losses")    \
-    X(SUB_FAILED_WITH_LOSS, "subcluster: an instance failed because others were lost")         \
-    X(SUB_REPLACED, "subcluster: lost members of an epoch were replaced")                      \
+#define TF_SITUATIONS_OTHER(X)                                                                   \
+    X(COMMIT_FOREIGN_HEAD, "store: head was changed by someone who does not hold the prefix")    \
+    X(FED_DELTA_GAP, "federation: a profile's delta did not fit and a full one was asked for")   \
+    X(FED_UNKNOWN_WAITS, "federation: an unknown epoch waited for the engine's listing")         \
+    X(FED_UNKNOWN_LOST, "federation: an unknown epoch was stored as lost")                       \
+    X(FED_ORPHAN, "federation: an epoch that is no placement runs, and was released")            \
+    X(FED_NAME_BUSY, "federation: a submit met another that waits for the same name")            \
+    X(SUB_SMALLER, "subcluster: started smaller than granted")                                   \
+    X(SUB_LINK_GAP, "subcluster: a change was missed, the link is dialled again")                \
+    X(SUB_REFUSED_EARLIER, "subcluster: refused, an earlier epoch of the job lives here")        \
+    X(SUB_START_TWICE, "subcluster: a repeated start was refused, the instance runs")            \
+    X(FED_FREEZE_OVER, "federation: the time of a freeze was up")                                \
+    X(SUB_FROZEN, "subcluster: refused, evictions were frozen")                                  \
+    X(SUB_SURPLUS_TAKEN, "subcluster: surplus gave way to growth of a higher priority")          \
+    X(SUB_SHORT, "subcluster: a running epoch fell below its min")                               \
+    X(SUB_SHORT_NO_MORE, "subcluster: a short epoch has its min again")                          \
+    X(SUB_SHRUNK_BY_LOSS, "subcluster: a running epoch lost instances and went on, smaller")     \
+    X(SUB_GANG_BROKEN, "subcluster: a gang lost instances that must be replaced")                \
+    X(SUB_REPLACES, "subcluster: lost members of an epoch were started in other places")         \
+    X(SUB_NOT_REPAIRED, "subcluster: what a job missed was not there within repairWait")         \
+    X(SUB_RESTART_SETTLED, "subcluster: a smaller epoch restarted after a burst of losses")      \
+    X(SUB_FAILED_WITH_LOSS, "subcluster: an instance failed because others were lost")           \
+    X(SUB_REPLACED, "subcluster: lost members of an epoch were replaced")                        \
+    X(SUB_NODES_CLAIMED_ANEW, "subcluster: a claim on nodes lost one of them and was made anew") \
     X(SUB_BRAKED, "subcluster: refused, too many were evicted within a minute")
 
 #define TF_SITUATION_ENUM(name, words) TF_SITUATION_##name,

@@ -140,6 +140,7 @@ void tf_image_job_record(struct tf_image *image, struct tf_job_record *record)
     tf_image_uid(image, &record->change);
     tf_image_number(image, &record->last_size);
     image_evicted(image, &record->evicted);
+    tf_image_string(image, &record->claims_in);
     tf_image_close(image);
 }
 
@@ -260,6 +261,18 @@ void tf_image_cordon(struct tf_image *image, struct tf_cordon *cordon)
     tf_image_close(image);
 }
 
+void tf_image_node_claim(struct tf_image *image, struct tf_node_claim *claim)
+{
+    tf_image_open(image, claim);
+    tf_image_uid(image, &claim->uid);
+    tf_image_string(image, &claim->tenant);
+    tf_image_string(image, &claim->name);
+    tf_image_spec(image, &claim->spec);
+    tf_image_strings(image, &claim->nodes);
+    tf_image_number(image, &claim->until);
+    tf_image_close(image);
+}
+
 void tf_image_record(struct tf_image *image, struct tf_record *record)
 {
     tf_image_open(image, record);
@@ -297,6 +310,9 @@ void tf_image_record(struct tf_image *image, struct tf_record *record)
         break;
     case TF_RECORD_FREEZE:
         tf_image_freeze(image, &record->freeze);
+        break;
+    case TF_RECORD_NODE_CLAIM:
+        tf_image_node_claim(image, &record->node_claim);
         break;
     }
     tf_image_close(image);

@@ -85,13 +85,16 @@ enum tf_entry_kind {
     TF_ENTRY_PLACE = 1,
     TF_ENTRY_RELEASE = 2,
     TF_ENTRY_STORED = 3, /* the end of (uid, epoch) is stored: its record may go */
+    /* of a job that waits, without an epoch, so before all others: */
+    TF_ENTRY_UNCLAIM = 4, /* it claims nodes no longer, */
+    TF_ENTRY_CLAIM = 5,   /* or does. A full set that does not mention its claim ends it */
 };
 /* One line of what the leader wants. In a list, ascending by epoch. */
 struct tf_entry {
     enum tf_entry_kind kind;
     struct tf_uid uid;
     uint64_t epoch;
-    /* PLACE */
+    /* PLACE; of CLAIM only tenant, name and spec */
     char *tenant, *name;
     struct tf_job_spec spec;
     int32_t size;

@@ -117,6 +117,7 @@ void tf_job_record_release(struct tf_job_record *record)
     free(record->message);
     free(record->output);
     free(record->last_cluster);
+    free(record->claims_in);
     *record = (struct tf_job_record){0};
 }
 
@@ -140,6 +141,7 @@ void tf_job_record_copy(struct tf_job_record *to, const struct tf_job_record *fr
     copy.message = tf_strdup(from->message);
     copy.output = tf_strdup(from->output);
     copy.last_cluster = tf_strdup(from->last_cluster);
+    copy.claims_in = tf_strdup(from->claims_in);
     copy.labels = (struct tf_pairs){0};
     tf_pairs_copy(&copy.labels, &from->labels);
     copy_spec(&copy.spec, &from->spec, &to->spec);
@@ -335,6 +337,27 @@ void tf_allocation_copy(struct tf_allocation *to, const struct tf_allocation *fr
     *to = copy;
 }
 
+void tf_node_claim_release(struct tf_node_claim *claim)
+{
+    free(claim->tenant);
+    free(claim->name);
+    tf_job_spec_release(&claim->spec);
+    tf_strs_release(&claim->nodes);
+    *claim = (struct tf_node_claim){0};
+}
+
+void tf_node_claim_copy(struct tf_node_claim *to, const struct tf_node_claim *from)
+{
+    struct tf_node_claim copy = {.uid = from->uid,
+                                 .tenant = tf_strdup(from->tenant),
+                                 .name = tf_strdup(from->name),
+                                 .until = from->until};
+    tf_job_spec_copy(&copy.spec, &from->spec);
+    tf_strs_copy(&copy.nodes, &from->nodes);
+    tf_node_claim_release(to);
+    *to = copy;
+}
+
 void tf_record_release(struct tf_record *record)
 {
     switch (record->kind) {
@@ -358,6 +381,9 @@ void tf_record_release(struct tf_record *record)
         break;
     case TF_RECORD_FREEZE:
         tf_freeze_release(&record->freeze);
+        break;
+    case TF_RECORD_NODE_CLAIM:
+        tf_node_claim_release(&record->node_claim);
         break;
     case TF_RECORD_NONE:
     case TF_RECORD_EPOCH:
@@ -393,6 +419,9 @@ void tf_record_copy(struct tf_record *to, const struct tf_record *from)
         break;
     case TF_RECORD_FREEZE:
         tf_freeze_copy(&copy.freeze, &from->freeze);
+        break;
+    case TF_RECORD_NODE_CLAIM:
+        tf_node_claim_copy(&copy.node_claim, &from->node_claim);
         break;
     case TF_RECORD_EPOCH:
     case TF_RECORD_FLOOR:

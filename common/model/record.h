@@ -82,6 +82,7 @@ struct tf_job_record {
     uint64_t last_epoch;
     struct tf_uid change; /* the submit that changed it last: a repeat of it changes nothing more */
     int32_t last_size;    /* of the last epoch that ended, at its end */
+    char *claims_in;      /* while it waits: the subcluster in which it claims nodes; NULL = in none */
     struct tf_evicted evicted;
 };
 
@@ -127,6 +128,16 @@ struct tf_claim {
     int64_t cpu, memory;
     int32_t slots;
     struct tf_wall until; /* 0 = until its owner's work is done */
+};
+
+/* A claim on whole nodes, for a job that has waited for very long (DESIGN.md §5): cores of its priority or
+ * lower are placed there only if they end before `until`, which is fixed when it is made. */
+struct tf_node_claim {
+    struct tf_uid uid; /* of the job, which waits; there is one a job */
+    char *tenant, *name;
+    struct tf_job_spec spec; /* as it waits: what the nodes were chosen for */
+    struct tf_strs nodes;
+    struct tf_wall until;
 };
 
 /* The end of an epoch, kept until the leader has stored it. */
@@ -200,6 +211,8 @@ void tf_member_release(struct tf_member *member);
 void tf_member_copy(struct tf_member *to, const struct tf_member *from);
 void tf_claim_release(struct tf_claim *claim);
 void tf_claim_copy(struct tf_claim *to, const struct tf_claim *from);
+void tf_node_claim_release(struct tf_node_claim *claim);
+void tf_node_claim_copy(struct tf_node_claim *to, const struct tf_node_claim *from);
 void tf_ended_release(struct tf_ended *ended);
 void tf_ended_copy(struct tf_ended *to, const struct tf_ended *from);
 void tf_allocation_release(struct tf_allocation *allocation);
@@ -223,8 +236,10 @@ enum tf_record_kind {
     TF_RECORD_ROLLBACK, /* either: the store was restored, and what follows from that is not done yet; of the
                            federation the highest epoch that may have been forgotten */
     TF_RECORD_ALLOCATION,
-    TF_RECORD_CORDON, /* subcluster: of one node */
-    TF_RECORD_FREEZE, /* federation */
+    TF_RECORD_CORDON,     /* subcluster: of one node */
+    TF_RECORD_FREEZE,     /* federation */
+    TF_RECORD_NODE_CLAIM, /* subcluster: by the uid of its owner */
+    TF_RECORD_LAST = TF_RECORD_NODE_CLAIM,
 };
 struct tf_record {
     enum tf_record_kind kind;
@@ -239,6 +254,7 @@ struct tf_record {
         struct tf_allocation allocation;
         struct tf_cordon cordon;
         struct tf_freeze freeze;
+        struct tf_node_claim node_claim;
     };
 };
 void tf_record_release(struct tf_record *record);

@@ -195,7 +195,7 @@ static const struct tf_row settings_rows[] = {
      .min = TF_SECOND,
      .max = DAYS(30),
      .def = "30m",
-     .flags = TF_ROW_RELOADABLE | TF_ROW_UNUSED,
+     .flags = TF_ROW_RELOADABLE,
      .help = "the first waiting job of a priority claims a place after so long, so that large gangs do not "
              "starve"},
     {.key = "refusalBackoff",

@@ -41,7 +41,8 @@ static size_t weigh_pairs(const struct tf_pairs *map)
 
 static size_t weigh_job(const struct tf_job_record *job)
 {
-    size_t sum = weigh_str(job->tenant) + weigh_str(job->name) + weigh_str(job->user);
+    size_t sum =
+        weigh_str(job->tenant) + weigh_str(job->name) + weigh_str(job->user) + weigh_str(job->claims_in);
     sum += weigh_str(job->message) + weigh_str(job->output) + weigh_pairs(&job->labels);
     sum += tf_table_weight(&tf_job_spec_table, &job->spec);
     tf_vec_each (p, &job->placements)
@@ -95,6 +96,12 @@ static size_t weigh_cordon(const struct tf_cordon *cordon)
     return sum;
 }
 
+static size_t weigh_node_claim(const struct tf_node_claim *c)
+{
+    return weigh_str(c->tenant) + weigh_str(c->name) + tf_table_weight(&tf_job_spec_table, &c->spec) +
+           weigh_strs(&c->nodes);
+}
+
 size_t tf_record_weight(const struct tf_record *record)
 {
     size_t sum = WEIGHT_KEY + WEIGHT_RECORD;
@@ -116,6 +123,8 @@ size_t tf_record_weight(const struct tf_record *record)
         return sum + weigh_cordon(&record->cordon);
     case TF_RECORD_FREEZE:
         return sum + weigh_freeze(&record->freeze);
+    case TF_RECORD_NODE_CLAIM:
+        return sum + weigh_node_claim(&record->node_claim);
     case TF_RECORD_NONE:
     case TF_RECORD_EPOCH:
     case TF_RECORD_TERM:

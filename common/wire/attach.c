@@ -64,7 +64,7 @@ const struct tf_wire_table tf_wire_answer = WIRE_TABLE(answer_rows, tidefed__v1_
 #define MODEL struct tf_entry
 #define WIRE Tidefed__V1__Entry
 static const struct tf_wire_row entry_rows[] = {
-    WIRE_ENUM(kind, 1, TF_ENTRY_STORED),
+    WIRE_ENUM(kind, 1, TF_ENTRY_CLAIM),
     WIRE_UID(uid, TF_WIRE_REQUIRED),
     WIRE_COUNTER(epoch),
     WIRE_NAME(tenant, 0),
@@ -83,8 +83,8 @@ static const struct tf_wire_row entry_rows[] = {
 static int check_entry(const void *object, const struct tf_wire_path *path, struct tf_error *err)
 {
     const struct tf_entry *entry = object;
-    if (entry->kind == TF_ENTRY_PLACE && (!entry->tenant || !entry->name))
-        return tf_wire_error(path, err, "places a job without a name");
+    if ((entry->kind == TF_ENTRY_PLACE || entry->kind == TF_ENTRY_CLAIM) && (!entry->tenant || !entry->name))
+        return tf_wire_error(path, err, "places a job without a name, or claims for one");
     return 0;
 }
 const struct tf_wire_table tf_wire_entry =

@@ -107,6 +107,7 @@ static const struct tf_wire_row job_record_rows[] = {
     WIRE_UID(change, 0),
     WIRE_INT32(last_size, 0, TF_INSTANCES_MAX),
     WIRE_LIST(evicted, tf_wire_evicted_hour, TF_EVICTED_HOURS_MAX),
+    WIRE_NAME(claims_in, 0),
 };
 const struct tf_wire_table tf_wire_job_record =
     WIRE_TABLE(job_record_rows, tidefed__v1__job_record__descriptor);
@@ -237,6 +238,21 @@ const struct tf_wire_table tf_wire_allocation =
 #undef MODEL
 #undef WIRE
 
+#define MODEL struct tf_node_claim
+#define WIRE Tidefed__V1__NodeClaim
+static const struct tf_wire_row node_claim_rows[] = {
+    WIRE_UID(uid, TF_WIRE_REQUIRED),
+    WIRE_NAME(tenant, TF_WIRE_REQUIRED),
+    WIRE_NAME(name, TF_WIRE_REQUIRED),
+    WIRE_OBJECT(spec, tf_wire_spec, TF_WIRE_REQUIRED),
+    WIRE_STRINGS(nodes),
+    WIRE_WALL(until),
+};
+const struct tf_wire_table tf_wire_node_claim =
+    WIRE_TABLE(node_claim_rows, tidefed__v1__node_claim__descriptor);
+#undef MODEL
+#undef WIRE
+
 /* ---- kinds ---- */
 
 /* How a kind is named and stored. */
@@ -264,6 +280,8 @@ static const struct kind {
     [TF_RECORD_CORDON] = {"cordons", 1, "cordon of node", &tf_wire_cordon,
                           offsetof(struct tf_record, cordon)},
     [TF_RECORD_FREEZE] = {"freezes", 2, "freeze of", &tf_wire_freeze, offsetof(struct tf_record, freeze)},
+    [TF_RECORD_NODE_CLAIM] = {"claims", 1, "claim of", &tf_wire_node_claim,
+                              offsetof(struct tf_record, node_claim)},
 };
 
 static const struct kind *kind_of(const struct tf_record *record)
@@ -315,6 +333,9 @@ static int append_parts(const struct tf_record *record, struct tf_buf *key, stru
         return append_freeze(&record->freeze, key, err);
     case TF_RECORD_ALLOCATION:
         tf_uid_format(record->allocation.uid, uid);
+        return append_name(key, uid, err);
+    case TF_RECORD_NODE_CLAIM:
+        tf_uid_format(record->node_claim.uid, uid);
         return append_name(key, uid, err);
     default:
         return 0;
@@ -382,6 +403,8 @@ static int take_parts(struct tf_record *record, const struct key_parts *split, s
         return tf_uid_parse(first, &record->allocation.uid, err);
     if (record->kind == TF_RECORD_FREEZE)
         return take_freeze(&record->freeze, first, second, err);
+    if (record->kind == TF_RECORD_NODE_CLAIM)
+        return tf_uid_parse(first, &record->node_claim.uid, err);
     for (int i = 1; i < split->count; i++)
         if (tf_name_check(split->parts[i], "the name in a key", err))
             return -1;

@@ -2,6 +2,7 @@
 /* The registry of subclusters. Their streams are links.c's, their room is ledger.c's. */
 #include "federation/core/cluster.h"
 
+#include "federation/core/claims.h"
 #include "federation/core/ledger.h"
 #include "federation/core/outbox.h"
 #include "federation/core/rollback.h"
@@ -102,9 +103,12 @@ void fed_cluster_placed(struct cluster *cluster, uint64_t epoch, struct job *job
         cluster->record.highest_epoch = epoch;
 }
 
-void fed_cluster_left(struct cluster *cluster, uint64_t epoch)
+void fed_cluster_left(struct cluster *cluster, uint64_t epoch, const struct job *job)
 {
     size_t at = placed_at(cluster, epoch);
+    /* After a restore two jobs may have epochs of one number: one stored, one of another past, adopted. */
+    while (at < cluster->placed.count && cluster->placed.items[at].job != job)
+        at++;
     assert(at < cluster->placed.count && cluster->placed.items[at].epoch == epoch);
     tf_vec_remove(&cluster->placed, at);
 }
@@ -139,6 +143,7 @@ void fed_cluster_grew(struct fed *fed, struct cluster *cluster)
 {
     cluster->grown = ++fed->world;
     fed->more_room = true;
+    fed_claims_touch(fed); /* it may hold more, too */
 }
 
 int64_t fed_cluster_away_seconds(const struct fed *fed, const struct cluster *cluster)

@@ -20,7 +20,7 @@ void fed_cluster_destroy(struct cluster *cluster);
 
 /* An epoch of the job was committed to it; has ended. */
 void fed_cluster_placed(struct cluster *cluster, uint64_t epoch, struct job *job);
-void fed_cluster_left(struct cluster *cluster, uint64_t epoch);
+void fed_cluster_left(struct cluster *cluster, uint64_t epoch, const struct job *job);
 
 /* It may be able to take more than before: waiting jobs are considered for it. */
 void fed_cluster_grew(struct fed *fed, struct cluster *cluster);

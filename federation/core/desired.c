@@ -4,6 +4,7 @@
 #include "federation/core/desired.h"
 
 #include "common/model/manifest.h"
+#include "federation/core/claims.h"
 #include "federation/core/freeze.h"
 #include "federation/core/jobs.h"
 #include "federation/core/ledger.h"
@@ -50,6 +51,27 @@ void fed_desired_release(struct cluster *cluster, struct tf_uid uid, uint64_t ep
         tf_vec_push(&cluster->entries, release_entry(uid, epoch, why));
 }
 
+static struct tf_entry claim_entry(const struct job *job)
+{
+    const struct tf_job_record *r = &job->record;
+    struct tf_entry entry = {
+        .kind = TF_ENTRY_CLAIM, .uid = r->uid, .tenant = tf_strdup(r->tenant), .name = tf_strdup(r->name)};
+    tf_job_spec_copy(&entry.spec, &r->spec);
+    return entry;
+}
+
+void fed_desired_claim(struct cluster *cluster, const struct job *job)
+{
+    if (cluster->link)
+        tf_vec_push(&cluster->entries, claim_entry(job));
+}
+
+void fed_desired_unclaim(struct cluster *cluster, struct tf_uid uid)
+{
+    if (cluster->link)
+        tf_vec_push(&cluster->entries, (struct tf_entry){.kind = TF_ENTRY_UNCLAIM, .uid = uid});
+}
+
 void fed_desired_stored(struct cluster *cluster, struct tf_uid uid, uint64_t epoch)
 {
     struct tf_entry entry = {.kind = TF_ENTRY_STORED, .uid = uid, .epoch = epoch};
@@ -57,8 +79,8 @@ void fed_desired_stored(struct cluster *cluster, struct tf_uid uid, uint64_t epo
         tf_vec_push(&cluster->entries, entry);
 }
 
-/* By epoch; of one epoch in the order place, release, stored; a total order but for repeats, which are alike.
- */
+/* By epoch; of one epoch in the order place, release, stored; claims, which have none, come first, and what
+ * ends before what begins. A total order but for repeats, of which the last counts. */
 static int by_epoch(const void *a, const void *b)
 {
     const struct tf_entry *x = a, *y = b;
@@ -77,8 +99,8 @@ static void hold_message(struct fed *fed, struct cluster *cluster, struct tf_dow
 
 static size_t entry_bytes(const struct tf_entry *entry)
 {
-    bool place = entry->kind == TF_ENTRY_PLACE;
-    return ENTRY_BYTES + (place ? tf_table_weight(&tf_job_spec_table, &entry->spec) : 0);
+    bool spec = entry->kind == TF_ENTRY_PLACE || entry->kind == TF_ENTRY_CLAIM;
+    return ENTRY_BYTES + (spec ? tf_table_weight(&tf_job_spec_table, &entry->spec) : 0);
 }
 
 /* Entries in messages of one kind, each about as large as one message should be. */
@@ -141,18 +163,25 @@ static struct tf_entry wanted_entry(struct fed *fed, const struct job *job,
     return release_entry(job->record.uid, placement->epoch, placement->release);
 }
 
+static void add_claim(const struct job *job, void *arg)
+{
+    struct tf_entry entry = claim_entry(job);
+    add_entry(arg, &entry);
+}
+
 void fed_desired_all(struct fed *fed, struct cluster *cluster)
 {
     cluster->set_sent = true;
     cluster->set_n = ++cluster->n;
     struct tf_down begin = {.kind = TF_DOWN_BEGIN,
                             .n = cluster->set_n,
-                            .count = cluster->placed.count,
+                            .count = cluster->placed.count + fed_claims_count(fed, cluster),
                             .highest_epoch = fed->epoch};
     fed_freeze_policy(fed, cluster, &begin.policy);
     hold_message(fed, cluster, begin);
     struct parts parts = {
         .fed = fed, .cluster = cluster, .message = {.kind = TF_DOWN_PART, .n = cluster->set_n}};
+    fed_claims_each(fed, cluster, add_claim, &parts);
     tf_vec_each (placed, &cluster->placed) {
         struct tf_entry entry = wanted_entry(fed, placed->job, fed_job_placement(placed->job, placed->epoch));
         add_entry(&parts, &entry);

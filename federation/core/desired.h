@@ -9,6 +9,9 @@
 /* Adds a line to the next CHANGE of this subcluster, if it is attached. */
 void fed_desired_place(struct cluster *cluster, const struct job *job, const struct tf_placement *placement);
 void fed_desired_release(struct cluster *cluster, struct tf_uid uid, uint64_t epoch, enum tf_release why);
+/* The job claims nodes there, or no longer. */
+void fed_desired_claim(struct cluster *cluster, const struct job *job);
+void fed_desired_unclaim(struct cluster *cluster, struct tf_uid uid);
 void fed_desired_stored(struct cluster *cluster, struct tf_uid uid, uint64_t epoch);
 /* At the end of a step: what was added becomes messages. */
 void fed_desired_flush(struct fed *fed);

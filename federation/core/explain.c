@@ -246,6 +246,7 @@ static void explain_fit(const struct question *q, const struct cluster *c, int32
     } else {
         if (spec->max_runtime > 0)
             demand.ends.ms = q->now.wall.ms + spec->max_runtime;
+        demand.claimant = fed_place_claims_in(q->job, c);
         explain_demand(q, c, &demand, has, out);
     }
     tf_demand_release(&demand);

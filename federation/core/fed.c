@@ -3,6 +3,7 @@
  * and what may leave leaves. */
 #include "federation/core/fed.h"
 
+#include "federation/core/claims.h"
 #include "federation/core/cluster.h"
 #include "federation/core/desired.h"
 #include "federation/core/freeze.h"
@@ -27,7 +28,7 @@ struct fed *fed_create(uint64_t seed)
     struct fed *fed = tf_calloc(1, sizeof *fed);
     fed->journal = tf_journal_create();
     fed->scratch = tf_fit_scratch_create();
-    fed->wake = TF_NEVER;
+    fed->wake = fed->claims_due = TF_NEVER;
     tf_tree_init(&fed->jobs, fed_jobs_cmp);
     tf_tree_init(&fed->todo, fed_todo_cmp);
     tf_tree_init(&fed->refused, fed_refused_cmp);
@@ -59,6 +60,7 @@ void fed_destroy(struct fed *fed)
     tf_vec_release(&fed->clusters);
     tf_freezes_release(&fed->freezes);
     tf_vec_release(&fed->round);
+    tf_vec_release(&fed->claimants);
     fed_outbox_release(fed);
     tf_settings_release(&fed->settings);
     tf_demand_release(&fed->demand);
@@ -200,8 +202,9 @@ static struct tf_mono earlier(struct tf_mono a, struct tf_mono b)
 
 static void wish_wake(struct fed *fed)
 {
-    struct tf_mono next = earlier(earlier(fed_refusals_next(fed), fed_links_next(fed)),
-                                  earlier(fed_retention_next(fed), fed_freeze_next(fed)));
+    struct tf_mono next =
+        earlier(earlier(fed_refusals_next(fed), fed_links_next(fed)),
+                earlier(fed_retention_next(fed), earlier(fed_freeze_next(fed), fed_claims_next(fed))));
     if (next.ms == fed->wake.ms || next.ms == TF_NEVER.ms)
         return;
     fed->wake = next;
@@ -228,6 +231,7 @@ void fed_step(struct fed *fed, struct tf_now now, struct fed_event *event, struc
     fed_refusals_expire(fed);
     fed_retention_run(fed);
     fed_place_round(fed);
+    fed_claims_run(fed);
     fed_desired_flush(fed);
     fed_place_tell(fed);
     wish_wake(fed);

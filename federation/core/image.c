@@ -211,6 +211,17 @@ void fed_image_action(struct tf_image *image, struct fed_action *action)
 
 /* ---- clusters ---- */
 
+static void image_claimant(struct tf_image *image, struct claimant *claimant)
+{
+    tf_image_open(image, claimant);
+    tf_image_uid(image, &claimant->uid);
+    tf_image_number(image, &claimant->slot);
+    tf_image_number(image, &claimant->rank);
+    tf_image_number(image, &claimant->version);
+    tf_image_number(image, &claimant->challenged);
+    tf_image_close(image);
+}
+
 static void image_flight(struct tf_image *image, struct flight *flight)
 {
     tf_image_open(image, flight);
@@ -221,6 +232,8 @@ static void image_flight(struct tf_image *image, struct flight *flight)
     tf_image_number(image, &flight->level);
     tf_image_string(image, &flight->model);
     tf_image_number(image, &flight->n);
+    tf_image_number(image, &flight->ends);
+    tf_image_number(image, &flight->claimant);
     tf_image_fit_undo(image, &flight->debit);
     tf_image_close(image);
 }
@@ -425,6 +438,8 @@ static void skip_the_rest(struct tf_image *image, struct fed *fed)
     tf_image_skip(image, &fed->now, "of a step");
     tf_image_skip(image, &fed->out, "of a step");
     tf_image_skip(image, &fed->round, "of a step");
+    tf_image_list(image, &fed->claimants, image_claimant);
+    tf_image_number(image, &fed->claims_due);
     tf_image_skip(image, &fed->demand, "filled before it is read");
     tf_image_skip(image, &fed->scratch, "likewise");
     tf_image_skip(image, &fed->pack, "likewise");

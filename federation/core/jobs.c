@@ -350,7 +350,7 @@ void fed_job_epoch_ended(struct fed *fed, struct job *job, uint64_t epoch, const
     if (ended->end == TF_END_REFUSED)
         fed_refusals_add(fed, job, cluster, ended->reason, ended->message);
     fed_ledger_drop(fed, cluster, epoch);
-    fed_cluster_left(cluster, epoch);
+    fed_cluster_left(cluster, epoch, job);
     drop_report(job);
     tf_str_set(&r->last_cluster, p->cluster);
     r->last_epoch = epoch;

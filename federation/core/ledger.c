@@ -38,6 +38,16 @@ static int resolve(struct fed *fed, const struct cluster *cluster, const struct 
     return 0;
 }
 
+/* The same of one that was placed: it is bound by what it was then. */
+static int resolve_flight(struct fed *fed, const struct cluster *cluster, const struct flight *flight)
+{
+    if (resolve(fed, cluster, &flight->spec, flight->rank))
+        return -1;
+    fed->demand.ends = flight->ends;
+    fed->demand.claimant = flight->claimant;
+    return 0;
+}
+
 static const char *model_name(const struct cluster *cluster, int32_t model)
 {
     struct tf_fit_view view = tf_fit_rows_view(cluster->room);
@@ -88,7 +98,7 @@ static void undo_from(struct cluster *cluster, size_t first)
 static void redo(struct fed *fed, struct cluster *cluster, struct flight *flight)
 {
     struct tf_fit fit;
-    if (resolve(fed, cluster, &flight->spec, flight->rank))
+    if (resolve_flight(fed, cluster, flight))
         return;
     keep_model(fed, cluster, flight->model);
     if (debit(fed, cluster, flight, flight->size))
@@ -271,15 +281,31 @@ static void fit_lowest(struct fed *fed, struct cluster *cluster, const struct tf
         set_fit(cluster, spec, &fit, out);
 }
 
+/* The last moment at which a core so long would still end before the claims that bind it now only just do. */
+static struct tf_wall good_until(const struct tf_fit_view *view, const struct tf_demand *demand,
+                                 int64_t max_runtime)
+{
+    struct tf_wall until = {INT64_MAX};
+    for (size_t i = 0; i < view->count && max_runtime > 0; i++) {
+        const struct tf_profile_row *row = &view->rows[i];
+        if (row->claim_rank >= 0 && row->count > 0 && !tf_demand_barred(demand, row) &&
+            row->claim_until.ms - max_runtime < until.ms)
+            until.ms = row->claim_until.ms - max_runtime;
+    }
+    return until;
+}
+
 void fed_ledger_fit(struct fed *fed, struct cluster *cluster, const struct tf_job_spec *spec, int rank,
-                    struct verdict *out)
+                    bool claimant, struct verdict *out)
 {
     *out = (struct verdict){.capacity = cluster->capacity, .change = cluster->change};
     if (resolve(fed, cluster, spec, rank))
         return;
+    fed->demand.claimant = claimant;
     count_singly(&fed->demand);
     fit_lowest(fed, cluster, spec, out);
     struct tf_fit_view view = tf_fit_rows_view(cluster->room);
+    out->good_until = good_until(&view, &fed->demand, spec->max_runtime);
     if (out->fits && prefers_a_plane(&fed->demand) &&
         tf_fit_pack(&view, &fed->demand, out->level, fed->demand.core, NULL, fed->scratch, &fed->pack))
         out->domains = fed->pack.domains;
@@ -319,13 +345,36 @@ const char *fed_ledger_look(const struct fed *fed, const struct cluster *cluster
     return model_name(cluster, fit.model);
 }
 
+bool fed_ledger_could_hold(struct fed *fed, struct cluster *cluster, const struct tf_job_spec *spec, int rank,
+                           struct claim_room *room)
+{
+    struct tf_fit fit = {0};
+    if (resolve(fed, cluster, spec, rank))
+        return false;
+    struct tf_fit_view view = tf_fit_rows_view(cluster->room);
+    fed->demand.claimant = true; /* what is kept for lower ranks it may have */
+    fed->demand.ends = TF_DEMAND_ENDLESS;
+    count_singly(&fed->demand);
+    tf_fit_count(&view, &fed->demand, TF_LEVEL_TOP, fed->scratch, &fit);
+    room->ever = fit.count;
+    if (!fit.fits)
+        return false;
+    tf_fit_count(&view, &fed->demand, fed->demand.level, fed->scratch, &fit);
+    room->now = fit.count;
+    return true;
+}
+
 const char *fed_ledger_add(struct fed *fed, struct cluster *cluster, const struct tf_job_spec *spec, int rank,
-                           uint64_t epoch, int32_t size, tf_level level)
+                           bool claimant, uint64_t epoch, int32_t size, tf_level level)
 {
     struct flight *flight = tf_vec_add(&cluster->flights);
-    *flight = (struct flight){.epoch = epoch, .rank = rank, .size = size, .level = level};
+    *flight =
+        (struct flight){.epoch = epoch, .rank = rank, .size = size, .level = level, .claimant = claimant};
+    flight->ends = TF_DEMAND_ENDLESS;
+    if (spec->max_runtime > 0)
+        flight->ends.ms = fed->now.wall.ms + spec->max_runtime;
     tf_job_spec_copy(&flight->spec, spec);
-    bool there = resolve(fed, cluster, spec, rank) == 0 && debit(fed, cluster, flight, size);
+    bool there = resolve_flight(fed, cluster, flight) == 0 && debit(fed, cluster, flight, size);
     assert(there && "placed where it fits");
     (void)there;
     flight->model = tf_strdup(model_name(cluster, fed->pack.model));
@@ -342,7 +391,7 @@ static bool debit_whole(struct fed *fed, struct cluster *cluster, size_t first, 
 {
     for (size_t i = first; i < end; i++) {
         struct flight *flight = &cluster->flights.items[i];
-        if (resolve(fed, cluster, &flight->spec, flight->rank))
+        if (resolve_flight(fed, cluster, flight))
             return false;
         keep_model(fed, cluster, flight->model);
         if (!debit(fed, cluster, flight, flight->size))
@@ -388,7 +437,7 @@ static bool raise_last(struct fed *fed, struct cluster *cluster)
 {
     struct flight *flight = &cluster->flights.items[cluster->flights.count - 1];
     struct tf_fit fit;
-    if (resolve(fed, cluster, &flight->spec, flight->rank))
+    if (resolve_flight(fed, cluster, flight))
         return false;
     keep_model(fed, cluster, flight->model);
     struct tf_fit_view view = tf_fit_rows_view(cluster->room);

@@ -20,10 +20,19 @@ void fed_ledger_changed(struct fed *fed, struct cluster *cluster);
 bool fed_ledger_is_reclaiming(const struct cluster *cluster);
 /* Whether one may go there now: none is, and evictions are not frozen. */
 bool fed_ledger_may_reclaim(const struct fed *fed, const struct cluster *cluster);
+
+/* Instances of a job that a subcluster could hold. */
+struct claim_room {
+    int32_t now;  /* in what is free and what may be taken for it */
+    int32_t ever; /* if nothing else ran there; what is kept for others of its rank or above aside */
+};
+/* False if its core could never be held. */
+bool fed_ledger_could_hold(struct fed *fed, struct cluster *cluster, const struct tf_job_spec *spec, int rank,
+                           struct claim_room *room);
 /* How a job of that spec and rank would fit into what is left now, or, if that may be, into what lower levels
- * hold. */
+ * hold. claimant: nodes are kept for it there. */
 void fed_ledger_fit(struct fed *fed, struct cluster *cluster, const struct tf_job_spec *spec, int rank,
-                    struct verdict *out);
+                    bool claimant, struct verdict *out);
 /* The same for a question: nothing is changed, not even what deciding keeps to be quicker. Returns the model,
  * NULL if none is asked; borrowed until the next profile. */
 const char *fed_ledger_look(const struct fed *fed, const struct cluster *cluster,
@@ -31,7 +40,7 @@ const char *fed_ledger_look(const struct fed *fed, const struct cluster *cluster
 /* Debits `size` instances for the epoch, the newest there, which take everything up to that level. Returns
  * the chosen model, NULL if none is asked: borrowed until the next profile. Asserts that they fit. */
 const char *fed_ledger_add(struct fed *fed, struct cluster *cluster, const struct tf_job_spec *spec, int rank,
-                           uint64_t epoch, int32_t size, tf_level level);
+                           bool claimant, uint64_t epoch, int32_t size, tf_level level);
 /* The flight takes one step more; false if it cannot. Or all it can have of what is left. */
 bool fed_ledger_raise_step(struct fed *fed, struct cluster *cluster, uint64_t epoch);
 void fed_ledger_raise_most(struct fed *fed, struct cluster *cluster, uint64_t epoch);

@@ -3,6 +3,7 @@
  * (profiles, reports) is asked again. */
 #include "federation/core/load.h"
 
+#include "federation/core/claims.h"
 #include "federation/core/cluster.h"
 #include "federation/core/desired.h"
 #include "federation/core/freeze.h"
@@ -113,6 +114,7 @@ void fed_load_record(struct fed *fed, struct tf_record *record)
     case TF_RECORD_POLICY:
     case TF_RECORD_ALLOCATION:
     case TF_RECORD_CORDON:
+    case TF_RECORD_NODE_CLAIM:
         fed_alarm_now(fed,
                       "the store holds a record of kind %d, which is not the federation's: it is left out",
                       (int)record->kind);
@@ -128,6 +130,7 @@ void fed_load_done(struct fed *fed)
         enum tf_phase phase = job->record.phase;
         fed_refusals_load(fed, job);
         fed_job_settle(fed, job);
+        fed_claims_load(fed, job);
         if (job->record.phase != phase)
             fed_touch_job(fed, job);
     }

@@ -36,6 +36,11 @@ bool fed_place_allows(const struct job *job, const struct cluster *cluster)
     return job->rank >= 0 && job_allows(&job->record.spec, cluster);
 }
 
+bool fed_place_claims_in(const struct job *job, const struct cluster *cluster)
+{
+    return job->record.claims_in && strcmp(job->record.claims_in, cluster->record.name) == 0;
+}
+
 enum tf_reason fed_place_bar(const struct fed *fed, const struct job *job, const struct cluster *cluster)
 {
     if (!fed_place_allows(job, cluster))
@@ -64,11 +69,12 @@ static const struct verdict *verdict_of(struct fed *fed, struct shape *shape, st
     while (shape->verdicts.count <= cluster->slot)
         (void)tf_vec_add(&shape->verdicts);
     struct verdict *v = &shape->verdicts.items[cluster->slot];
-    bool holds = v->fits ? v->change == cluster->change : v->capacity == cluster->capacity;
+    bool holds = v->fits ? v->change == cluster->change && fed->now.wall.ms <= v->good_until.ms
+                         : v->capacity == cluster->capacity;
     if (holds)
         return v;
     const struct job *job = fed_queue_first(shape);
-    fed_ledger_fit(fed, cluster, &job->record.spec, job->rank, v);
+    fed_ledger_fit(fed, cluster, &job->record.spec, job->rank, fed_place_claims_in(job, cluster), v);
     ++*work;
     return v;
 }
@@ -159,8 +165,8 @@ static void commit(struct fed *fed, struct job *job, struct cluster *cluster)
     struct tf_placement *placement = fed_job_place(fed, job, cluster, spec->elastic.min);
     placement->level = level;
     tf_reached_if(level > TF_LEVEL_FREE, fed, FED_RECLAIMS);
-    const char *model =
-        fed_ledger_add(fed, cluster, spec, job->rank, placement->epoch, placement->size, level);
+    const char *model = fed_ledger_add(fed, cluster, spec, job->rank, fed_place_claims_in(job, cluster),
+                                       placement->epoch, placement->size, level);
     placement->model = tf_strdup(model);
     raise.epoch = placement->epoch;
     tf_vec_push(&fed->round, raise);

@@ -16,6 +16,8 @@ bool fed_place_is_better(const struct tf_job_spec *spec, struct tf_wall now, con
 /* What its core would cost others there by that verdict, in GPU-seconds, on average (DESIGN.md §6). */
 int64_t fed_place_cost(const struct tf_job_spec *spec, struct tf_wall now, const struct cluster *cluster,
                        const struct verdict *v);
+/* Nodes are kept for the job there. */
+bool fed_place_claims_in(const struct job *job, const struct cluster *cluster);
 
 /* Considers the waiting jobs that may have a new answer, as far as the budget goes. */
 void fed_place_round(struct fed *fed);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Owns the order of waiting jobs and which of them must be looked at. Jobs that ask for the same are one
  * shape: a failure of its first is the failure of all, until a subcluster has more to give. A job with
- * refusals in force is a shape of its own. Where a job goes is place.c's. */
+ * refusals in force, or with a claim, is a shape of its own. Where a job goes is place.c's. */
 #include "federation/core/queue.h"
 
 #include "common/base/buf.h"
 #include "common/base/cleanup.h"
+#include "federation/core/claims.h"
 #include "federation/core/image.h"
 #include "federation/core/jobs.h"
 #include "federation/core/refusals.h"
@@ -13,7 +14,7 @@
 #include <assert.h>
 #include <inttypes.h>
 
-static int compare_jobs(const struct job *x, const struct job *y)
+int fed_queue_cmp(const struct job *x, const struct job *y)
 {
     if (x->rank != y->rank)
         return x->rank > y->rank ? -1 : 1;
@@ -25,7 +26,7 @@ static int compare_jobs(const struct job *x, const struct job *y)
 
 static int waiting_cmp(const struct tf_tree_node *a, const struct tf_tree_node *b)
 {
-    return compare_jobs(TF_CONTAINER_OF(a, struct job, waiting), TF_CONTAINER_OF(b, struct job, waiting));
+    return fed_queue_cmp(TF_CONTAINER_OF(a, struct job, waiting), TF_CONTAINER_OF(b, struct job, waiting));
 }
 
 struct job *fed_queue_first(const struct shape *shape)
@@ -42,8 +43,8 @@ static void find_first(struct shape *shape)
 
 int fed_todo_cmp(const struct tf_tree_node *a, const struct tf_tree_node *b)
 {
-    return compare_jobs(fed_queue_first(TF_CONTAINER_OF(a, struct shape, todo)),
-                        fed_queue_first(TF_CONTAINER_OF(b, struct shape, todo)));
+    return fed_queue_cmp(fed_queue_first(TF_CONTAINER_OF(a, struct shape, todo)),
+                         fed_queue_first(TF_CONTAINER_OF(b, struct shape, todo)));
 }
 
 /* ---- what jobs of one shape have in common: all that decides where they fit ---- */
@@ -78,7 +79,7 @@ static char *shape_key(const struct job *job)
     key_topology(&key, s);
     key_strs(&key, &s->clusters);
     key_strs(&key, &s->regions);
-    if (fed_refusals_any(job)) {
+    if (fed_refusals_any(job) || job->record.claims_in) {
         char uid[TF_UID_TEXT];
         tf_uid_format(job->record.uid, uid);
         tf_buf_str(&key, uid);
@@ -139,6 +140,7 @@ void fed_queue_add(struct fed *fed, struct job *job)
     tf_tree_insert(&shape->waiting, &job->waiting);
     find_first(shape);
     mark_due(fed, shape);
+    fed_claims_queued(fed, job);
 }
 
 void fed_queue_remove(struct fed *fed, struct job *job)
@@ -151,6 +153,7 @@ void fed_queue_remove(struct fed *fed, struct job *job)
     tf_tree_remove(&shape->waiting, &job->waiting);
     find_first(shape);
     job->shape = NULL;
+    fed_claims_touch(fed);
     if (shape->waiting.count == 0)
         shape_destroy(fed, shape);
     else if (marked)
@@ -204,6 +207,7 @@ static void image_verdict(struct tf_image *image, struct verdict *v)
     tf_image_number(image, &v->count);
     tf_image_number(image, &v->model);
     tf_image_number(image, &v->domains);
+    tf_image_number(image, &v->good_until);
     tf_image_close(image);
 }
 

@@ -21,6 +21,7 @@ void fed_queue_considered(struct fed *fed, struct shape *shape);
 void fed_queue_reconsider(struct fed *fed);
 void fed_queue_release(struct fed *fed);
 
+int fed_queue_cmp(const struct job *a, const struct job *b); /* the order of the queue: total */
 int fed_todo_cmp(const struct tf_tree_node *a, const struct tf_tree_node *b); /* the order of fed.todo */
 
 #endif

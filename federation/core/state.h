@@ -72,6 +72,8 @@ struct flight {
     tf_level level; /* the highest that it takes; TF_LEVEL_FREE: nobody goes for it */
     char *model;
     uint64_t n;               /* of the message that carries it; 0 = not queued yet */
+    struct tf_wall ends;      /* latest end, as it was judged when it was placed */
+    bool claimant;            /* it claims nodes there */
     struct tf_fit_undo debit; /* in force while there is room */
 };
 
@@ -84,6 +86,15 @@ struct placed {
 struct unknown_end {
     struct tf_uid uid;
     uint64_t epoch;
+};
+
+/* A job that claims nodes in a subcluster. */
+struct claimant {
+    size_t slot;      /* of the subcluster */
+    uint64_t version; /* of the record that was told last */
+    int rank;         /* of the job, when it claimed */
+    bool challenged;  /* others of its priority have come to the queue: it may not be the first any more */
+    struct tf_uid uid;
 };
 
 struct cluster {
@@ -139,6 +150,7 @@ struct verdict {
     int32_t count;   /* most at that level (where the core fits at none: in free capacity), of that model */
     int32_t model;   /* its place in the job's list */
     int32_t domains; /* of the preferred plane that the core would be spread over */
+    struct tf_wall good_until; /* it fits so: later it would not end before claims of others on some rows */
 };
 
 /* Waiting jobs that ask for the same: what failed for one fails for all. */
@@ -199,6 +211,8 @@ struct fed {
     struct tf_tree todo;    /* shapes to be considered, in order of their first jobs */
     struct tf_tree refused; /* jobs with refusals in force */
     TF_VEC(struct raise) round;
+    TF_VEC(struct claimant) claimants; /* at most one a priority; as they came */
+    struct tf_mono claims_due;         /* then whoever is first in line is looked at; TF_NEVER: no need */
     uint64_t world;  /* counts the times that some subcluster may have become able to take more */
     bool more_room;  /* it has grown: consider every shape */
     bool unfinished; /* the budget was used up */

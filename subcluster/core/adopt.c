@@ -5,6 +5,7 @@
 #include "subcluster/core/allocation.h"
 #include "subcluster/core/levels.h"
 #include "subcluster/core/members.h"
+#include "subcluster/core/node_claims.h"
 #include "subcluster/core/peers.h"
 #include "subcluster/core/place.h"
 #include "subcluster/core/size.h"
@@ -68,6 +69,7 @@ static void adopt(struct sub *sub, struct tf_entry *entry, struct stray_range ra
     job_changed(sub, job);
     raise_floor(sub, job->record.epoch);
     peers_write(sub, job);
+    node_claim_end(sub, job->record.uid);
     epoch_look(sub, job);
 }
 

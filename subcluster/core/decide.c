@@ -5,6 +5,7 @@
 
 #include "common/fit/explain.h"
 #include "subcluster/core/levels.h"
+#include "subcluster/core/node_claims.h"
 #include "subcluster/core/policy.h"
 #include "subcluster/core/strays.h"
 
@@ -115,6 +116,7 @@ static void decide_for_room(struct sub *sub, const struct tf_entry *entry, struc
     if (tf_demand_resolve(&demand, &entry->spec, class_rank(sub, &entry->spec), view.catalog, &err)) {
         refuse(out, TF_REASON_TOPOLOGY, tf_strdup(err.text));
     } else {
+        node_claims_bind(sub, entry->uid, &entry->spec, &demand);
         if (entry->model)
             tf_demand_fix_model(&demand, view.catalog, entry->model);
         if (pack(sub, &demand, entry->size, &out->packing))

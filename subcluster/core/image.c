@@ -288,6 +288,15 @@ static void image_epoch_id(struct tf_image *image, struct epoch_id *id)
     tf_image_close(image);
 }
 
+static void image_node_claim(struct tf_image *image, struct node_claim *claim)
+{
+    tf_image_open(image, claim);
+    tf_image_node_claim(image, &claim->record);
+    tf_image_number(image, &claim->told);
+    tf_image_number(image, &claim->next_look);
+    tf_image_close(image);
+}
+
 static void image_moment(struct tf_image *image, struct tf_mono *moment)
 {
     tf_image_number(image, moment);
@@ -316,6 +325,7 @@ static void image_sub(struct tf_image *image, struct sub *sub)
     tf_image_list(image, &sub->exited, image_epoch_id);
     tf_image_list(image, &sub->touched, tf_image_uid);
     tf_image_list(image, &sub->claiming, tf_image_uid);
+    tf_image_list(image, &sub->node_claims, image_node_claim);
     tf_image_list(image, &sub->shorts, tf_image_uid);
     tf_image_number(image, &sub->repair_at);
     tf_image_list(image, &sub->evictions, image_moment);

@@ -109,6 +109,7 @@ struct ledger_node *ledger_need(struct ledger *ledger, const char *name)
     node = tf_calloc(1, sizeof *node);
     node->node.name = tf_strdup(name);
     node->number = (uint32_t)ledger->nodes.count;
+    node->kept.rank = -1;
     tf_vec_push(&ledger->nodes, node);
     tf_vec_push(&ledger->by_name, node);
     for (size_t i = ledger->by_name.count - 1; i > at; i--)
@@ -433,6 +434,22 @@ void ledger_unclaim(struct ledger *ledger, struct tf_uid uid, uint32_t index, co
     tf_vec_push(&ledger->leaving, leaving);
 }
 
+void ledger_keep(struct ledger *ledger, struct ledger_node *node, struct tf_uid owner, int rank,
+                 struct tf_wall until)
+{
+    const struct kept *k = &node->kept;
+    if (k->rank == rank && tf_uid_eq(k->owner, owner) && k->until.ms == until.ms)
+        return;
+    node->kept = (struct kept){rank, owner, until};
+    set_dirty(ledger, node);
+}
+
+void ledger_unkeep(struct ledger *ledger, struct ledger_node *node)
+{
+    node->kept = (struct kept){.rank = -1};
+    set_dirty(ledger, node);
+}
+
 /* What holders leave of the node's CPU, memory and slots: all of them, or those that stay. */
 static struct tf_vector left_by(const struct ledger_node *node, bool staying_only)
 {
@@ -622,6 +639,8 @@ static void refresh(struct ledger *ledger, struct ledger_node *node)
     levels_of(node, &row->levels);
     if (!tf_vector_fits(free_by(row), before))
         tf_vec_push(&ledger->freed, node->number);
+    row->claim_rank = node->kept.rank;
+    row->claim_until = node->kept.until;
     if (row->count)
         node->row = tf_fit_rows_move(ledger->rows, node->row, row);
     else
@@ -695,6 +714,15 @@ static void image_blocking(struct tf_image *image, struct blocking *blocking)
     tf_image_close(image);
 }
 
+static void image_kept(struct tf_image *image, struct kept *kept)
+{
+    tf_image_open(image, kept);
+    tf_image_number(image, &kept->rank);
+    tf_image_uid(image, &kept->owner);
+    tf_image_number(image, &kept->until);
+    tf_image_close(image);
+}
+
 static void image_node(struct tf_image *image, struct ledger_node *node)
 {
     tf_image_open(image, node);
@@ -712,6 +740,7 @@ static void image_node(struct tf_image *image, struct ledger_node *node)
     tf_image_list(image, &node->holdings, image_holding);
     tf_image_list(image, &node->claims, image_holding);
     tf_image_list(image, &node->blockings, image_blocking);
+    image_kept(image, &node->kept);
     tf_image_skip(image, &node->sums, "follow from the rest");
     tf_image_close(image);
 }

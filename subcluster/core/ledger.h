@@ -38,6 +38,13 @@ struct blocking {
     uint64_t gpus;
 };
 
+/* The node is kept for a job that waits. */
+struct kept {
+    int rank; /* of its class; -1 = it is not */
+    struct tf_uid owner;
+    struct tf_wall until;
+};
+
 /* GPUs of a node, or of all known ones. */
 struct ledger_sums {
     struct tf_health_counts health;
@@ -61,6 +68,7 @@ struct ledger_node {
     TF_VEC(struct holding) holdings;
     TF_VEC(struct holding) claims; /* of what holders have, or nobody; index: its place among the owner's */
     TF_VEC(struct blocking) blockings;
+    struct kept kept;
     struct ledger_sums sums; /* as of when its rows were made */
 };
 
@@ -130,6 +138,11 @@ enum claim_state {
 };
 /* Of all that the owner claims on that node, together. */
 enum claim_state ledger_claim_state(const struct ledger *ledger, struct tf_uid uid, const char *node);
+
+/* The node's row is claimed from now on (R5), for whoever it was before, or for nobody. */
+void ledger_keep(struct ledger *ledger, struct ledger_node *node, struct tf_uid owner, int rank,
+                 struct tf_wall until);
+void ledger_unkeep(struct ledger *ledger, struct ledger_node *node);
 
 /* All changes up to this one are durable. */
 void ledger_durable(struct ledger *ledger, uint64_t change);

@@ -5,6 +5,7 @@
 #include "subcluster/core/link.h"
 
 #include "subcluster/core/cordon.h"
+#include "subcluster/core/node_claims.h"
 #include "subcluster/core/offers.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/place.h"
@@ -150,6 +151,7 @@ static void end(struct sub *sub)
     trace(sub, "leader %llu.%llu: the full set %llu has %zu entries", (unsigned long long)sub->term.era,
           (unsigned long long)sub->term.revision, (unsigned long long)link->n, link->orders.count);
     take_mark(link, true);
+    node_claims_set_begins(sub);
     link->state = LINK_LIVE;
     if (link->policy.classes.count)
         policy_set(sub, &link->policy);
@@ -268,10 +270,18 @@ static int64_t carry_out(struct sub *sub, struct order *order)
     case TF_ENTRY_STORED:
         stored(sub, &order->entry);
         break;
+    case TF_ENTRY_CLAIM:
+        cost = node_claim_make(sub, &order->entry);
+        break;
+    case TF_ENTRY_UNCLAIM:
+        node_claim_end(sub, order->entry.uid);
+        break;
     case TF_ENTRY_NONE:
         profile_reflects(sub, order->n, order->full);
-        if (order->full)
+        if (order->full) {
             is_sure(sub);
+            node_claims_set_ends(sub);
+        }
         break;
     }
     tf_entry_release(&order->entry);

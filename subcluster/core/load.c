@@ -11,6 +11,7 @@
 #include "subcluster/core/link.h"
 #include "subcluster/core/loss.h"
 #include "subcluster/core/members.h"
+#include "subcluster/core/node_claims.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/policy.h"
 #include "subcluster/core/reclaim.h"
@@ -155,6 +156,14 @@ static void load_cordon(struct sub *sub, struct tf_cordon *cordon)
                     cordon->node ? cordon->node : "?", fault);
 }
 
+static void load_node_claim(struct sub *sub, struct tf_node_claim *claim)
+{
+    const char *fault = node_claim_load(sub, claim);
+    if (fault)
+        alarm_raise(sub, "the stored claim of job %s/%s on nodes is not sound and is left aside: %s",
+                    claim->tenant ? claim->tenant : "?", claim->name ? claim->name : "?", fault);
+}
+
 void load_one(struct sub *sub, struct tf_record *record)
 {
     struct tf_error err = TF_ERROR_INIT;
@@ -170,6 +179,8 @@ void load_one(struct sub *sub, struct tf_record *record)
         load_allocation(sub, &record->allocation);
     else if (record->kind == TF_RECORD_CORDON)
         load_cordon(sub, &record->cordon);
+    else if (record->kind == TF_RECORD_NODE_CLAIM)
+        load_node_claim(sub, &record->node_claim);
     else if (record->kind != TF_RECORD_POLICY)
         alarm_raise(sub, "a stored record of kind %d does not belong here and is left aside",
                     (int)record->kind);
@@ -210,6 +221,7 @@ void load_end(struct sub *sub)
     if (sub->boot.accept_rollback)
         out_touch(sub, TF_RECORD_ROLLBACK);
     sub->rollback_noted |= sub->boot.accept_rollback;
+    node_claims_loaded(sub);
     size_t live = 0;
     for (struct job *job = jobs_first(sub); job; job = jobs_next(job)) {
         if (!job_lives(job))

@@ -8,6 +8,7 @@
 #include "subcluster/core/event.h"
 #include "subcluster/core/image.h"
 #include "subcluster/core/members.h"
+#include "subcluster/core/node_claims.h"
 
 #include <assert.h>
 
@@ -93,6 +94,18 @@ static void render_allocation(const struct sub *sub, struct tf_journal_key key, 
         tf_allocation_copy(&out->allocation, allocation);
 }
 
+static void render_node_claim(const struct sub *sub, struct tf_journal_key key, struct tf_record *out)
+{
+    struct tf_uid uid;
+    assert(key.len == TF_UID_BYTES);
+    memcpy(uid.bytes, key.bytes, TF_UID_BYTES);
+    const struct tf_node_claim *claim = node_claim_of(sub, uid);
+    out->gone = !claim;
+    if (claim)
+        tf_node_claim_copy(&out->node_claim, claim);
+    out->node_claim.uid = uid;
+}
+
 static void render(struct tf_journal_key key, struct tf_record *out, void *arg)
 {
     const struct sub *sub = arg;
@@ -108,6 +121,8 @@ static void render(struct tf_journal_key key, struct tf_record *out, void *arg)
         tf_policy_copy(&out->policy, &sub->policy);
     else if (key.kind == TF_RECORD_CORDON)
         render_cordon(sub, key, out);
+    else if (key.kind == TF_RECORD_NODE_CLAIM)
+        render_node_claim(sub, key, out);
     else
         render_allocation(sub, key, out);
 }
@@ -131,6 +146,12 @@ void out_touch(struct sub *sub, enum tf_record_kind kind)
 void out_touch_node(struct sub *sub, const char *node)
 {
     tf_journal_touch(sub->outbox.journal, (struct tf_journal_key){TF_RECORD_CORDON, node, strlen(node)});
+}
+
+void out_touch_claim(struct sub *sub, struct tf_uid uid)
+{
+    tf_journal_touch(sub->outbox.journal,
+                     (struct tf_journal_key){TF_RECORD_NODE_CLAIM, uid.bytes, TF_UID_BYTES});
 }
 
 static struct tf_journal_key key_of(const struct job *job)

@@ -11,6 +11,7 @@
 #include "subcluster/core/change.h"
 #include "subcluster/core/decide.h"
 #include "subcluster/core/members.h"
+#include "subcluster/core/node_claims.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/peers.h"
 #include "subcluster/core/reclaim.h"
@@ -116,6 +117,7 @@ static void start(struct sub *sub, struct tf_entry *entry, const struct tf_fit_p
     raise_floor(sub, job->record.epoch);
     peers_write(sub, job);
     members_start(sub, job);
+    node_claim_end(sub, job->record.uid);
 }
 
 static void claim(struct sub *sub, struct tf_entry *entry, struct reclaim_plan *plan)
@@ -128,6 +130,7 @@ static void claim(struct sub *sub, struct tf_entry *entry, struct reclaim_plan *
     trace_epoch(sub, job, "needs %dx%d GPUs: claims them, %zu job%s evicted for it", job->record.size,
                 job->record.spec.group.shape.gpus, plan->evicted.count, plan->evicted.count == 1 ? "" : "s");
     reclaim_commit(sub, job, plan);
+    node_claim_end(sub, job->record.uid);
 }
 
 static int64_t decide_and_do(struct sub *sub, struct tf_entry *entry)

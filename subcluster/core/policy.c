@@ -5,6 +5,7 @@
 #include "common/base/text.h"
 #include "subcluster/core/levels.h"
 #include "subcluster/core/members.h"
+#include "subcluster/core/node_claims.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/profile.h"
 #include "subcluster/core/trace.h"
@@ -37,6 +38,7 @@ static void apply(struct sub *sub, const struct tf_policy *policy)
     ledger_set_labels(&sub->ledger, &policy->schedule_labels);
     for (struct job *job = jobs_first(sub); job; job = jobs_next(job))
         members_set_levels(sub, job);
+    node_claims_set_ranks(sub);
 }
 
 bool policy_load(struct sub *sub, const struct tf_policy *policy, struct tf_error *err)

@@ -10,6 +10,7 @@
 #include "subcluster/core/candidates.h"
 #include "subcluster/core/levels.h"
 #include "subcluster/core/members.h"
+#include "subcluster/core/node_claims.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/peers.h"
 #include "subcluster/core/size.h"
@@ -463,6 +464,7 @@ static bool claim_free(struct sub *sub, struct job *job)
         tf_demand_resolve(&demand, &record->spec, class_rank(sub, &record->spec), view.catalog, NULL) == 0;
     if (fits)
         tf_demand_fix_model(&demand, view.catalog, record->model);
+    node_claims_bind(sub, record->uid, &record->spec, &demand);
     fits = fits && may_fit_free(sub, record, &demand) && move_claims(sub, job, &demand);
     tf_demand_release(&demand);
     return fits;

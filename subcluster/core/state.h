@@ -131,6 +131,13 @@ struct absorb {
     struct tf_mono next;         /* a wait of one of them ends */
 };
 
+/* A claim on whole nodes. */
+struct node_claim {
+    struct tf_node_claim record;
+    bool told;                /* by the full set under way, or since */
+    struct tf_mono next_look; /* not before; TF_NEVER: as soon as a node has changed */
+};
+
 struct sub {
     struct tf_now now;           /* of the step under way */
     struct sub_actions *actions; /* likewise */
@@ -157,6 +164,7 @@ struct sub {
     claiming;                     /* jobs that wait for their claims, as they came; after a restart by uid */
     TF_VEC(struct tf_uid) shorts; /* jobs below their min, as they were last served */
     struct tf_mono repair_at;     /* when they are looked at next */
+    TF_VEC(struct node_claim) node_claims; /* at most one a priority; as they came */
     /* Of jobs, within the last minute. Not in records: after a restart the brake begins anew, which lets at
      * most one minute's worth of committed placements through once more. */
     TF_VEC(struct tf_mono) evictions;

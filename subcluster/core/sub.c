@@ -8,6 +8,7 @@
 #include "subcluster/core/load.h"
 #include "subcluster/core/loss.h"
 #include "subcluster/core/members.h"
+#include "subcluster/core/node_claims.h"
 #include "subcluster/core/offers.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/policy.h"
@@ -50,6 +51,9 @@ void sub_destroy(struct sub *sub)
     tf_vec_release(&sub->touched);
     tf_vec_release(&sub->claiming);
     tf_vec_release(&sub->shorts);
+    tf_vec_each (c, &sub->node_claims)
+        tf_node_claim_release(&c->record);
+    tf_vec_release(&sub->node_claims);
     tf_vec_release(&sub->evictions);
     tf_vec_release(&sub->offers);
     tf_vec_release(&sub->absorb.tried);
@@ -244,6 +248,7 @@ static void settle(struct sub *sub)
     moments(sub);
     stakes_look(sub);
     reclaim_look(sub);
+    node_claims_look(sub);
     link_orders(sub);
     ledger_refresh(&sub->ledger);
     offers_note(sub);

@@ -24,7 +24,7 @@ static void make_record(struct tf_rng *rng, struct tf_buf *input)
 {
     struct tf_record record;
     TF_AUTO_BUF key = TF_BUF_INIT;
-    random_record(rng, (enum tf_record_kind)tf_rng_range(rng, TF_RECORD_EPOCH, TF_RECORD_FREEZE), &record);
+    random_record(rng, (enum tf_record_kind)tf_rng_range(rng, TF_RECORD_EPOCH, TF_RECORD_LAST), &record);
     must(tf_wire_record_key(&record, &key, NULL));
     tf_buf_char(input, (char)key.len);
     tf_buf_add(input, key.data, key.len);

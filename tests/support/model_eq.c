@@ -175,6 +175,7 @@ static bool eq_job_record(const struct tf_job_record *a, const struct tf_job_rec
     EQ_STR(output);
     EQ_STR(last_cluster);
     EQ_WITH(evicted, tf_evicted_eq);
+    EQ_STR(claims_in);
     return EQ_END;
 }
 
@@ -218,6 +219,16 @@ static bool eq_allocation(const struct tf_allocation *a, const struct tf_allocat
     return EQ_END;
 }
 
+static bool eq_node_claim(const struct tf_node_claim *a, const struct tf_node_claim *b)
+{
+    EQ_BEGIN(struct tf_node_claim);
+    EQ_STR(tenant);
+    EQ_STR(name);
+    EQ_WITH(spec, eq_job_spec);
+    EQ_WITH(nodes, tf_strs_eq);
+    return EQ_END;
+}
+
 bool eq_record(const struct tf_record *a, const struct tf_record *b)
 {
     if (a->kind != b->kind || a->gone != b->gone)
@@ -244,6 +255,8 @@ bool eq_record(const struct tf_record *a, const struct tf_record *b)
     case TF_RECORD_FREEZE:
         return tf_freezes_eq(&(struct tf_freezes){.items = (struct tf_freeze *)&a->freeze, .count = 1},
                              &(struct tf_freezes){.items = (struct tf_freeze *)&b->freeze, .count = 1});
+    case TF_RECORD_NODE_CLAIM:
+        return eq_node_claim(&a->node_claim, &b->node_claim);
     case TF_RECORD_NONE:
         break;
     }

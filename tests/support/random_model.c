@@ -433,6 +433,7 @@ void random_job_record(struct tf_rng *r, struct tf_job_record *out)
         COUNTER,
         BOOL ? random_uid(r) : (struct tf_uid){{0}},
         INSTANCES,
+        optional_name(r),
         evicted(r),
     };
     random_pairs(r, &out->labels);
@@ -535,6 +536,10 @@ void random_record(struct tf_rng *r, enum tf_record_kind kind, struct tf_record 
     case TF_RECORD_FREEZE:
         random_freeze(r, &out->freeze);
         break;
+    case TF_RECORD_NODE_CLAIM:
+        out->node_claim = (struct tf_node_claim){random_uid(r), NAME, NAME, spec(r), LATER, WALL};
+        random_strs(r, &out->node_claim.nodes);
+        break;
     case TF_RECORD_NONE:
         break;
     }
@@ -608,7 +613,7 @@ void random_up(struct tf_rng *r, enum tf_up_kind kind, struct tf_up *out)
 
 void random_entry(struct tf_rng *r, struct tf_entry *out)
 {
-    *out = (struct tf_entry){FROM_1(TF_ENTRY_STORED),
+    *out = (struct tf_entry){FROM_1(TF_ENTRY_CLAIM),
                              random_uid(r),
                              COUNTER,
                              NAME,

@@ -113,6 +113,8 @@ static void log_persist(struct tf_buf *log, const struct sub_action *a)
         const struct tf_record *r = &a->persist.items[i];
         if (r->kind == TF_RECORD_ALLOCATION)
             tf_buf_fmt(log, " allocation:%d%s", r->allocation.uid.bytes[0], r->gone ? "-" : "");
+        else if (r->kind == TF_RECORD_NODE_CLAIM)
+            tf_buf_fmt(log, " claim:%d%s", r->node_claim.uid.bytes[0], r->gone ? "-" : "");
         else if (r->kind == TF_RECORD_CORDON)
             tf_buf_fmt(log, " cordon:%s%s", r->cordon.node, r->gone ? "-" : "");
         else

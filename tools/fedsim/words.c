@@ -55,10 +55,9 @@ void words_down(struct tf_buf *out, const struct tf_down *down)
         [TF_DOWN_FENCE] = "fence",   [TF_DOWN_ASK] = "ask",       [TF_DOWN_CONSIDERED] = "considered",
         [TF_DOWN_POLICY] = "policy",
     };
-    static const char *const entries[] = {[TF_ENTRY_NONE] = "?",
-                                          [TF_ENTRY_PLACE] = "place",
-                                          [TF_ENTRY_RELEASE] = "release",
-                                          [TF_ENTRY_STORED] = "stored"};
+    static const char *const entries[] = {
+        [TF_ENTRY_NONE] = "?",        [TF_ENTRY_PLACE] = "place",     [TF_ENTRY_RELEASE] = "release",
+        [TF_ENTRY_STORED] = "stored", [TF_ENTRY_UNCLAIM] = "unclaim", [TF_ENTRY_CLAIM] = "claim"};
     tf_buf_fmt(out, "%" PRIu64 ".%" PRIu64 " %s %" PRIu64, down->term.era, down->term.revision,
                kinds[down->kind], down->n);
     tf_vec_each (entry, &down->entries)

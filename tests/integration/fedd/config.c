@@ -104,9 +104,9 @@ static const struct {
      "directory\n"},
     {GOOD, "--listen=10.0.0.1:7", 2, "fedd: --listen: \"10.0.0.1:7\"" NEEDS_TLS},
     {GOOD, "--check-config", 0, "c.yaml: the configuration is right\n"},
-    {GOOD "settings: {refusalBackoff: 2s, claimAfter: 1m}\n", "--check-config", 0,
+    {GOOD "settings: {refusalBackoff: 2s, fenceMargin: 2m}\n", "--check-config", 0,
      "c.yaml: the configuration is right\n"
-     "c.yaml: note: settings.claimAfter decides nothing yet\n"},
+     "c.yaml: note: settings.fenceMargin decides nothing yet\n"},
     {"listen: 127.0.0.1:99999\ndataDir: d\n" STORE, NULL, 2,
      "fedd: address \"127.0.0.1:99999\": no port from 0 to 65535 at the end (write host:port, or "
      "unix:/path)\n"},

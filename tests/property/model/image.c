@@ -58,7 +58,7 @@ static void test_records(void)
     struct tf_rng rng;
     tf_rng_init(&rng, suite_seed(21));
     for (size_t round = suite_rounds(60); round > 0; round--)
-        for (int kind = TF_RECORD_EPOCH; kind <= TF_RECORD_FREEZE; kind++) {
+        for (int kind = TF_RECORD_EPOCH; kind <= TF_RECORD_LAST; kind++) {
             struct tf_record record;
             random_record(&rng, (enum tf_record_kind)kind, &record);
             record_goes_and_comes(&record);

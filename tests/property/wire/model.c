@@ -47,6 +47,7 @@ static const ProtobufCMessageDescriptor *const record_messages[] = {
     [TF_RECORD_ALLOCATION] = &tidefed__v1__allocation__descriptor,
     [TF_RECORD_CORDON] = &tidefed__v1__cordon__descriptor,
     [TF_RECORD_FREEZE] = &tidefed__v1__freeze__descriptor,
+    [TF_RECORD_NODE_CLAIM] = &tidefed__v1__node_claim__descriptor,
 };
 
 static void test_records(void)
@@ -54,7 +55,7 @@ static void test_records(void)
     struct tf_rng rng;
     tf_rng_init(&rng, suite_seed(11));
     for (size_t round = suite_rounds(150); round > 0; round--)
-        for (int kind = TF_RECORD_EPOCH; kind <= TF_RECORD_FREEZE; kind++) {
+        for (int kind = TF_RECORD_EPOCH; kind <= TF_RECORD_LAST; kind++) {
             struct tf_record record;
             random_record(&rng, (enum tf_record_kind)kind, &record);
             record_round_trip(&record, record_messages[kind]);

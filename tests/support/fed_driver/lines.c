@@ -47,6 +47,9 @@ static void add_entry(struct tf_buf *log, const struct tf_entry *e)
     else if (e->kind == TF_ENTRY_RELEASE)
         tf_buf_fmt(log, "release #%" PRIu64 " e%" PRIu64 " %s", drive_number(e->uid), e->epoch,
                    tf_release_name(e->release));
+    else if (e->kind == TF_ENTRY_CLAIM || e->kind == TF_ENTRY_UNCLAIM)
+        tf_buf_fmt(log, "%s #%" PRIu64, e->kind == TF_ENTRY_CLAIM ? "claim" : "unclaim",
+                   drive_number(e->uid));
     else
         tf_buf_fmt(log, "stored #%" PRIu64 " e%" PRIu64, drive_number(e->uid), e->epoch);
 }

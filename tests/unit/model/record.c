@@ -99,7 +99,7 @@ static void test_events_are_bounded(void)
 
 static void test_records_of_every_kind(void)
 {
-    for (int kind = TF_RECORD_NONE; kind <= TF_RECORD_FREEZE; kind++) {
+    for (int kind = TF_RECORD_NONE; kind <= TF_RECORD_LAST; kind++) {
         struct tf_record record = {.kind = (enum tf_record_kind)kind, .gone = true}, copy = {0};
         if (kind == TF_RECORD_ALLOCATION)
             record.allocation = allocation();

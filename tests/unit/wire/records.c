@@ -27,6 +27,8 @@ static void test_keys(void)
         {{.kind = TF_RECORD_CORDON, .cordon = {.node = "n17"}}, "cordons/n17"},
         {{.kind = TF_RECORD_FREEZE, .freeze = {TF_FROZEN_GROWTH, .cluster = "bj-a"}}, "freezes/growth/bj-a"},
         {{.kind = TF_RECORD_FREEZE, .freeze = {TF_FROZEN_MOVES}}, "freezes/moves/*"},
+        {{.kind = TF_RECORD_NODE_CLAIM, .node_claim = {.uid = {{0xab, 1}}}},
+         "claims/ab010000000000000000000000000000"},
     };
     for (size_t i = 0; i < TF_ARRAY_LEN(cases); i++) {
         TF_AUTO_BUF key = TF_BUF_INIT;
@@ -210,7 +212,7 @@ static void test_weights_are_upper_bounds(void)
     struct tf_rng rng;
     tf_rng_init(&rng, suite_seed(7));
     for (size_t round = suite_rounds(200); round > 0; round--)
-        for (int kind = TF_RECORD_EPOCH; kind <= TF_RECORD_FREEZE; kind++) {
+        for (int kind = TF_RECORD_EPOCH; kind <= TF_RECORD_LAST; kind++) {
             struct tf_record record;
             TF_AUTO_BUF key = TF_BUF_INIT;
             random_record(&rng, (enum tf_record_kind)kind, &record);

@@ -163,9 +163,11 @@ static void note_protection(struct audit *audit, const struct audit_site *site, 
         e->min_runtime = a->spec.min_runtime;
 }
 
+/* By the subcluster's clock, of which the rate may be wrong by 1 %. */
 static bool is_protected(const struct audit *audit, const struct audit_epoch *e)
 {
-    return e->full.ms && audit->now.ms < e->full.ms + e->min_runtime - audit->clock_error;
+    int64_t least = e->min_runtime - e->min_runtime / 100;
+    return e->full.ms && audit->now.ms < e->full.ms + least - audit->clock_error;
 }
 
 static struct audit_epoch *epoch_of(struct audit *audit, const struct audit_allocation *known)
@@ -400,7 +402,8 @@ static int32_t count_left(const struct audit_node *node, void *arg)
     const struct tf_job_spec *spec = &q->claimant->spec;
     const struct tf_shape *shape = &spec->group.shape;
     if (n->state != TF_NODE_READY || node->cordoned || is_recent(q->audit, node) ||
-        has_strays(q->site, node) || !tf_pairs_match(&n->labels, &spec->node_labels))
+        has_strays(q->site, node) || audit_is_kept(q->site, n, q->claimant->uid, spec) ||
+        !tf_pairs_match(&n->labels, &spec->node_labels))
         return 0;
     if (shape->gpus > 0 && (!tf_str_eq(n->model, q->claimant->model) || n->gpu_memory < shape->gpu_memory))
         return 0;

@@ -104,6 +104,13 @@ struct audit_allocation {
     UT_hash_handle hh;
 };
 
+/* A claim on whole nodes, as stored. */
+struct audit_node_claim {
+    struct tf_node_claim c;
+    bool fresh; /* by the transaction under way: what else that holds may have been decided before, */
+    bool over;  /* or, where it is over by that, after */
+};
+
 struct audit_site {
     char *name, *region;
     uint64_t number;
@@ -116,6 +123,7 @@ struct audit_site {
     uint64_t floor;
     struct tf_classes classes; /* of the stored policy */
     struct audit_allocation *allocations;
+    TF_VEC(struct audit_node_claim) node_claims;
     int32_t claiming;                          /* of these, as many wait for what they have claimed */
     int ceiling;                               /* rank of the class that takes protected cores */
     bool copied;                               /* the records of a restored store are coming in */
@@ -159,10 +167,11 @@ bool audit_member_holds(const struct tf_member *member);
 void audit_check_size(struct audit *audit, const struct audit_site *site, const struct tf_allocation *a);
 bool audit_has_lost_a_node(struct audit *audit, const struct audit_site *site, const struct tf_allocation *a);
 /* How many instances of the spec the cluster could hold by a naive loop over what nodes have beyond `used`
- * (at its latest, or, cautious, the larger of before and after the last transaction); only nodes that are
- * ready. In that model, or (NULL) in the best of those that the spec allows. */
-int32_t audit_naive_count(const struct audit_site *site, const struct tf_job_spec *spec, const char *model,
-                          bool cautious);
+ * and outside of what is kept for others than that job (at its latest, or, cautious, the larger of before and
+ * after the last transaction); only nodes that are ready. In that model, or (NULL) in the best of those that
+ * the spec allows. */
+int32_t audit_naive_count(const struct audit_site *site, struct tf_uid uid, const struct tf_job_spec *spec,
+                          const char *model, bool cautious);
 bool audit_may_use(const struct audit_site *site, const struct tf_job_spec *spec);
 
 /* The capacity that a stored record takes is added to its site (times 1) or taken back (times -1). */
@@ -184,6 +193,14 @@ void audit_drop_before(struct audit_site *site, struct audit_allocation *known);
 void audit_check_evicted(struct audit *audit, struct audit_site *site);
 void audit_check_claim_end(struct audit *audit, const struct audit_epoch *epoch);
 void audit_node_cordoned(struct audit *audit, struct audit_site *site, const char *name, bool on);
+
+/* Claims on whole nodes. */
+void audit_nodes_claimed(struct audit_site *site, const struct tf_node_claim *record, bool gone);
+void audit_forget_node_claims(struct audit_site *site);
+bool audit_is_kept(const struct audit_site *site, const struct tf_node *node, struct tf_uid uid,
+                   const struct tf_job_spec *spec); /* for another of its priority or above */
+void audit_check_kept(struct audit *audit, struct audit_site *site);
+void audit_settle_kept(struct audit_site *site); /* at the end of a transaction */
 
 /* Sum over nodes, in whole steps, by a loop that asks `count` of each node, under the spec's topology. */
 typedef int32_t audit_count_f(const struct audit_node *node, void *arg);

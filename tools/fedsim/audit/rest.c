@@ -43,7 +43,7 @@ static void check_short(struct audit *audit, const struct audit_site *site, cons
 {
     const struct tf_job_spec *spec = &a->spec;
     bool simple = !spec->topology.count && !spec->max_nodes && job->record.placements.count == 1;
-    int32_t more = simple ? audit_naive_count(site, spec, a->model, true) : 0;
+    int32_t more = simple ? audit_naive_count(site, a->uid, spec, a->model, true) : 0;
     if (more >= spec->elastic.step)
         audit_fail(audit, "I8: at rest job %s has %d of its min of %d, and %s could hold %d more",
                    audit_uid(job->uid), a->size, spec->elastic.min, site->name, more);
@@ -94,7 +94,7 @@ static void check_reason(struct audit *audit, const struct audit_site *site, con
 {
     const struct tf_job_spec *spec = &job->record.spec;
     bool may = audit_may_use(site, spec);
-    int32_t count = audit_naive_count(site, spec, NULL, false);
+    int32_t count = audit_naive_count(site, job->uid, spec, NULL, false);
     const char *uid = audit_uid(job->uid), *word = tf_reason_name(why->reason);
     if ((why->reason == TF_REASON_POLICY) == may)
         audit_fail(audit, "I13: at rest job %s %s use %s, but the reason is %s", uid, may ? "may" : "may not",

@@ -135,16 +135,27 @@ static struct tf_vector free_of(const struct audit_node *node, bool cautious)
     return tf_vector_floor0(tf_vector_sub(have, used));
 }
 
-static int32_t node_count(const struct audit_node *node, const struct tf_job_spec *spec, const char *model,
-                          bool cautious)
+struct room_ask {
+    const struct audit_site *site;
+    struct tf_uid uid;
+    const struct tf_job_spec *spec;
+    const char *model; /* NULL: any, if no GPUs are asked for */
+    bool cautious;
+};
+
+static int32_t count_one(const struct audit_node *node, void *arg)
 {
+    const struct room_ask *ask = arg;
+    const struct tf_job_spec *spec = ask->spec;
     const struct tf_shape *shape = &spec->group.shape;
     if (node->node.state != TF_NODE_READY || node->strange ||
-        !tf_pairs_match(&node->node.labels, &spec->node_labels))
+        !tf_pairs_match(&node->node.labels, &spec->node_labels) ||
+        audit_is_kept(ask->site, &node->node, ask->uid, spec))
         return 0;
-    if (shape->gpus > 0 && (!tf_str_eq(node->node.model, model) || node->node.gpu_memory < shape->gpu_memory))
+    if (shape->gpus > 0 &&
+        (!tf_str_eq(node->node.model, ask->model) || node->node.gpu_memory < shape->gpu_memory))
         return 0;
-    return tf_vector_count(tf_shape_vector(shape), free_of(node, cautious));
+    return tf_vector_count(tf_shape_vector(shape), free_of(node, ask->cautious));
 }
 
 static int by_count(const void *a, const void *b)
@@ -203,39 +214,27 @@ int32_t audit_count_nodes(const struct audit_site *site, const struct tf_job_spe
     return best;
 }
 
-/* In nodes of that model (any, if no GPUs are asked for). */
-struct room_ask {
-    const struct tf_job_spec *spec;
-    const char *model;
-    bool cautious;
-};
-
-static int32_t count_one(const struct audit_node *node, void *arg)
+/* In nodes of that model. */
+static int32_t count_model(struct room_ask ask, const char *model)
 {
-    const struct room_ask *ask = arg;
-    return node_count(node, ask->spec, ask->model, ask->cautious);
+    ask.model = model;
+    return audit_count_nodes(ask.site, ask.spec, count_one, &ask);
 }
 
-static int32_t count_model(const struct audit_site *site, const struct tf_job_spec *spec, const char *model,
-                           bool cautious)
-{
-    struct room_ask ask = {spec, model, cautious};
-    return audit_count_nodes(site, spec, count_one, &ask);
-}
-
-int32_t audit_naive_count(const struct audit_site *site, const struct tf_job_spec *spec, const char *only,
-                          bool cautious)
+int32_t audit_naive_count(const struct audit_site *site, struct tf_uid uid, const struct tf_job_spec *spec,
+                          const char *only, bool cautious)
 {
     const struct tf_strs *wanted = &spec->group.shape.gpu_models;
+    const struct room_ask ask = {site, uid, spec, only, cautious};
     if (spec->group.shape.gpus == 0 || only)
-        return count_model(site, spec, only, cautious);
+        return count_model(ask, only);
     struct tf_strs models = {0};
     int32_t best = 0;
     for (const struct audit_node *node = site->nodes; node; node = node->hh.next)
         if (node->node.model && (!wanted->count || tf_strs_has(wanted, node->node.model)))
             add_once(&models, node->node.model);
     tf_vec_each (model, &models) {
-        int32_t count = count_model(site, spec, *model, cautious);
+        int32_t count = count_model(ask, *model);
         best = count > best ? count : best;
     }
     tf_strs_release(&models);
@@ -259,7 +258,7 @@ static void check_refusals(struct audit *audit, struct audit_site *site)
         const struct tf_job_spec *spec = &e->job->manifest.spec;
         if (!audit->calm || site->changed || site->claiming || e->ran)
             continue;
-        int32_t count = audit_naive_count(site, spec, e->model, true);
+        int32_t count = audit_naive_count(site, e->uid, spec, e->model, true);
         if (count >= spec->elastic.min)
             audit_fail(audit,
                        "I9: %s refuses epoch %" PRIu64 " of job %s, of which %d would fit and %d are needed",

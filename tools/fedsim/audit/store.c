@@ -386,6 +386,7 @@ static void site_restored(struct audit *audit, struct audit_site *site)
         tf_allocation_release(&known->a);
         free(known);
     }
+    audit_forget_node_claims(site);
     site->copied = true;
     site->term = (struct tf_term){0};
     site->floor = 0;
@@ -436,6 +437,8 @@ static void local_record(struct audit *audit, struct audit_site *site, const str
         take_policy(site, &record->policy);
     else if (record->kind == TF_RECORD_CORDON)
         audit_node_cordoned(audit, site, record->cordon.node, !record->gone);
+    else if (record->kind == TF_RECORD_NODE_CLAIM)
+        audit_nodes_claimed(site, &record->node_claim, record->gone);
     else if (record->kind == TF_RECORD_TERM && !record->gone)
         take_term(audit, site, record->term);
     else if (record->kind == TF_RECORD_FLOOR && !record->gone) {
@@ -461,8 +464,10 @@ void audit_transaction(struct audit *audit, const char *store)
             audit_check_room(audit, *site);
         return;
     }
+    audit_check_kept(audit, audit_site(audit, store));
     audit_check_evicted(audit, audit_site(audit, store));
     audit_check_ledger(audit, audit_site(audit, store));
+    audit_settle_kept(audit_site(audit, store));
 }
 
 /* ---- messages ---- */
@@ -492,6 +497,8 @@ void audit_told_up(struct audit *audit, const char *cluster, const struct tf_up 
 
 static void check_entry(struct audit *audit, const char *cluster, const struct tf_entry *entry)
 {
+    if (entry->kind == TF_ENTRY_CLAIM || entry->kind == TF_ENTRY_UNCLAIM)
+        return;
     const struct audit_epoch *e = audit_epoch(audit, entry->uid, entry->epoch);
     bool placed_here = e->site == audit_site(audit, cluster);
     if (entry->kind == TF_ENTRY_PLACE && !placed_here)

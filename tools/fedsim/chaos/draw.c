@@ -56,6 +56,7 @@ static void draw_settings(struct draw *draw)
     s->max_min_runtime = TF_MINUTE;
     s->lease_ttl = draw_between(draw, 3, 6) * TF_SECOND;
     s->decision_budget = draw_one_in(draw, 3) ? 10 : 1000000;
+    s->claim_after = draw_between(draw, 5, 120) * TF_SECOND;
     s->history_max = draw_one_in(draw, 8) ? (int32_t)draw_between(draw, 1, 4) : 1000;
     draw->s->settings.subcluster.profile_interval = draw_between(draw, 0, 2) * 500 + 100;
 }

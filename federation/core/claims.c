@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owns who claims nodes, and where. Which nodes is the subcluster's to choose; what a claimed row means for
+ * others is common/fit's. */
+#include "federation/core/claims.h"
+
+#include "federation/core/cluster.h"
+#include "federation/core/desired.h"
+#include "federation/core/jobs.h"
+#include "federation/core/ledger.h"
+#include "federation/core/outbox.h"
+#include "federation/core/place.h"
+#include "federation/core/queue.h"
+#include "federation/core/trace.h"
+
+#include <assert.h>
+
+enum {
+    LOOK_AGAIN = 10 * TF_SECOND, /* a busy queue is not looked through for each change of it */
+    TRIES = 8, /* of those first in line, which no subcluster could hold, before the rest waits its turn */
+};
+
+static struct cluster *cluster_of(const struct fed *fed, const struct claimant *c)
+{
+    tf_vec_each (cluster, &fed->clusters)
+        if ((*cluster)->slot == c->slot)
+            return *cluster;
+    assert(false && "subclusters are never removed");
+    return NULL;
+}
+
+void fed_claims_touch(struct fed *fed)
+{
+    int64_t soon = fed->now.mono.ms + LOOK_AGAIN;
+    if (soon < fed->claims_due.ms)
+        fed->claims_due.ms = soon;
+}
+
+static bool is_stopped(const struct fed *fed)
+{
+    return fed->stage != FED_STAGE_OPEN || fed->closed || fed->waits_for_all;
+}
+
+void fed_claims_queued(struct fed *fed, const struct job *job)
+{
+    fed_claims_touch(fed);
+    tf_vec_each (c, &fed->claimants)
+        c->challenged |= c->rank == job->rank && !tf_uid_eq(c->uid, job->record.uid);
+}
+
+struct tf_mono fed_claims_next(const struct fed *fed)
+{
+    return is_stopped(fed) ? TF_NEVER : fed->claims_due;
+}
+
+/* ---- those that there are ---- */
+
+/* It waits, or is on its way to a place which may yet refuse it. */
+static bool still_wants(const struct job *job)
+{
+    const struct tf_placement *p = fed_job_last_placement(job);
+    if (!p)
+        return fed_job_is_waiting(job);
+    return job->record.placements.count == 1 && p->phase == TF_PHASE_PENDING && p->release == TF_RELEASE_NONE;
+}
+
+static bool may_claim_in(const struct fed *fed, const struct job *job, const struct cluster *cluster)
+{
+    enum tf_reason bar = fed_place_bar(fed, job, cluster);
+    return bar != TF_REASON_POLICY && bar != TF_REASON_CLUSTER_LOST && bar != TF_REASON_CLUSTER_CORDONED;
+}
+
+static void add_claimant(struct fed *fed, const struct job *job, const struct cluster *cluster)
+{
+    struct claimant c = {
+        .slot = cluster->slot, .version = job->record.version, .rank = job->rank, .uid = job->record.uid};
+    tf_vec_push(&fed->claimants, c);
+}
+
+/* Jobs that claim are a demand of their own. */
+static void set_claim(struct fed *fed, struct job *job, const char *cluster)
+{
+    bool waits = job->shape != NULL;
+    fed_queue_remove(fed, job);
+    tf_str_set(&job->record.claims_in, cluster);
+    fed_touch_job(fed, job);
+    if (waits)
+        fed_queue_add(fed, job);
+}
+
+void fed_claims_load(struct fed *fed, const struct job *job)
+{
+    if (job->record.claims_in)
+        add_claimant(fed, job, fed_cluster_add(fed, job->record.claims_in));
+}
+
+/* The first waiting job of the rank that comes after that one (NULL: of all). */
+static struct job *next_in_line(const struct fed *fed, int rank, const struct job *after)
+{
+    struct job *first = NULL;
+    for (struct shape *shape = fed->shapes; shape; shape = shape->hh.next) {
+        struct job *job = fed_queue_first(shape);
+        if (job->rank == rank && (!after || fed_queue_cmp(after, job) < 0) &&
+            (!first || fed_queue_cmp(job, first) < 0))
+            first = job;
+    }
+    return first;
+}
+
+/* The one that is closest to holding it already; NULL if none could, even if it ran nothing else. */
+static struct cluster *best_place(struct fed *fed, const struct job *job)
+{
+    struct cluster *best = NULL;
+    struct claim_room most = {0};
+    tf_vec_each (c, &fed->clusters) {
+        struct claim_room room;
+        if (!may_claim_in(fed, job, *c) || !(*c)->room ||
+            !fed_ledger_could_hold(fed, *c, &job->record.spec, job->rank, &room))
+            continue;
+        if (!best || room.now > most.now || (room.now == most.now && room.ever > most.ever)) {
+            best = *c;
+            most = room;
+        }
+    }
+    return best;
+}
+
+/* What is kept for a job keeps others of its priority away, also one that was put back before it: then the
+ * claim ends, and is made anew when it is the first again. */
+static bool is_first(struct fed *fed, const struct claimant *c, const struct job *job)
+{
+    struct job *other = NULL;
+    for (int tries = 0; c->challenged && tries < TRIES; tries++) {
+        other = next_in_line(fed, c->rank, other);
+        if (!other || fed_queue_cmp(other, job) >= 0)
+            return true;
+        if (best_place(fed, other))
+            return false;
+    }
+    return true;
+}
+
+static void end_claim(struct fed *fed, struct claimant c, struct job *job)
+{
+    struct cluster *cluster = cluster_of(fed, &c);
+    tf_reached(fed, FED_UNCLAIMED);
+    fed_desired_unclaim(cluster, c.uid);
+    if (!job || !job->record.claims_in)
+        return;
+    fed_trace_job(fed, job, "claims no nodes in %s any more", cluster->record.name);
+    set_claim(fed, job, NULL);
+}
+
+/* Tells what the job asks for again when its record has changed: the subcluster takes what differs. */
+static void review(struct fed *fed)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < fed->claimants.count; i++) {
+        struct claimant c = fed->claimants.items[i];
+        struct cluster *cluster = cluster_of(fed, &c);
+        struct job *job = fed_job_by_uid(fed, c.uid);
+        if (!job || !still_wants(job) || job->rank != c.rank || !may_claim_in(fed, job, cluster) ||
+            !is_first(fed, &c, job)) {
+            end_claim(fed, c, job);
+            fed_claims_touch(fed);
+            continue;
+        }
+        if (fed_job_is_waiting(job) && job->record.version != c.version) {
+            fed_desired_claim(cluster, job);
+            c.version = job->record.version;
+        }
+        c.challenged = false;
+        fed->claimants.items[kept++] = c;
+    }
+    fed->claimants.count = kept;
+}
+
+/* ---- new ones ---- */
+
+static void make_claim(struct fed *fed, struct job *job, struct cluster *cluster)
+{
+    int64_t waited = fed->now.wall.ms - job->record.changed.ms;
+    tf_reached(fed, FED_CLAIMED);
+    tf_job_record_event(&job->record, fed->now.wall, 0, "Claimed",
+                        "has waited for %lld s: nodes in %s are kept for it, cores of its priority or lower "
+                        "are placed there only if they end in time",
+                        (long long)(waited / TF_SECOND), cluster->record.name);
+    fed_trace_job(fed, job, "has waited for %lld s: claims nodes in %s", (long long)(waited / TF_SECOND),
+                  cluster->record.name);
+    set_claim(fed, job, cluster->record.name);
+    add_claimant(fed, job, cluster);
+    fed_desired_claim(cluster, job);
+}
+
+static bool has_claimant(const struct fed *fed, int rank)
+{
+    tf_vec_each (c, &fed->claimants)
+        if (c->rank == rank)
+            return true;
+    return false;
+}
+
+/* The first that some subcluster could hold claims, or is waited for. */
+static void look_at_rank(struct fed *fed, int rank)
+{
+    struct job *job = NULL;
+    for (int tries = 0; tries < TRIES && (job = next_in_line(fed, rank, job)); tries++) {
+        int64_t left = job->record.changed.ms + fed->settings.claim_after - fed->now.wall.ms;
+        if (left > 0) {
+            if (fed->now.mono.ms + left < fed->claims_due.ms)
+                fed->claims_due.ms = fed->now.mono.ms + left;
+            return;
+        }
+        struct cluster *cluster = best_place(fed, job);
+        if (cluster) {
+            make_claim(fed, job, cluster);
+            return;
+        }
+    }
+}
+
+void fed_claims_run(struct fed *fed)
+{
+    if (is_stopped(fed))
+        return;
+    review(fed);
+    if (fed->now.mono.ms < fed->claims_due.ms)
+        return;
+    fed->claims_due = TF_NEVER;
+    for (int rank = (int)fed->settings.policy.classes.count - 1; rank >= 0; rank--)
+        if (!has_claimant(fed, rank))
+            look_at_rank(fed, rank);
+}
+
+/* ---- the full set ---- */
+
+size_t fed_claims_count(const struct fed *fed, const struct cluster *cluster)
+{
+    size_t count = 0;
+    tf_vec_each (c, &fed->claimants)
+        count += c->slot == cluster->slot && fed_job_by_uid(fed, c->uid);
+    return count;
+}
+
+void fed_claims_each(struct fed *fed, const struct cluster *cluster,
+                     void (*each)(const struct job *job, void *arg), void *arg)
+{
+    tf_vec_each (c, &fed->claimants) {
+        const struct job *job = fed_job_by_uid(fed, c->uid);
+        if (c->slot == cluster->slot && job)
+            each(job, arg);
+    }
+}
