@@ -171,12 +171,17 @@ static void explain_frozen(const struct tf_freeze *freeze, struct fed_blocker *r
                             freeze->reason ? freeze->reason : "");
 }
 
+/* A page of waiting jobs asks this of each of them and each subcluster: of a crowd it is not told. */
+enum { PROTECTED_LOOKED_AT = 2000 };
+
 /* When the first of those who are protected there, and would else give way to that rank, is no longer: as far
  * as records say, which is until its subcluster says more. 0: it is not known. */
 static struct tf_wall first_protection_ends(const struct fed *fed, const struct cluster *c, int rank,
                                             struct tf_wall now)
 {
     struct tf_wall first = {0};
+    if (c->placed.count > PROTECTED_LOOKED_AT)
+        return first;
     tf_vec_each (placed, &c->placed) {
         const struct tf_job_spec *spec = &placed->job->record.spec;
         const struct tf_placement *p = fed_job_placement(placed->job, placed->epoch);

@@ -27,6 +27,7 @@ log: {file: "$home/log/$name.log"}
 $(subcluster_nodes $name)
 END
     launch $name-stderr "$bin/subclusterd" --config "$home/conf/$name.yaml"
+    declare "pid_$name=$launched"
 done
 both_attached() { [ "$(fedctl get clusters -o json | jq "[.items[] | select(.status.gpus.free == 16)] | length")" = 2 ]; }
 wait_for "both subclusters" both_attached
@@ -147,3 +148,14 @@ fedctl explain node a/n0 -o json | jq -e '.free == 0 and (.parts | map(.job) == 
 fedctl delete rec/urgent --wait
 fedctl wait --for=running rec/bulk-0 rec/bulk-1 rec/bulk-2 rec/bulk-3 --timeout 60s
 fedctl explain job rec/bulk-0
+
+# ---- a subcluster that says nothing is counted as its profile has it, and that is told ----
+
+wait_for "a place for it once more" placeable
+kill -STOP "$pid_a"
+plan "$home/silent"
+kill -CONT "$pid_a"
+[ $code -eq 1 ] || fail "without a word of a, plan ended with $code"
+jq -e '.jobs[0] | .cluster == "a" and (.clusters[0] | .answered == false and .has == 2) and
+    (.answer | test("has not answered within 2 s")) and (.victims | length) == 0' "$home/silent.json" >/dev/null ||
+    fail "it does not say that a was silent: $(jq -c '.jobs[0]' "$home/silent.json")"

@@ -236,15 +236,18 @@ const struct verb verb_plan = {
     .name = "plan",
     .usage = "-f FILE|FOLDER|- [--restart] [--out FILE]",
     .help = "Say what apply would do, where jobs would go and who would give way",
-    .more = "Changes nothing. Of each job that would be placed, the table has every cluster in the order of\n"
-            "preference: instances that fit in what is FREE, that it CAN-TAKE by its priority, and are ASKED "
-            "for;\n"
-            "the highest LEVEL that would be taken, the jobs that would give way and what they lose, and how "
-            "long\n"
-            "until they must have gone. Clusters answer for themselves, by what they would do; one that does "
-            "not in\n"
-            "2 s is counted by its latest profile. Jobs are counted one by one, each as if it came alone.\n"
-            "Exit code: 0 nothing to do, 1 changes, 2 something would be refused or wait, 3 no answer.",
+    .more =
+        "Changes nothing, but needs the rights that apply needs. Of each job that would be placed, the "
+        "table\n"
+        "has every cluster in the order of preference: instances that fit in what is FREE, that it CAN-TAKE "
+        "by\n"
+        "its priority, and are ASKED for; the highest LEVEL that would be taken, the jobs that would give "
+        "way\n"
+        "and what they lose, and how long until they must have gone. Clusters answer for themselves, by "
+        "what\n"
+        "they would do; one that does not in 2 s is counted by its latest profile. Jobs are counted one by\n"
+        "one, each as if it came alone.\n"
+        "Exit code: 0 nothing to do, 1 changes, 2 something would be refused or wait, 3 no answer.",
     .examples = "fedctl plan -f job.yaml\n"
                 "# Look first, then apply exactly that: it is refused if the answer has changed\n"
                 "fedctl plan -f jobs/ --out monday.plan\n"
