@@ -380,19 +380,18 @@ char *fed_explain_waiting(const struct fed *fed, const struct job *job, const ch
                        best->asked == 1 ? "" : "s", best->first.text ? best->first.text : "");
 }
 
-/* A running epoch gets smaller, and not yet larger. */
+/* Its subcluster makes it larger by itself. */
 static const char *why_no_larger(const struct job *job, const struct tf_placement *p, char text[MORE_TEXT])
 {
     const struct tf_elastic *e = &job->record.spec.elastic;
     text[0] = '\0';
     if (p->size < e->min)
-        snprintf(
-            text, MORE_TEXT,
-            ", short of its min %d: a running epoch does not grow in this version, `fedctl apply --restart` "
-            "starts it anew with all",
-            e->min);
-    else if (p->size < e->max && job->record.spec.grow != TF_GROW_NEVER)
-        snprintf(text, MORE_TEXT, ", of at most %d: a running epoch does not grow in this version", e->max);
+        snprintf(text, MORE_TEXT,
+                 ", short of its min %d: its subcluster starts what is missing, by steps of %d, when there "
+                 "is room",
+                 e->min, e->step);
+    else if (p->size < e->max && job->record.spec.grow == TF_GROW_CONTINUOUS)
+        snprintf(text, MORE_TEXT, ", of at most %d: it grows when a step of %d is free", e->max, e->step);
     return text;
 }
 

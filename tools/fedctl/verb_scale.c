@@ -150,7 +150,8 @@ const struct verb verb_scale = {
         "A waiting job waits for its new size. A running one that is larger than its new max gives whole "
         "steps\n"
         "back, with their grace to stop: those that free whole nodes first, then the youngest. It is never\n"
-        "stopped for a larger min, and does not grow yet: `fedctl explain` says so.",
+        "stopped for a larger min, which is met step by step; a larger max is filled with what nobody waits "
+        "for.",
     .examples = "fedctl scale web/hello --instances 4\n"
                 "# As `nomad job scale`\n"
                 "fedctl scale web/hello 4\n"

@@ -438,14 +438,25 @@ static struct report_site *site_stored(const struct report *report, const struct
     return NULL;
 }
 
-/* Who leaves though the max of the job would let it stay leaves for another. */
+/* It is smaller since an instance was lost: what left with that left for nobody. */
+static bool shrank_by_loss(const struct tf_allocation *a)
+{
+    tf_vec_each (m, &a->members)
+        if (m->state == TF_MEMBER_GONE && m->ended.ms && m->ended.ms == a->last_shrink.ms)
+            return true;
+    return false;
+}
+
+/* Who leaves though the max of the job would let it stay leaves for another; one that was never ready had not
+ * joined, and gives nothing. */
 static void take_givers(struct report_job *job, const struct tf_allocation *a)
 {
     int32_t members = 0;
+    bool lost = shrank_by_loss(a);
     job->givers.count = 0;
     tf_vec_each (m, &a->members) {
         members += m->state != TF_MEMBER_GONE;
-        if (m->state == TF_MEMBER_LEAVING)
+        if (m->state == TF_MEMBER_LEAVING && m->ready.ms && !lost)
             tf_vec_push(&job->givers, m->index);
     }
     if (members > a->spec.elastic.max)
