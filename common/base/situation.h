@@ -66,6 +66,10 @@
     X(SUB_NODE_LOST_STARTING, "subcluster: a node was lost with an instance that was starting")       \
     X(SUB_NODE_LOST_UNSEEN, "subcluster: a node was lost with a start that had no answer yet")        \
     X(SUB_NODE_LOST_STOPPING, "subcluster: a node was lost with an instance that was being stopped")  \
+    X(SUB_NODE_GIVEN_UP, "subcluster: a node was unreachable for too long and given up")              \
+    X(SUB_GIVEN_UP_BACK, "subcluster: a node that was given up came back")                            \
+    X(SUB_MASS_DOWN, "subcluster: too many nodes went silent at once, and none was judged")           \
+    X(SUB_SUSPECT_BACK, "subcluster: a suspect node came back")                                       \
     X(SUB_START_LATE, "subcluster: an instance was not ready in time")                                \
     X(SUB_START_WITHHELD, "subcluster: a start was dropped, its member was told to stop meanwhile")   \
     X(SUB_START_AGAIN, "subcluster: after a restart a start was repeated")                            \
@@ -125,7 +129,8 @@
     X(SUB_FAILED_WITH_LOSS, "subcluster: an instance failed because others were lost")           \
     X(SUB_REPLACED, "subcluster: lost members of an epoch were replaced")                        \
     X(SUB_NODES_CLAIMED_ANEW, "subcluster: a claim on nodes lost one of them and was made anew") \
-    X(SUB_BRAKED, "subcluster: refused, too many were evicted within a minute")
+    X(SUB_BRAKED, "subcluster: refused, too many were evicted within a minute")                  \
+    X(SUB_LOST_CONFIRMED, "subcluster: somebody confirmed that a silent node is lost")
 
 #define TF_SITUATION_ENUM(name, words) TF_SITUATION_##name,
 enum tf_situation {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Owns what a cordon is made of; what follows from it is the ledger's. */
+/* Owns what is remembered of a node; what follows from it is the ledger's. */
 #include "common/model/cordon.h"
 
 #include "common/base/text.h"
@@ -27,7 +27,9 @@ void tf_cordon_copy(struct tf_cordon *to, const struct tf_cordon *from)
     struct tf_cordon copy = {.node = tf_strdup(from->node),
                              .whole = from->whole,
                              .reason = tf_strdup(from->reason),
-                             .at = from->at};
+                             .at = from->at,
+                             .verdict = from->verdict,
+                             .judged = from->judged};
     tf_vec_each (g, &from->gpus)
         tf_vec_push(&copy.gpus, (struct tf_gpu_cordon){g->gpus, tf_strdup(g->reason), g->at});
     tf_cordon_release(to);
@@ -37,7 +39,8 @@ void tf_cordon_copy(struct tf_cordon *to, const struct tf_cordon *from)
 bool tf_cordon_eq(const struct tf_cordon *a, const struct tf_cordon *b)
 {
     if (!tf_str_eq(a->node, b->node) || a->whole != b->whole || !tf_str_eq(a->reason, b->reason) ||
-        a->at.ms != b->at.ms || a->gpus.count != b->gpus.count)
+        a->at.ms != b->at.ms || a->verdict != b->verdict || a->judged.ms != b->judged.ms ||
+        a->gpus.count != b->gpus.count)
         return false;
     for (size_t i = 0; i < a->gpus.count; i++) {
         const struct tf_gpu_cordon *x = &a->gpus.items[i], *y = &b->gpus.items[i];
@@ -47,9 +50,14 @@ bool tf_cordon_eq(const struct tf_cordon *a, const struct tf_cordon *b)
     return true;
 }
 
+bool tf_cordon_of_people(const struct tf_cordon *cordon)
+{
+    return cordon->whole || cordon->gpus.count > 0;
+}
+
 bool tf_cordon_is_empty(const struct tf_cordon *cordon)
 {
-    return !cordon->whole && cordon->gpus.count == 0;
+    return !tf_cordon_of_people(cordon) && cordon->verdict == TF_VERDICT_NONE;
 }
 
 uint64_t tf_cordon_gpus(const struct tf_cordon *cordon)
@@ -111,6 +119,15 @@ bool tf_cordon_clear(struct tf_cordon *cordon, uint64_t gpus)
     return gpus ? clear_gpus(cordon, gpus) : set_whole(cordon, false, NULL, (struct tf_wall){0});
 }
 
+bool tf_cordon_judge(struct tf_cordon *cordon, enum tf_verdict verdict, struct tf_wall at)
+{
+    if (cordon->verdict == verdict)
+        return false;
+    cordon->verdict = verdict;
+    cordon->judged = verdict == TF_VERDICT_NONE ? (struct tf_wall){0} : at;
+    return true;
+}
+
 const char *tf_cordon_fault(const struct tf_cordon *cordon)
 {
     uint64_t seen = 0;
@@ -121,5 +138,7 @@ const char *tf_cordon_fault(const struct tf_cordon *cordon)
             return "it cordons a GPU twice";
         seen |= g->gpus;
     }
-    return tf_cordon_is_empty(cordon) ? "it cordons nothing" : NULL;
+    if (cordon->verdict < TF_VERDICT_NONE || cordon->verdict > TF_VERDICT_LOST)
+        return "its verdict is none that is known";
+    return tf_cordon_is_empty(cordon) ? "it says nothing" : NULL;
 }

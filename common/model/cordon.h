@@ -8,9 +8,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What people keep new work from, on one node: the node as a whole, or some of its GPUs, each with the
- * reason. A record of its subcluster; what its engine says of the node is another matter. Strings are owned.
- */
+/* What a subcluster remembers of one node besides its engine's word: what people keep new work from (the node
+ * as a whole, or some of its GPUs, each with the reason), and what was concluded when it went silent. A
+ * record of its subcluster. Strings are owned. */
+
+/* Of a node that its engine cannot reach. Wire format: append only. */
+enum tf_verdict {
+    TF_VERDICT_NONE = 0,
+    TF_VERDICT_SUSPECT =
+        1,               /* too many went at once: nothing is concluded before it returns, or people say so */
+    TF_VERDICT_LOST = 2, /* what ran there was given up: it is stopped before the node is ready again */
+};
 
 struct tf_gpu_cordon {
     uint64_t gpus; /* set, not empty, disjoint from the others */
@@ -23,6 +31,8 @@ struct tf_cordon {
     bool whole; /* the whole node: reason and at are of that */
     char *reason;
     struct tf_wall at;
+    enum tf_verdict verdict;
+    struct tf_wall judged; /* when; 0 with NONE */
     TF_VEC(struct tf_gpu_cordon) gpus;
 };
 
@@ -31,12 +41,15 @@ void tf_cordon_release(struct tf_cordon *cordon);
 void tf_cordon_copy(struct tf_cordon *to, const struct tf_cordon *from);
 bool tf_cordon_eq(const struct tf_cordon *a, const struct tf_cordon *b);
 
-bool tf_cordon_is_empty(const struct tf_cordon *cordon);
-uint64_t tf_cordon_gpus(const struct tf_cordon *cordon); /* all of them */
+bool tf_cordon_is_empty(const struct tf_cordon *cordon);  /* nothing is remembered */
+bool tf_cordon_of_people(const struct tf_cordon *cordon); /* somebody keeps new work from something */
+uint64_t tf_cordon_gpus(const struct tf_cordon *cordon);  /* all of them */
 /* gpus 0: the node as a whole; the GPUs that are cordoned by themselves stay so. A GPU that is cordoned again
  * gets the new reason (NULL: none). False if it was so already. */
 bool tf_cordon_set(struct tf_cordon *cordon, uint64_t gpus, const char *reason, struct tf_wall at);
 bool tf_cordon_clear(struct tf_cordon *cordon, uint64_t gpus);
+/* False if it is that already. */
+bool tf_cordon_judge(struct tf_cordon *cordon, enum tf_verdict verdict, struct tf_wall at);
 /* NULL, or what is wrong with one that was stored. */
 const char *tf_cordon_fault(const struct tf_cordon *cordon);
 

@@ -257,6 +257,8 @@ void tf_image_cordon(struct tf_image *image, struct tf_cordon *cordon)
     tf_image_number(image, &cordon->whole);
     tf_image_string(image, &cordon->reason);
     tf_image_number(image, &cordon->at);
+    tf_image_number(image, &cordon->verdict);
+    tf_image_number(image, &cordon->judged);
     tf_image_list(image, &cordon->gpus, image_gpu_cordon);
     tf_image_close(image);
 }

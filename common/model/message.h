@@ -132,6 +132,7 @@ enum tf_ask_kind {
     TF_ASK_CORDON = 7,     /* a change, which is answered when it is durable */
     TF_ASK_GET_CONFIG = 8, /* request and answer are those of the client's call */
     TF_ASK_DIFF_CONFIG = 9,
+    TF_ASK_CONFIRM_LOST = 10, /* a change: the node, which its engine cannot reach, is lost */
 };
 struct tf_ask {
     uint64_t id;
@@ -141,10 +142,10 @@ struct tf_ask {
     uint32_t index;                /* LOGS */
     bool follow;                   /* LOGS */
     int64_t tail_bytes;            /* LOGS; -1 = everything kept */
-    char *node;                    /* CORDON */
+    char *node;                    /* CORDON, CONFIRM_LOST */
     uint64_t gpus;                 /* CORDON; a set, 0 = the whole node */
     bool on;                       /* CORDON; false = no longer */
-    char *reason;                  /* CORDON */
+    char *reason;                  /* CORDON, CONFIRM_LOST */
     uint32_t attempt;              /* LOGS; 0 = the latest one */
     TF_VEC(struct tf_entry) place; /* PLACE: one, that would be placed; its uid is of no job */
     char *data;                    /* ..._CONFIG: the client's request */

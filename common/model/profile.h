@@ -75,6 +75,15 @@ struct tf_level_cost {
     int64_t before;       /* GPU-seconds: what the evictions of the last day weigh, of all */
 };
 
+/* What keeps a subcluster from acting, a set. */
+enum tf_brake {
+    TF_BRAKE_MASS_DOWN = 1, /* too many nodes went silent at once: none is judged */
+    TF_BRAKE_EVICTIONS = 2,
+    TF_BRAKE_FROZEN_EVICTIONS = 4,
+    TF_BRAKE_FROZEN_GROWTH = 8,
+    TF_BRAKE_FROZEN_MOVES = 16,
+};
+
 /* A running job below its min. */
 struct tf_short_demand {
     struct tf_uid uid;
@@ -100,8 +109,7 @@ struct tf_profile {
     TF_VEC(struct tf_level_cost) costs;
     struct tf_idle_causes idle;
     struct tf_health_counts health;
-    int32_t brakes; /* bit set: 1 mass-down, 2 eviction limit, 4 frozen evictions, 8 frozen growth, 16 frozen
-                       moves */
+    int32_t brakes;          /* set of enum tf_brake */
     int32_t vacatable_nodes; /* that consolidation could still free: an upper bound */
     int64_t loss_cap;        /* ms: work that an instance may lose at most, in costs */
 };

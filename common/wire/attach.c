@@ -96,7 +96,7 @@ const struct tf_wire_table tf_wire_entry =
 #define WIRE Tidefed__V1__Ask
 static const struct tf_wire_row ask_rows[] = {
     WIRE_COUNTER(id),
-    WIRE_ENUM(kind, 0, TF_ASK_DIFF_CONFIG),
+    WIRE_ENUM(kind, 0, TF_ASK_CONFIRM_LOST),
     WIRE_UID(uid, 0),
     WIRE_COUNTER(epoch),
     WIRE_UINT32(index, TF_INSTANCES_MAX - 1),

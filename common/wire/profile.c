@@ -148,6 +148,8 @@ static const struct tf_wire_row cordon_rows[] = {
     WIRE_TEXT(reason, TF_WIRE_MESSAGE_MAX),
     WIRE_WALL(at),
     WIRE_LIST(gpus, tf_wire_gpu_cordon, TF_NODE_GPUS_MAX),
+    WIRE_ENUM(verdict, 0, TF_VERDICT_LOST),
+    WIRE_WALL(judged),
 };
 const struct tf_wire_table tf_wire_cordon = WIRE_TABLE(cordon_rows, tidefed__v1__cordon__descriptor);
 #undef MODEL

@@ -131,7 +131,9 @@ static void check_cordon(const struct ledger_node *node)
 {
     uint64_t all = tf_gpu_set_all(node->node.capacity.gpus);
     assert(node->node.bad_gpus == (node->told_bad | (tf_cordon_gpus(&node->cordon) & all)));
-    if (node->told_state != TF_NODE_READY)
+    if (node->cordon.verdict == TF_VERDICT_LOST)
+        assert(node->node.state == TF_NODE_LOST || node->node.state == TF_NODE_UNREACHABLE);
+    else if (node->told_state != TF_NODE_READY)
         assert(node->node.state == node->told_state);
     else
         assert((node->node.state == TF_NODE_CORDONED) == node->cordon.whole);
@@ -177,6 +179,23 @@ static void check_offers(const struct sub *sub)
     assert(waiting == listed);
 }
 
+/* A node that is silent, or of which something was concluded, is watched, and suspects are counted. */
+static void check_health(const struct sub *sub)
+{
+    int32_t suspects = 0;
+    tf_vec_each (at, &sub->ledger.nodes) {
+        const struct ledger_node *node = *at;
+        bool watched = false;
+        tf_vec_each (number, &sub->health.watched)
+            watched |= *number == node->number;
+        suspects += node->cordon.verdict == TF_VERDICT_SUSPECT;
+        assert(node->silent.ms == TF_NEVER.ms || watched);
+        assert(node->cordon.verdict == TF_VERDICT_NONE || watched);
+        assert(node->cordon.verdict != TF_VERDICT_LOST || node->node.state != TF_NODE_READY);
+    }
+    assert(suspects == sub->health.suspects);
+}
+
 void sub_check(const struct sub *sub)
 {
     size_t by_records = 0, by_nodes = 0;
@@ -189,4 +208,5 @@ void sub_check(const struct sub *sub)
     assert(by_records == by_nodes && "held = sum over live records");
     check_rows(&sub->ledger);
     check_offers(sub);
+    check_health(sub);
 }

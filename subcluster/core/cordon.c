@@ -7,13 +7,13 @@
 
 #include <stdarg.h>
 
-static void answer(struct sub *sub, const struct tf_ask *ask, enum tf_error_code code, char *text)
+void ask_answer(struct sub *sub, const struct tf_ask *ask, enum tf_error_code code, char *text)
 {
     struct tf_up up = {.kind = TF_UP_ANSWER, .answer = {.id = ask->id, .code = (int32_t)code, .text = text}};
     out_hold(sub, (struct sub_action){.kind = SUB_ACT_SEND, .send = up});
 }
 
-static char *node_unknown(const struct sub *sub, const struct tf_ask *ask)
+char *ask_node_unknown(const struct sub *sub, const struct tf_ask *ask)
 {
     if (!sub->listed)
         return tf_asprintf("the engine of %s has not told of its nodes yet: try again in a moment",
@@ -28,7 +28,7 @@ static char *refusal(const struct sub *sub, const struct tf_ask *ask, const stru
 {
     *code = TF_ERR_NOT_FOUND;
     if (!node || (ask->on && !node->known))
-        return node_unknown(sub, ask);
+        return ask_node_unknown(sub, ask);
     uint64_t all = tf_gpu_set_all(node->node.capacity.gpus);
     if (!ask->on || !(ask->gpus & ~all))
         return NULL;
@@ -74,7 +74,7 @@ void cordon_asked(struct sub *sub, const struct tf_ask *ask)
     enum tf_error_code code = TF_OK;
     char *why = ask->node ? refusal(sub, ask, node, &code) : tf_strdup("no node was named");
     if (why) {
-        answer(sub, ask, code == TF_OK ? TF_ERR_INVALID : code, why);
+        ask_answer(sub, ask, code == TF_OK ? TF_ERR_INVALID : code, why);
         return;
     }
     bool changed = ask->on ? tf_cordon_set(&node->cordon, ask->gpus, ask->reason, sub->now.wall)
@@ -84,7 +84,7 @@ void cordon_asked(struct sub *sub, const struct tf_ask *ask)
         trace_change(sub, ask);
         out_touch_node(sub, node->node.name);
     }
-    answer(sub, ask, TF_OK, remark(ask, node));
+    ask_answer(sub, ask, TF_OK, remark(ask, node));
 }
 
 bool cordon_load(struct sub *sub, struct tf_cordon *cordon, const char **fault)
@@ -95,6 +95,7 @@ bool cordon_load(struct sub *sub, struct tf_cordon *cordon, const char **fault)
     struct ledger_node *node = ledger_need(&sub->ledger, cordon->node);
     tf_cordon_release(&node->cordon);
     node->cordon = *cordon;
+    sub->health.suspects += cordon->verdict == TF_VERDICT_SUSPECT;
     *cordon = (struct tf_cordon){0};
     ledger_cordoned(&sub->ledger, node);
     return true;

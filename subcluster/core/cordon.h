@@ -10,4 +10,10 @@ void cordon_asked(struct sub *sub, const struct tf_ask *ask);
 /* A stored one, taken; false with what is wrong with it. */
 bool cordon_load(struct sub *sub, struct tf_cordon *cordon, const char **fault);
 
+/* To what was asked; text is taken, NULL: nothing more is to be said. Leaves when all before it is durable.
+ */
+void ask_answer(struct sub *sub, const struct tf_ask *ask, enum tf_error_code code, char *text);
+/* Why the node that it names is not known. */
+char *ask_node_unknown(const struct sub *sub, const struct tf_ask *ask);
+
 #endif

@@ -20,7 +20,7 @@ static enum tf_reason unsupported(struct sub *sub, const struct tf_entry *entry,
                             (unsigned long long)job->record.epoch);
         return TF_REASON_REFUSED;
     }
-    if (strays_of(sub, entry->uid).count) {
+    if (strays_live(sub, entry->uid, UINT64_MAX, true)) {
         tf_reached(sub, SUB_REFUSED_EARLIER);
         *text = tf_strdup("instances of an earlier epoch of the job still run here");
         return TF_REASON_REFUSED;

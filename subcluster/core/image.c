@@ -9,6 +9,16 @@
 
 /* ---- events ---- */
 
+static void image_rules(struct tf_image *image, struct sub_health_rules *rules)
+{
+    tf_image_open(image, rules);
+    tf_image_number(image, &rules->node_lost_after);
+    tf_image_number(image, &rules->mass_down_window);
+    tf_image_number(image, &rules->mass_down_fraction);
+    tf_image_number(image, &rules->mass_down_least);
+    tf_image_close(image);
+}
+
 static void image_boot(struct tf_image *image, struct sub_boot *boot)
 {
     tf_image_open(image, boot);
@@ -26,6 +36,7 @@ static void image_boot(struct tf_image *image, struct sub_boot *boot)
     tf_image_number(image, &boot->loss_cap);
     tf_image_number(image, &boot->resize_loss);
     tf_image_number(image, &boot->accept_rollback);
+    image_rules(image, &boot->health);
     tf_image_close(image);
 }
 
@@ -53,6 +64,7 @@ static void image_settings(struct tf_image *image, struct sub_settings_event *se
     tf_image_number(image, &settings->decision_budget);
     tf_image_number(image, &settings->loss_cap);
     tf_image_number(image, &settings->resize_loss);
+    image_rules(image, &settings->health);
     tf_image_close(image);
 }
 
@@ -263,6 +275,21 @@ static void image_profiler(struct tf_image *image, struct profiler *p)
     tf_image_close(image);
 }
 
+static void image_node_number(struct tf_image *image, uint32_t *number)
+{
+    tf_image_number(image, number);
+}
+
+static void image_health(struct tf_image *image, struct health *health)
+{
+    tf_image_open(image, health);
+    tf_image_list(image, &health->watched, image_node_number);
+    tf_image_number(image, &health->suspects);
+    tf_image_number(image, &health->look);
+    tf_image_number(image, &health->due);
+    tf_image_close(image);
+}
+
 /* ---- the whole ---- */
 
 static void image_stray(struct tf_image *image, struct stray *stray)
@@ -320,6 +347,7 @@ static void image_sub(struct tf_image *image, struct sub *sub)
     tf_image_policy(image, &sub->policy);
     out_image(image, &sub->outbox);
     ledger_image(image, &sub->ledger);
+    image_health(image, &sub->health);
     jobs_image(image, sub);
     tf_image_list(image, &sub->strays, image_stray);
     tf_image_list(image, &sub->exited, image_epoch_id);

@@ -108,6 +108,7 @@ struct ledger_node *ledger_need(struct ledger *ledger, const char *name)
     size_t at = lower_bound(ledger, name);
     node = tf_calloc(1, sizeof *node);
     node->node.name = tf_strdup(name);
+    node->silent = TF_NEVER;
     node->number = (uint32_t)ledger->nodes.count;
     node->kept.rank = -1;
     tf_vec_push(&ledger->nodes, node);
@@ -119,11 +120,20 @@ struct ledger_node *ledger_need(struct ledger *ledger, const char *name)
     return node;
 }
 
-/* Of a node that is ready in itself; GPUs are bad for whatever reason comes first. */
+/* One that was given up is lost to us while nothing is heard of it, and not ready before what was given up
+ * there has been stopped. */
+static enum tf_node_state state_of(const struct ledger_node *node)
+{
+    enum tf_node_state told = node->told_state;
+    if (node->cordon.verdict == TF_VERDICT_LOST && told != TF_NODE_LOST)
+        return told == TF_NODE_UNREACHABLE ? TF_NODE_LOST : TF_NODE_UNREACHABLE;
+    return node->cordon.whole && told == TF_NODE_READY ? TF_NODE_CORDONED : told;
+}
+
+/* GPUs are bad for whatever reason comes first. */
 static void lay_cordon(const struct ledger_node *node, struct tf_node *on)
 {
-    bool cordoned = node->cordon.whole && node->told_state == TF_NODE_READY;
-    on->state = cordoned ? TF_NODE_CORDONED : node->told_state;
+    on->state = state_of(node);
     on->bad_gpus = node->told_bad | (tf_cordon_gpus(&node->cordon) & tf_gpu_set_all(on->capacity.gpus));
 }
 
@@ -457,7 +467,9 @@ static struct tf_vector left_by(const struct ledger_node *node, bool staying_onl
     struct tf_vector left = n->capacity;
     left.cpu -= n->foreign.cpu;
     left.memory -= n->foreign.memory;
-    left.slots -= n->foreign.slots + (int32_t)node->blockings.count;
+    left.slots -= n->foreign.slots;
+    if (node->blockings.count) /* what else instances without a record have of it nobody knows */
+        left.cpu = left.memory = left.slots = 0;
     tf_vec_each (h, &node->holdings)
         if (!staying_only || stays(h))
             left = tf_vector_sub(left, h->hold.amount);
@@ -730,6 +742,7 @@ static void image_node(struct tf_image *image, struct ledger_node *node)
     tf_image_number(image, &node->told_state);
     tf_image_number(image, &node->told_bad);
     tf_image_cordon(image, &node->cordon);
+    tf_image_number(image, &node->silent);
     tf_image_number(image, &node->known);
     tf_image_number(image, &node->dirty);
     tf_image_number(image, &node->on_offer);

@@ -53,11 +53,12 @@ struct ledger_sums {
 };
 
 struct ledger_node {
-    struct tf_node
-        node; /* as the engine reported it, less what is cordoned; only its name while known is false */
+    struct tf_node node; /* as the engine reported it, less what is cordoned, and with what was concluded of
+                            it; only its name while known is false */
     enum tf_node_state told_state; /* what the engine said */
     uint64_t told_bad;
-    struct tf_cordon cordon; /* by people; its node is not set */
+    struct tf_cordon cordon; /* what is remembered of it; its node is not set */
+    struct tf_mono silent;   /* since when its engine cannot reach it; TF_NEVER: it can */
     bool known;
     bool dirty;              /* its rows are to be made again */
     bool on_offer;           /* more got free there at freed_at, and waiting cores come first (offers.h); */
@@ -105,7 +106,7 @@ struct ledger_node *ledger_need(struct ledger *ledger, const char *name);       
 /* New or changed. The node is taken. Returns it as the ledger has it. */
 struct ledger_node *ledger_set_node(struct ledger *ledger, struct tf_node *node);
 
-/* The node's cordon was changed. */
+/* The node's cordon, or what was concluded of it, was changed. */
 void ledger_cordoned(struct ledger *ledger, struct ledger_node *node);
 
 /* The member's GPUs and amount of its node; asserts that nobody else has them. */

@@ -5,6 +5,7 @@
 #include "subcluster/core/link.h"
 
 #include "subcluster/core/cordon.h"
+#include "subcluster/core/health.h"
 #include "subcluster/core/node_claims.h"
 #include "subcluster/core/offers.h"
 #include "subcluster/core/outbox.h"
@@ -231,6 +232,8 @@ void uplink_said(struct sub *sub, struct tf_down *down)
     case TF_DOWN_ASK: /* questions are answered by the daemon from the state */
         if (down->ask.kind == TF_ASK_CORDON)
             cordon_asked(sub, &down->ask);
+        else if (down->ask.kind == TF_ASK_CONFIRM_LOST)
+            health_confirmed(sub, &down->ask);
         break;
     case TF_DOWN_CONSIDERED:
         offers_considered(sub, down->considered);

@@ -7,6 +7,7 @@
 #include "subcluster/core/allocation.h"
 #include "subcluster/core/cordon.h"
 #include "subcluster/core/grow.h"
+#include "subcluster/core/health.h"
 #include "subcluster/core/levels.h"
 #include "subcluster/core/link.h"
 #include "subcluster/core/loss.h"
@@ -222,6 +223,7 @@ void load_end(struct sub *sub)
         out_touch(sub, TF_RECORD_ROLLBACK);
     sub->rollback_noted |= sub->boot.accept_rollback;
     node_claims_loaded(sub);
+    health_loaded(sub);
     size_t live = 0;
     for (struct job *job = jobs_first(sub); job; job = jobs_next(job)) {
         if (!job_lives(job))
@@ -301,6 +303,7 @@ void load_listed(struct sub *sub)
     }
     strays_listed(sub);
     reclaim_listed(sub);
+    health_listed(sub);
     sub->link.listed_due = true;
     if (sub->hello_due)
         uplink_up(sub);

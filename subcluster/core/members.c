@@ -7,6 +7,7 @@
 #include "subcluster/core/allocation.h"
 #include "subcluster/core/calls.h"
 #include "subcluster/core/grow.h"
+#include "subcluster/core/health.h"
 #include "subcluster/core/levels.h"
 #include "subcluster/core/loss.h"
 #include "subcluster/core/outbox.h"
@@ -14,6 +15,7 @@
 #include "subcluster/core/retries.h"
 #include "subcluster/core/size.h"
 #include "subcluster/core/stakes.h"
+#include "subcluster/core/strays.h"
 #include "subcluster/core/trace.h"
 
 #include <assert.h>
@@ -166,6 +168,13 @@ void member_stop(struct sub *sub, struct job *job, size_t place)
     call_stop(sub, job, m, 0, job->record.spec.group.grace);
 }
 
+void member_given_up(struct sub *sub, struct job *job, size_t place)
+{
+    const struct tf_member *m = &job->record.members.items[place];
+    if (member_lives(m->state) && job->runs.items[place].seen)
+        stray_leave(sub, job, m);
+}
+
 void members_stop_all(struct sub *sub, struct job *job)
 {
     const struct tf_group *group = &job->record.spec.group;
@@ -251,9 +260,28 @@ static void stop_too_slow(struct sub *sub, struct job *job, size_t place)
     call_stop(sub, job, m, 0, 0);
 }
 
+bool member_on_silent_node(const struct sub *sub, const struct job *job, size_t place)
+{
+    return node_is_silent(sub->ledger.nodes.items[job->runs.items[place].node]);
+}
+
+void member_reachable(struct sub *sub, struct job *job, size_t place, const struct ledger_node *node)
+{
+    const struct member_run *run = &job->runs.items[place];
+    enum tf_member_state state = job->record.members.items[place].state;
+    (void)node;
+    if (state == TF_MEMBER_BACKOFF)
+        members_retry(sub, job);
+    else if (run->due.ms == TF_NEVER.ms && (state == TF_MEMBER_STARTING || state == TF_MEMBER_PLANNED ||
+                                            (state == TF_MEMBER_READY && !run->seen)))
+        member_set_due(sub, job, place, moment_in(sub, member_start_bound(sub, job)));
+}
+
 static void member_due(struct sub *sub, struct job *job, size_t place)
 {
     job->runs.items[place].due = TF_NEVER;
+    if (member_on_silent_node(sub, job, place) && !member_stops(job->record.members.items[place].state))
+        return; /* what takes too long there is not held against it; member_reachable takes it up again */
     switch (job->record.members.items[place].state) {
     case TF_MEMBER_PLANNED:
     case TF_MEMBER_STARTING:

@@ -77,6 +77,11 @@ void members_stop_all(struct sub *sub, struct job *job);
 
 /* The engine's word on the member's present attempt (told.c). */
 void member_told(struct sub *sub, struct job *job, size_t place, const struct sub_instance_event *event);
+/* Its node was given up: what the engine has told of may live on there unseen, and is stopped when it is
+ * back. The caller sees to the loss. */
+void member_given_up(struct sub *sub, struct job *job, size_t place);
+/* Its node was silent and is not any more: what had to wait goes on. */
+void member_reachable(struct sub *sub, struct job *job, size_t place, const struct ledger_node *node);
 /* Looks at the moments that have come. */
 void members_due(struct sub *sub, struct job *job);
 

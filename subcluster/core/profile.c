@@ -32,10 +32,15 @@ void profile_close(struct sub *sub)
     p->reflects_n = 0;
 }
 
+static int32_t brakes(const struct sub *sub)
+{
+    return sub_frozen_all(sub) | (sub->health.suspects > 0 ? TF_BRAKE_MASS_DOWN : 0);
+}
+
 static bool has_news(const struct sub *sub)
 {
     const struct profiler *p = &sub->profiler;
-    return p->open && (p->full_due || p->due || p->brakes != sub_frozen_all(sub) || sub->ledger.dirty.count ||
+    return p->open && (p->full_due || p->due || p->brakes != brakes(sub) || sub->ledger.dirty.count ||
                        sub->ledger.rebuilt || tf_fit_rows_changed(sub->ledger.rows));
 }
 
@@ -72,7 +77,7 @@ static void fill(const struct sub *sub, struct tf_profile *profile)
     profile->health = sums->health;
     tf_fit_idle_causes(&view, &none, sums->unhealthy, sub->scratch, &profile->idle);
     profile->idle.policy += sums->claimed; /* kept for those who claim them */
-    profile->brakes = sub_frozen_all(sub);
+    profile->brakes = brakes(sub);
     add_costs(sub, profile);
 }
 
@@ -100,7 +105,7 @@ void profile_render(struct sub *sub)
     if (!has_news(sub) || sub->now.mono.ms < p->next.ms)
         return;
     bool rows = tf_fit_rows_changed(sub->ledger.rows) || sub->ledger.rebuilt;
-    if (!rows && !p->full_due && !p->due && p->brakes == sub_frozen_all(sub))
+    if (!rows && !p->full_due && !p->due && p->brakes == brakes(sub))
         return; /* it was changed and changed back */
     struct tf_up up = {.kind = TF_UP_PROFILE, .profile = next_profile(sub)};
     out_hold(sub, (struct sub_action){.kind = SUB_ACT_SEND, .send = up});

@@ -78,8 +78,8 @@ static bool may_tell(const struct sub *sub, const struct tf_allocation *record, 
     if (ended->end == TF_END_RELEASED && lower_lives)
         return false;
     if (ended->end == TF_END_REFUSED) /* it never ran; unless a restored store says so of one that does */
-        return !strays_of_epoch(sub, record->uid, ended->epoch);
-    return !strays_up_to(sub, record->uid, ended->epoch);
+        return !strays_live(sub, record->uid, ended->epoch, false);
+    return !strays_live(sub, record->uid, ended->epoch, true);
 }
 
 static void send_job(struct sub *sub, const struct tf_allocation *record)

@@ -34,7 +34,7 @@ static void attempt_again(struct sub *sub, struct job *job, size_t place)
 static bool is_ripe(const struct sub *sub, const struct job *job, size_t place)
 {
     return job->record.members.items[place].state == TF_MEMBER_BACKOFF &&
-           job->runs.items[place].retry.ms <= sub->now.mono.ms;
+           job->runs.items[place].retry.ms <= sub->now.mono.ms && !member_on_silent_node(sub, job, place);
 }
 
 /* With onResize: restart nobody goes on before all can. */
@@ -99,11 +99,14 @@ static void set_retry(struct sub *sub, struct job *job, size_t place, int64_t wa
     job->runs.items[place].retry = moment_in(sub, wait);
 }
 
-/* retries.backoff, doubled with each attempt, up to five minutes. */
+/* retries.backoff, doubled with each failure, up to five minutes. */
 int64_t member_backoff(const struct job *job, const struct tf_member *m)
 {
     int64_t wait = job->record.spec.retry_backoff;
-    for (uint32_t i = 1; i < m->attempt && wait < BACKOFF_MAX; i++)
+    /* an attempt that went with its node, or was replaced, was no failure */
+    uint32_t failures = (uint32_t)job->record.retries_used;
+    failures = failures < m->attempt ? failures : m->attempt;
+    for (uint32_t i = 1; i < failures && wait < BACKOFF_MAX; i++)
         wait *= 2;
     return wait < BACKOFF_MAX ? wait : BACKOFF_MAX;
 }

@@ -138,6 +138,14 @@ struct node_claim {
     struct tf_mono next_look; /* not before; TF_NEVER: as soon as a node has changed */
 };
 
+/* Nodes that went silent. */
+struct health {
+    TF_VEC(uint32_t) watched; /* by number: those that are silent, or of which something was concluded */
+    int32_t suspects;         /* nodes whose verdict is SUSPECT: the brake is on while there are any */
+    bool look;                /* something changed */
+    struct tf_mono due;       /* then the next has been silent for too long */
+};
+
 struct sub {
     struct tf_now now;           /* of the step under way */
     struct sub_actions *actions; /* likewise */
@@ -155,6 +163,7 @@ struct sub {
     struct tf_policy policy;
     struct outbox outbox;
     struct ledger ledger;
+    struct health health;
     struct tf_tree jobs;            /* by uid */
     struct tf_tree dues;            /* by (due, uid) */
     TF_VEC(struct stray) strays;    /* by id */

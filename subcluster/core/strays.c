@@ -2,9 +2,12 @@
 /* Owns the list of strays. They are few, but for a store that was lost: then they are all that runs. */
 #include "subcluster/core/strays.h"
 
+#include "subcluster/core/health.h"
 #include "subcluster/core/jobs.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/trace.h"
+
+#include "common/base/text.h"
 
 #include <assert.h>
 
@@ -54,20 +57,37 @@ struct stray_range strays_of(const struct sub *sub, struct tf_uid uid)
     return range;
 }
 
-bool strays_up_to(const struct sub *sub, struct tf_uid uid, uint64_t epoch)
-{
-    struct tf_instance_id id = {.uid = uid};
-    size_t at = lower_bound(sub, &id);
-    return at < sub->strays.count && tf_uid_eq(sub->strays.items[at].id.uid, uid) &&
-           sub->strays.items[at].id.epoch <= epoch;
-}
-
 bool strays_of_epoch(const struct sub *sub, struct tf_uid uid, uint64_t epoch)
 {
     struct tf_instance_id id = {.uid = uid, .epoch = epoch};
     size_t at = lower_bound(sub, &id);
     return at < sub->strays.count && tf_uid_eq(sub->strays.items[at].id.uid, uid) &&
            sub->strays.items[at].id.epoch == epoch;
+}
+
+static bool is_given_up(const struct sub *sub, const struct stray *stray)
+{
+    const struct ledger_node *node = stray->node ? ledger_find(&sub->ledger, stray->node) : NULL;
+    return node && node_is_given_up(node);
+}
+
+static bool is_reachable(const struct sub *sub, const struct stray *stray)
+{
+    const struct ledger_node *node = stray->node ? ledger_find(&sub->ledger, stray->node) : NULL;
+    return node && node->known && node->told_state != TF_NODE_LOST && !node_is_silent(node);
+}
+
+bool strays_live(const struct sub *sub, struct tf_uid uid, uint64_t epoch, bool up_to)
+{
+    struct tf_instance_id id = {.uid = uid, .epoch = up_to ? 0 : epoch};
+    for (size_t at = lower_bound(sub, &id); at < sub->strays.count; at++) {
+        const struct stray *stray = &sub->strays.items[at];
+        if (!tf_uid_eq(stray->id.uid, uid) || stray->id.epoch > epoch)
+            return false;
+        if (!is_given_up(sub, stray))
+            return true;
+    }
+    return false;
 }
 
 static void stray_free(struct stray *stray)
@@ -82,6 +102,7 @@ void stray_remove(struct sub *sub, size_t at)
 {
     struct stray *stray = &sub->strays.items[at];
     ledger_unblock(&sub->ledger, stray->node, &stray->id);
+    health_stray_gone(sub, stray->node);
     stray_free(stray);
     tf_vec_remove(&sub->strays, at);
 }
@@ -100,6 +121,16 @@ void stray_found(struct sub *sub, const struct tf_instance_id *id)
         stray_remove(sub, (size_t)(stray - sub->strays.items));
 }
 
+static void insert(struct sub *sub, struct stray stray)
+{
+    size_t at = lower_bound(sub, &stray.id);
+    tf_vec_push(&sub->strays, stray);
+    for (size_t i = sub->strays.count - 1; i > at; i--)
+        sub->strays.items[i] = sub->strays.items[i - 1];
+    sub->strays.items[at] = stray;
+    ledger_block(&sub->ledger, stray.node, &stray.id, stray.gpus);
+}
+
 static void stray_add(struct sub *sub, const struct sub_instance_event *e)
 {
     struct stray stray = {.id = e->id,
@@ -108,12 +139,7 @@ static void stray_add(struct sub *sub, const struct sub_instance_event *e)
                           .node = tf_strdup(e->node),
                           .gpus = e->gpus,
                           .due = TF_NEVER};
-    size_t at = lower_bound(sub, &e->id);
-    tf_vec_push(&sub->strays, stray);
-    for (size_t i = sub->strays.count - 1; i > at; i--)
-        sub->strays.items[i] = sub->strays.items[i - 1];
-    sub->strays.items[at] = stray;
-    ledger_block(&sub->ledger, stray.node, &stray.id, stray.gpus);
+    insert(sub, stray);
     tf_reached(sub, SUB_STRAY);
     trace(sub, "job %s/%s epoch %llu: instance %u attempt %u runs on %s, but no record wants it",
           stray.tenant, stray.name, (unsigned long long)e->id.epoch, e->id.index, e->id.attempt,
@@ -145,18 +171,39 @@ static bool is_over(const struct sub *sub, const struct tf_instance_id *id)
     return false;
 }
 
+static void ask_stop(struct sub *sub, struct stray *stray, int64_t grace)
+{
+    struct sub_action action = {.kind = SUB_ACT_STOP};
+    stray->stopping = true;
+    action.stop.id = stray->id;
+    action.stop.grace = grace;
+    out_hold(sub, action);
+}
+
 static void judge(struct sub *sub, struct stray *stray)
 {
-    if (stray->stopping || !is_over(sub, &stray->id))
+    if (stray->stopping || !(is_given_up(sub, stray) || is_over(sub, &stray->id)))
         return;
-    stray->stopping = true;
     tf_reached(sub, SUB_STRAY_STOPPED);
     trace(sub, "job %s/%s epoch %llu: instance %u attempt %u is over and is stopped", stray->tenant,
           stray->name, (unsigned long long)stray->id.epoch, stray->id.index, stray->id.attempt);
-    struct sub_action action = {.kind = SUB_ACT_STOP};
-    action.stop.id = stray->id;
-    action.stop.grace = STRAY_GRACE;
-    out_hold(sub, action);
+    ask_stop(sub, stray, STRAY_GRACE);
+}
+
+void stray_leave(struct sub *sub, const struct job *job, const struct tf_member *m)
+{
+    struct tf_instance_id id = {job->record.uid, job->record.epoch, m->index, m->attempt};
+    struct stray stray = {.id = id,
+                          .tenant = tf_strdup(job->record.tenant),
+                          .name = tf_strdup(job->record.name),
+                          .node = tf_strdup(m->node),
+                          .gpus = m->gpus,
+                          .ready = m->state == TF_MEMBER_READY,
+                          .due = TF_NEVER};
+    assert(!find(sub, &id));
+    tf_strs_copy(&stray.ports, &m->ports);
+    insert(sub, stray);
+    ask_stop(sub, find(sub, &id), job->record.spec.group.grace);
 }
 
 void strays_judge(struct sub *sub, struct tf_uid uid)
@@ -255,6 +302,26 @@ void strays_node_lost(struct sub *sub, const char *node)
     }
 }
 
+void strays_given_up(struct sub *sub, const char *node)
+{
+    tf_vec_each (stray, &sub->strays) {
+        if (!tf_str_eq(stray->node, node))
+            continue;
+        judge(sub, stray);
+        struct job *job = job_find(sub, stray->id.uid);
+        if (job)
+            job_tell(sub, job); /* an end may have waited for it */
+        sub->strays_due = true;
+    }
+}
+
+void strays_stop_again(struct sub *sub, const char *node)
+{
+    tf_vec_each (stray, &sub->strays)
+        if (tf_str_eq(stray->node, node))
+            ask_stop(sub, stray, STRAY_GRACE);
+}
+
 struct tf_mono strays_due(const struct sub *sub)
 {
     struct tf_mono due = TF_NEVER;
@@ -270,6 +337,8 @@ void strays_due_look(struct sub *sub)
         if (stray->due.ms > sub->now.mono.ms)
             continue;
         stray->due = TF_NEVER;
+        if (is_given_up(sub, stray) && !is_reachable(sub, stray))
+            continue; /* it is asked again when the node is back */
         alarm_raise(
             sub,
             "job %s/%s: instance %u of the old epoch %llu on %s should have been killed by now and is not "

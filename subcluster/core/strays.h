@@ -15,6 +15,13 @@ void strays_judge(struct sub *sub, struct tf_uid uid);
 void strays_listed(struct sub *sub);
 /* The node is lost, and all on it. */
 void strays_node_lost(struct sub *sub, const char *node);
+/* The node was given up: so is what it may still run, which is stopped when it can be. Nothing waits for it.
+ */
+void strays_given_up(struct sub *sub, const char *node);
+/* It is back: what was asked of it in vain is asked again. */
+void strays_stop_again(struct sub *sub, const char *node);
+/* That attempt is no member any more, but may still run on a node that was given up: it is stopped. */
+void stray_leave(struct sub *sub, const struct job *job, const struct tf_member *member);
 /* It is a member's after all. */
 void stray_found(struct sub *sub, const struct tf_instance_id *id);
 void stray_remove(struct sub *sub, size_t at);
@@ -25,9 +32,11 @@ struct stray_range {
     size_t first, count;
 };
 struct stray_range strays_of(const struct sub *sub, struct tf_uid uid);
-/* True if one of them has this epoch or a lower one. */
+/* True if one of them has this epoch. */
 bool strays_of_epoch(const struct sub *sub, struct tf_uid uid, uint64_t epoch);
-bool strays_up_to(const struct sub *sub, struct tf_uid uid, uint64_t epoch);
+/* True if one of them has this epoch, or (up_to) a lower one, and was not given up with its node: as far as
+ * anybody can know it lives. */
+bool strays_live(const struct sub *sub, struct tf_uid uid, uint64_t epoch, bool up_to);
 
 /* Moments: those of stops under way. */
 struct tf_mono strays_due(const struct sub *sub); /* TF_NEVER if there is none */

@@ -4,6 +4,7 @@
 
 #include "subcluster/core/absorb.h"
 #include "subcluster/core/event.h"
+#include "subcluster/core/health.h"
 #include "subcluster/core/link.h"
 #include "subcluster/core/load.h"
 #include "subcluster/core/loss.h"
@@ -30,7 +31,7 @@ struct sub *sub_create(uint64_t seed)
     out_init(&sub->outbox);
     sub->scratch = tf_fit_scratch_create();
     sub->view = tf_calloc(1, sizeof *sub->view);
-    sub->wake = sub->repair_at = TF_NEVER;
+    sub->wake = sub->repair_at = sub->health.due = TF_NEVER;
     return sub;
 }
 
@@ -57,6 +58,7 @@ void sub_destroy(struct sub *sub)
     tf_vec_release(&sub->evictions);
     tf_vec_release(&sub->offers);
     tf_vec_release(&sub->absorb.tried);
+    tf_vec_release(&sub->health.watched);
     tf_policy_release(&sub->policy);
     sub_boot_release(&sub->boot);
     tf_fit_scratch_destroy(sub->scratch);
@@ -78,43 +80,6 @@ static void boot(struct sub *sub, struct sub_boot *taken)
     ledger_init(&sub->ledger, &sub->boot.planes, &sub->policy.schedule_labels);
 }
 
-/* What the job had there, as far as it is not known to be gone; and it is not looked at again. */
-static void take_places(const struct job *job, struct holding *holdings, size_t count, struct places *places)
-{
-    struct tf_uid uid = holdings[0].uid;
-    places->count = 0;
-    for (size_t i = 0; i < count; i++) {
-        struct holding *h = &holdings[i];
-        if (tf_uid_is_none(h->uid) || !tf_uid_eq(h->uid, uid))
-            continue;
-        if (job && !h->gone_after && h->index < job->record.members.count)
-            tf_vec_push(places, h->index);
-        h->uid = (struct tf_uid){0};
-    }
-}
-
-/* With the node goes all that was on it: what a job had there in one decision. */
-static void node_lost(struct sub *sub, const struct ledger_node *node)
-{
-    TF_VEC(struct holding) all = {0};
-    struct places places = {0};
-    char *why = tf_asprintf("node %s is lost", node->node.name);
-    tf_vec_each (h, &node->holdings)
-        tf_vec_push(&all, *h);
-    for (size_t i = 0; i < all.count; i++) {
-        if (tf_uid_is_none(all.items[i].uid))
-            continue;
-        struct job *job = job_find(sub, all.items[i].uid);
-        take_places(job, &all.items[i], all.count - i, &places);
-        if (job && places.count)
-            members_lost(sub, job, &places, why);
-    }
-    free(why);
-    tf_vec_release(&all);
-    tf_vec_release(&places);
-    strays_node_lost(sub, node->node.name);
-}
-
 static void node_told(struct sub *sub, struct tf_node *node)
 {
     struct tf_complaints complaints = {0};
@@ -127,11 +92,9 @@ static void node_told(struct sub *sub, struct tf_node *node)
     const struct ledger_node *known = ledger_find(&sub->ledger, node->name);
     enum tf_node_state before = known ? known->node.state : TF_NODE_NONE;
     struct ledger_node *now = ledger_set_node(&sub->ledger, node);
-    if (now->node.state == before)
-        return;
-    trace(sub, "node %s is %s", now->node.name, tf_node_state_name(now->node.state));
-    if (now->node.state == TF_NODE_LOST)
-        node_lost(sub, now);
+    if (now->node.state != before)
+        trace(sub, "node %s is %s", now->node.name, tf_node_state_name(now->node.state));
+    health_told(sub, now, before);
 }
 
 /* A record's member, in its present attempt, as far as it lives; or else a stray. */
@@ -146,6 +109,7 @@ static void instance_told(struct sub *sub, const struct sub_instance_event *e)
             if (sub->strays.count)
                 stray_found(sub, &e->id);
             member_told(sub, job, e->id.index, e);
+            health_member_told(sub, &e->id);
             return;
         }
     }
@@ -204,6 +168,8 @@ static void take(struct sub *sub, struct sub_event *event)
         sub->boot.decision_budget = event->settings.decision_budget;
         sub->boot.loss_cap = event->settings.loss_cap;
         sub->boot.resize_loss = event->settings.resize_loss;
+        sub->boot.health = event->settings.health;
+        sub->health.look = true;
         break;
     case SUB_EV_NONE:
         break;
@@ -219,6 +185,7 @@ static void moments(struct sub *sub)
         members_due(sub, job);
     if (sub->strays.count)
         strays_due_look(sub);
+    health_look(sub);
 }
 
 static struct tf_mono earlier(struct tf_mono a, struct tf_mono b)
@@ -232,6 +199,7 @@ static void ask_wake(struct sub *sub)
     struct tf_mono next = earlier(job ? job->due : TF_NEVER, strays_due(sub));
     next = earlier(next, earlier(offers_due(sub), sub_frozen_end(sub)));
     next = earlier(next, earlier(earlier(repair_due(sub), absorb_due(sub)), stakes_due(sub)));
+    next = earlier(next, health_due(sub));
     if (!out_busy(sub))
         next = earlier(next, profile_due(sub));
     if (next.ms >= sub->wake.ms)

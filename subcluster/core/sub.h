@@ -52,6 +52,14 @@ enum sub_instance_state {
     SUB_INSTANCE_ABSENT,  /* never started, and now it never will (a stop of what was not there) */
 };
 
+/* Of nodes that went silent. */
+struct sub_health_rules {
+    int64_t node_lost_after;    /* ms, 0 = such a node is never judged */
+    int64_t mass_down_window;   /* ms */
+    int32_t mass_down_fraction; /* basis points of all nodes */
+    int32_t mass_down_least;    /* nodes */
+};
+
 struct sub_boot {
     char *name, *region, *version, *engine;
     struct tf_pairs labels;
@@ -63,11 +71,13 @@ struct sub_boot {
     int64_t loss_cap;     /* ms of work that an eviction may cost an instance, at most, in what is compared */
     int32_t resize_loss;  /* share of its time, in 1/10000, that a job may lose to growing by restarts; > 0 */
     bool accept_rollback; /* the operator knows that the local store was restored */
+    struct sub_health_rules health;
 };
 
 struct sub_settings_event {
     int64_t profile_interval, decision_budget, loss_cap;
     int32_t resize_loss;
+    struct sub_health_rules health;
 };
 
 struct sub_instance_event {

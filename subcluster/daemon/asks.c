@@ -208,6 +208,7 @@ void subd_ask(struct subd *subd, const struct tf_ask *ask)
         break;
     case TF_ASK_NONE:
     case TF_ASK_CORDON: /* the core's */
+    case TF_ASK_CONFIRM_LOST:
     case TF_ASK_DRAIN:
     case TF_ASK_MIGRATE:
     case TF_ASK_DEFRAG: /* of later versions */

@@ -31,6 +31,7 @@ struct subd *subd_create(struct tf_loop *loop, struct tf_rpc *rpc, struct subd_o
 void subd_stop(struct subd *subd, void (*done)(void *arg), void *arg);
 /* Takes over what of the file may change under way, and says in the log what else differs. */
 void subd_reload(struct subd *subd, const char *path);
+struct sub_health_rules subd_health_rules(const struct tf_local_settings *settings);
 void subd_destroy(struct subd *subd); /* NULL is fine */
 
 #endif

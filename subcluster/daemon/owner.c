@@ -69,6 +69,7 @@ static void boot(struct subd *subd)
     b->loss_cap = config->settings.loss_cap;
     b->resize_loss = config->settings.resize_loss;
     b->decision_budget = config->settings.decision_budget;
+    b->health = subd_health_rules(&config->settings);
     tf_policy_init(&b->policy);
     subd_feed(subd, &event);
 }

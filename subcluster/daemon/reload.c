@@ -4,6 +4,14 @@
 
 #include "subcluster/daemon/private.h"
 
+struct sub_health_rules subd_health_rules(const struct tf_local_settings *settings)
+{
+    return (struct sub_health_rules){.node_lost_after = settings->node_lost_after,
+                                     .mass_down_window = settings->mass_down_window,
+                                     .mass_down_fraction = settings->mass_down_fraction,
+                                     .mass_down_least = settings->mass_down_least};
+}
+
 void subd_reload(struct subd *subd, const char *path)
 {
     const struct tf_reload reload = {.path = path,
@@ -20,6 +28,7 @@ void subd_reload(struct subd *subd, const char *path)
                               .settings = {.profile_interval = settings->profile_interval,
                                            .decision_budget = settings->decision_budget,
                                            .loss_cap = settings->loss_cap,
-                                           .resize_loss = settings->resize_loss}};
+                                           .resize_loss = settings->resize_loss,
+                                           .health = subd_health_rules(settings)}};
     subd_feed(subd, &event);
 }

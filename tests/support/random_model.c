@@ -497,7 +497,8 @@ static void random_gpu_cordon(struct tf_rng *r, struct tf_gpu_cordon *out)
 
 void random_cordon(struct tf_rng *r, struct tf_cordon *out)
 {
-    *out = (struct tf_cordon){optional_name(r), BOOL, OPTIONAL, WALL, LATER};
+    *out = (struct tf_cordon){optional_name(r), BOOL, OPTIONAL, WALL, 0, WALL, LATER};
+    out->verdict = (enum tf_verdict)tf_rng_below(r, TF_VERDICT_LOST + 1);
     RANDOM_LIST(r, &out->gpus, random_gpu_cordon);
 }
 
@@ -639,7 +640,7 @@ void random_down(struct tf_rng *r, struct tf_down *out)
                             policy(r),
                             LATER,
                             TIME,
-                            {COUNTER, UP_TO(TF_ASK_DIFF_CONFIG), random_uid(r), COUNTER,
+                            {COUNTER, UP_TO(TF_ASK_CONFIRM_LOST), random_uid(r), COUNTER,
                              UP_TO(TF_INSTANCES_MAX - 1), BOOL, R(-1, INT64_MAX), optional_name(r),
                              tf_rng_next(r), BOOL, OPTIONAL, (uint32_t)R(0, UINT32_MAX), LATER, NULL, 0},
                             random_generation(r)};

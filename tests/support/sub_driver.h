@@ -49,7 +49,8 @@ struct sub_driver {
 };
 
 /* Classes low, mid, high; start_timeout 5 min, kill_bound 10 s, offer_time 3 s, repair_wait 2 min,
- * failure_settle 5 s, profile_interval 500 ms. */
+ * failure_settle 5 s, profile_interval 500 ms; a silent node is lost after
+ * 15 s, unless it is one of at least 3 and of a tenth of all within a minute. */
 void driver_init(struct sub_driver *d);
 void driver_release(struct sub_driver *d);
 

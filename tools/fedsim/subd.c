@@ -255,6 +255,7 @@ static void held(struct sim_process *process, struct tf_term term)
     event.boot.profile_interval = world_of(subd)->profile_interval;
     event.boot.loss_cap = world_of(subd)->loss_cap;
     event.boot.resize_loss = world_of(subd)->resize_loss;
+    event.boot.health = world_of(subd)->health;
     event.boot.decision_budget = world_of(subd)->settings.decision_budget;
     subd->core = sub_create(tf_rng_next(&world_of(subd)->rng));
     exits_clear(subd);
@@ -321,6 +322,7 @@ void subd_reload(struct sim_subd *subd)
     event.settings.decision_budget = world->settings.decision_budget;
     event.settings.loss_cap = world->loss_cap;
     event.settings.resize_loss = world->resize_loss;
+    event.settings.health = world->health;
     subd_step(subd, event);
 }
 

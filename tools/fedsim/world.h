@@ -70,6 +70,7 @@ struct sim_world {
     struct tf_rng rng; /* of the world's decisions */
     struct audit *audit;
     struct tf_settings settings;
+    struct sub_health_rules health;
     int64_t profile_interval, loss_cap, engine_delay_max, delay_min, delay_max; /* ms */
     int32_t resize_loss;                                                        /* 1/10000 */
 

@@ -217,7 +217,8 @@ void side_boot(struct side *s)
                                    .profile_interval = 500,
                                    .loss_cap = 2 * TF_HOUR,
                                    .resize_loss = 500,
-                                   .decision_budget = s->budget};
+                                   .decision_budget = s->budget,
+                                   .health = {4 * TF_SECOND, TF_MINUTE, 1000, 3}};
     tf_policy_copy(&event.boot.policy, &s->d->settings.policy);
     step(s, event);
     for (size_t i = 0; i < s->store.count; i++) {

@@ -399,7 +399,8 @@ static void boot(struct world *w)
                                    .profile_interval = 500,
                                    .loss_cap = 2 * TF_HOUR,
                                    .resize_loss = 500,
-                                   .decision_budget = w->small_budget ? 1 : 100000};
+                                   .decision_budget = w->small_budget ? 1 : 100000,
+                                   .health = {4 * TF_SECOND, TF_MINUTE, 1000, 3}};
     event.boot.policy = random_policy(w);
     step(w, event);
     for (size_t i = 0; i < w->store.count; i++) {

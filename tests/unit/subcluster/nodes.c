@@ -139,7 +139,7 @@ static void test_unreachable_is_not_lost(void)
     driver_place(&d, 1, 5, 2, 8);
     driver_all_ready(&d);
     driver_node_state(&d, "n1", TF_NODE_UNREACHABLE);
-    driver_pass(&d, TF_HOUR);
+    driver_pass(&d, 14 * TF_SECOND);
     driver_node_state(&d, "n1", TF_NODE_READY);
     CU_ASSERT_EQUAL(driver_allocation(&d, 1)->phase, TF_ALLOCATION_RUNNING);
     driver_release(&d);

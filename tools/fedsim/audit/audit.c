@@ -254,7 +254,9 @@ void audit_node(struct audit *audit, const char *cluster, const struct tf_node *
         known = tf_calloc(1, sizeof *known);
     if (node->state == TF_NODE_LOST)
         known->lost = audit->now;
+    enum tf_node_state before = known->node.state;
     site->gpus += usable(node) - usable(&known->node);
     tf_node_copy(&known->node, node);
+    audit_note_silence(audit, known, before);
     HASH_ADD_KEYPTR(hh, site->nodes, known->node.name, strlen(known->node.name), known);
 }

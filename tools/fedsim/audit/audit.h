@@ -22,6 +22,13 @@ void audit_expect_calm(struct audit *audit);
 /* Of instances without a probe, ms. */
 void audit_start_timeout(struct audit *audit, int64_t ms);
 
+/* When a node that nothing is heard of may be given up. */
+struct audit_silence {
+    int64_t lost_after, window; /* ms */
+    int32_t fraction, least;    /* basis points; nodes */
+};
+void audit_silence(struct audit *audit, const struct audit_silence *rules);
+
 /* A wall clock of a daemon was set by so much: its moments are off by that. */
 void audit_clock_error(struct audit *audit, int64_t ms);
 /* The store was replaced by an older copy of itself: every record of it follows. */

@@ -78,6 +78,7 @@ struct audit_instance {
     uint64_t gpus;
     struct tf_vector need;
     bool live, burnt;              /* burnt: with all that its cluster knew of it */
+    bool given_up;                 /* with its node, as its cluster's store says: it may live on unseen */
     struct tf_mono started, ready; /* ready: as its daemons can know; 0 = not */
     UT_hash_handle hh;
 };
@@ -88,6 +89,9 @@ struct audit_node {
     struct tf_mono changed;             /* last, after it was new; 0 = never */
     bool strange;                       /* at rest something runs there that no record knows */
     struct tf_mono lost;                /* last; 0 = never */
+    struct tf_mono silent;              /* since then its engine cannot reach it; 0 = it can */
+    struct tf_mono returned;            /* last, after silence; 0 = never */
+    enum tf_verdict verdict;            /* as stored */
     struct tf_vector used, used_before; /* by recorded members, after and before the last transaction */
     uint8_t holders[TF_NODE_GPUS_MAX];  /* of each GPU, by these */
     uint8_t claimants[TF_NODE_GPUS_MAX];
@@ -127,6 +131,7 @@ struct audit_site {
     int32_t claiming;                          /* of these, as many wait for what they have claimed */
     int ceiling;                               /* rank of the class that takes protected cores */
     bool copied;                               /* the records of a restored store are coming in */
+    bool restored;                             /* they did, once */
     TF_VEC(struct audit_allocation *) changes; /* by the transaction under way, */
     TF_VEC(struct audit_epoch *) opened;       /* first seen in it, */
     TF_VEC(struct audit_epoch *) refused;      /* refused in it */
@@ -141,6 +146,7 @@ struct audit {
                  */
     bool copied; /* the records of a restored store are coming in */
     int64_t start_timeout, clock_error;
+    struct audit_silence silence;
     struct audit_job *jobs, *names; /* by uid; by stored name */
     struct audit_epoch *numbers;
     struct audit_instance *instances;
@@ -192,6 +198,12 @@ void audit_keep_before(struct audit_site *site, struct audit_allocation *known);
 void audit_drop_before(struct audit_site *site, struct audit_allocation *known); /* known goes */
 void audit_check_evicted(struct audit *audit, struct audit_site *site);
 void audit_check_claim_end(struct audit *audit, const struct audit_epoch *epoch);
+void audit_note_silence(struct audit *audit, struct audit_node *node, enum tf_node_state before);
+void audit_node_judged(struct audit *audit, struct audit_site *site, const char *name,
+                       enum tf_verdict verdict);
+/* It went with its node, or is about to: as far as its cluster can know it does not live. */
+bool audit_given_up(const struct audit *audit, const struct audit_instance *instance);
+void audit_check_silence(struct audit *audit, const struct audit_instance *instance);
 void audit_node_cordoned(struct audit *audit, struct audit_site *site, const char *name, bool on);
 
 /* Claims on whole nodes. */

@@ -22,6 +22,8 @@ static void check_one_life(struct audit *audit, const struct audit_instance *new
         if (tf_instance_id_eq(&i->id, &new->id) && !i->burnt)
             audit_fail(audit, "I2: instance %s starts on %s in %s, but it ran before, on %s in %s",
                        audit_id(&new->id), node_of(new), new->site->name, node_of(i), i->site->name);
+        else if (audit_given_up(audit, i))
+            continue; /* nobody could know whether it lives; it is stopped before its node is used again */
         else if (i->live && i->id.epoch != new->id.epoch)
             audit_fail(audit, "I2: instance %s starts in %s while %s of another epoch of the job lives in %s",
                        audit_id(&new->id), new->site->name, audit_id(&i->id), i->site->name);
@@ -91,6 +93,7 @@ void audit_check_start(struct audit *audit, const struct audit_instance *new)
     check_epoch(audit, new);
     check_intent(audit, new);
     check_capacity(audit, new);
+    audit_check_silence(audit, new);
 }
 
 static struct audit_instance *add_instance(struct audit *audit, const char *cluster,
@@ -235,7 +238,10 @@ void audit_stop(struct audit *audit, const char *cluster, const struct tf_instan
 {
     struct audit_epoch *e = audit_epoch(audit, id->uid, id->epoch);
     const struct audit_job *job = audit_job(audit, id->uid);
+    const struct audit_instance *i = audit_instance(audit, cluster, id);
     audit->counts.stops++;
+    if (i && audit_given_up(audit, i))
+        return; /* its fellows need not follow */
     bool forgotten =
         !e->placed && !(e->rolled && !e->dropped && !audit->burnt); /* what was told before, a restored store
                                                                      * may not know: that is no cause */

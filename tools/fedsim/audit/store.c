@@ -10,12 +10,22 @@
 
 /* ---- the federation's jobs ---- */
 
-static bool any_live(const struct audit_job *job, uint64_t epoch)
+/* As far as its cluster can know. Epoch 0: of any. */
+static bool any_live(const struct audit *audit, const struct audit_job *job, uint64_t epoch)
 {
     if (job->live == 0)
         return false;
     tf_vec_each (i, &job->instances)
-        if ((*i)->live && (epoch == 0 || (*i)->id.epoch == epoch))
+        if ((*i)->live && (epoch == 0 || (*i)->id.epoch == epoch) && !audit_given_up(audit, *i))
+            return true;
+    return false;
+}
+
+/* In truth. */
+static bool any_runs(const struct audit_epoch *e)
+{
+    tf_vec_each (i, &e->job->instances)
+        if ((*i)->live && (*i)->id.epoch == e->epoch)
             return true;
     return false;
 }
@@ -23,7 +33,7 @@ static bool any_live(const struct audit_job *job, uint64_t epoch)
 /* The federation has stored the end of an epoch: nothing of it may live, and it must really have ended. */
 void audit_check_dropped(struct audit *audit, const struct audit_epoch *e)
 {
-    if (any_live(e->job, e->epoch))
+    if (any_live(audit, e->job, e->epoch))
         audit_fail(audit,
                    "I14: the end of epoch %" PRIu64 " of job %s is stored while an instance of it lives",
                    e->epoch, audit_uid(e->uid));
@@ -60,7 +70,7 @@ static void drop_epochs(struct audit *audit, const struct audit_job *job, const 
 static bool never_told(const struct audit_epoch *e)
 {
     bool forgotten = !e->recorded && (!e->ran || e->burnt || e->local_rolled);
-    return e->rolled && !e->placed && forgotten && !any_live(e->job, e->epoch);
+    return e->rolled && !e->placed && forgotten && !any_runs(e);
 }
 
 /* It is as if it had never been. */
@@ -123,7 +133,7 @@ static void check_gone(struct audit *audit, struct audit_job *job)
     if (job->acked && !job->archived)
         audit_fail(audit, "I1: job %s was acknowledged and is neither stored nor archived any more",
                    audit_uid(job->uid));
-    if (any_live(job, 0))
+    if (any_live(audit, job, 0))
         audit_fail(audit, "I1: job %s goes from the store while an instance of it lives",
                    audit_uid(job->uid));
     drop_epochs(audit, job, NULL);
@@ -257,7 +267,7 @@ static void take_end(struct audit *audit, struct audit_site *site, const struct 
         tf_vec_push(&site->refused, e);
     }
     /* of one whose record went with a restored store the end is written first, told later */
-    if (!e->local_rolled && any_live(e->job, ended->epoch))
+    if (!e->local_rolled && any_live(audit, e->job, ended->epoch))
         audit_fail(audit, "I14: %s records the end (%s) of epoch %" PRIu64 " of job %s while it lives",
                    site->name, tf_end_name(ended->end), ended->epoch, audit_uid(a->uid));
 }
@@ -387,7 +397,9 @@ static void site_restored(struct audit *audit, struct audit_site *site)
         free(known);
     }
     audit_forget_node_claims(site);
-    site->copied = true;
+    site->copied = site->restored = true;
+    for (struct audit_node *node = site->nodes; node; node = node->hh.next)
+        node->verdict = TF_VERDICT_NONE;
     site->term = (struct tf_term){0};
     site->floor = 0;
     for (struct audit_job *job = audit->jobs; job; job = job->hh.next) {
@@ -427,6 +439,12 @@ static void take_policy(struct audit_site *site, const struct tf_policy *policy)
     site->ceiling = tf_policy_ceiling_rank(policy);
 }
 
+static void take_node(struct audit *audit, struct audit_site *site, const struct tf_cordon *cordon, bool gone)
+{
+    audit_node_cordoned(audit, site, cordon->node, !gone && tf_cordon_of_people(cordon));
+    audit_node_judged(audit, site, cordon->node, gone ? TF_VERDICT_NONE : cordon->verdict);
+}
+
 static void local_record(struct audit *audit, struct audit_site *site, const struct tf_record *record)
 {
     if (record->kind == TF_RECORD_ALLOCATION && record->gone)
@@ -436,7 +454,7 @@ static void local_record(struct audit *audit, struct audit_site *site, const str
     else if (record->kind == TF_RECORD_POLICY && !record->gone)
         take_policy(site, &record->policy);
     else if (record->kind == TF_RECORD_CORDON)
-        audit_node_cordoned(audit, site, record->cordon.node, !record->gone);
+        take_node(audit, site, &record->cordon, record->gone);
     else if (record->kind == TF_RECORD_NODE_CLAIM)
         audit_nodes_claimed(site, &record->node_claim, record->gone);
     else if (record->kind == TF_RECORD_TERM && !record->gone)
@@ -487,7 +505,8 @@ void audit_told_up(struct audit *audit, const char *cluster, const struct tf_up 
     else if (r->ended.end != TF_END_NONE && r->ended.end != TF_END_UNKNOWN && !e->ended)
         audit_fail(audit, "§2: %s tells the end of epoch %" PRIu64 " of job %s before it is stored", cluster,
                    r->epoch, audit_uid(r->uid));
-    else if (r->ended.end != TF_END_NONE && r->ended.end != TF_END_UNKNOWN && any_live(e->job, r->epoch))
+    else if (r->ended.end != TF_END_NONE && r->ended.end != TF_END_UNKNOWN &&
+             any_live(audit, e->job, r->epoch))
         audit_fail(audit, "I14: %s tells the end of epoch %" PRIu64 " of job %s while it lives", cluster,
                    r->epoch, audit_uid(r->uid));
     else if (r->ended.end == TF_END_NONE && !e->recorded && !e->local_rolled)

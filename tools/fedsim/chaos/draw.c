@@ -58,7 +58,11 @@ static void draw_settings(struct draw *draw)
     s->decision_budget = draw_one_in(draw, 3) ? 10 : 1000000;
     s->claim_after = draw_between(draw, 5, 120) * TF_SECOND;
     s->history_max = draw_one_in(draw, 8) ? (int32_t)draw_between(draw, 1, 4) : 1000;
-    draw->s->settings.subcluster.profile_interval = draw_between(draw, 0, 2) * 500 + 100;
+    struct tf_local_settings *local = &draw->s->settings.subcluster;
+    local->profile_interval = draw_between(draw, 0, 2) * 500 + 100;
+    local->node_lost_after = s->cluster_lost_after / 2;
+    local->mass_down_least =
+        s->decision_budget == 10 ? 3 : 100; /* a few nodes are soon a tenth of so small a fleet */
 }
 
 static void draw_world(struct draw *draw)

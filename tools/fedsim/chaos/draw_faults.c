@@ -190,6 +190,8 @@ static void node_away(struct draw *draw, int64_t at)
     e->state = draw_one_in(draw, 6) ? SCENARIO_DOWN : SCENARIO_UNREACHABLE;
     if (e->state == SCENARIO_UNREACHABLE)
         e->lost_after = draw_between(draw, 1, 15) * TF_SECOND;
+    if (e->lost_after > 8 * TF_SECOND)
+        e->lost_after = -1; /* its engine never knows */
     e->lasts = draw_between(draw, 100, 30 * TF_SECOND);
 }
 

@@ -17,14 +17,24 @@ static void build_settings(struct play *play)
     const struct scenario *s = play->scenario;
     struct sim_world *world = &play->world;
     tf_settings_copy(&world->settings, &s->settings.federation);
-    world->profile_interval = s->settings.subcluster.profile_interval;
-    world->resize_loss = s->settings.subcluster.resize_loss;
+    const struct tf_local_settings *local = &s->settings.subcluster;
+    world->profile_interval = local->profile_interval;
+    world->loss_cap = local->loss_cap;
+    world->health = (struct sub_health_rules){.node_lost_after = local->node_lost_after,
+                                              .mass_down_window = local->mass_down_window,
+                                              .mass_down_fraction = local->mass_down_fraction,
+                                              .mass_down_least = local->mass_down_least};
+    world->resize_loss = local->resize_loss;
     world->delay_min = s->world.message_delay_min;
     world->delay_max = s->world.message_delay_max;
     world->engine_delay_max = s->world.engine_delay_max;
     world->clients.lose = (uint32_t)s->world.answers_lost / BASIS_TO_PERMILLE;
     world->agenda.in_order = !s->world.unordered;
     audit_start_timeout(world->audit, world->settings.policy.start_timeout);
+    audit_silence(world->audit, &(struct audit_silence){.lost_after = local->node_lost_after,
+                                                        .window = local->mass_down_window,
+                                                        .fraction = local->mass_down_fraction,
+                                                        .least = local->mass_down_least});
 }
 
 static void set_latency(const struct play *play, struct sim_store *store)
