@@ -64,6 +64,8 @@ static void send_full_set(struct world *w)
         add_wanted(&part, epoch);
     tf_policy_init(&begin.policy);
     begin.policy.version = 1;
+    begin.policy.repair_wait =
+        TF_SECOND; /* what has lost all that ran of it ends then, and a test waits for that */
     begin.count = part.entries.count;
     send(w, &begin);
     send(w, &part);
