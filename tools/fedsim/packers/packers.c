@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Owns the arrival of pods and the four choices. What fragmentation is, and which nodes are alike, is
+/* Owns the arrival of pods and the six choices. What fragmentation is, and which nodes are alike, is
  * common/fit's. */
 #include "tools/fedsim/packers/packers.h"
 
@@ -10,13 +10,12 @@
 
 #include <inttypes.h>
 
-enum { PARTS = 1 << 20, WHOLE = 10000 };
+enum { PARTS = 1 << 20, WHOLE = 10000, GROWTH_WEIGHT = 4 };
 
 static const char *const names[PACKERS] = {
-    [PACKER_RANDOM] = "random",
-    [PACKER_DOT_PRODUCT] = "dot product",
-    [PACKER_BEST_FIT] = "best fit",
-    [PACKER_FRAGMENTATION] = "least fragmentation growth",
+    [PACKER_RANDOM] = "random",     [PACKER_DOT_PRODUCT] = "dot product",
+    [PACKER_BEST_FIT] = "best fit", [PACKER_FRAGMENTATION] = "least fragmentation growth",
+    [PACKER_TIGHTEST] = "tightest", [PACKER_WEIGHED] = "growth and what is left",
 };
 
 const char *packer_name(enum packer packer)
@@ -170,6 +169,19 @@ struct score {
     int64_t first, second;
 };
 
+/* In order: GPUs, then CPU, then memory. */
+static struct score tightest(struct tf_vector left)
+{
+    return (struct score){left.gpus * TF_QUANTITY_MAX + left.cpu, left.memory};
+}
+
+static int64_t weighed_growth(const struct fleet *fleet, uint32_t class, struct tf_vector have,
+                              struct tf_vector need)
+{
+    int64_t growth = tf_mix_growth(&fleet->mix, class, have, need);
+    return fleet->mix.weight ? growth * GROWTH_WEIGHT * PARTS / fleet->mix.weight : 0;
+}
+
 static struct score score(enum packer packer, const struct yard *yard, struct fleet *fleet,
                           const struct tf_profile_row *row, struct tf_vector need)
 {
@@ -180,6 +192,10 @@ static struct score score(enum packer packer, const struct yard *yard, struct fl
         return (struct score){product(need, have, yard->largest), 0};
     case PACKER_FRAGMENTATION:
         return (struct score){tf_mix_growth(&fleet->mix, row->class, have, need), left};
+    case PACKER_TIGHTEST:
+        return tightest(tf_vector_sub(have, need));
+    case PACKER_WEIGHED:
+        return (struct score){left + weighed_growth(fleet, row->class, have, need), 0};
     case PACKER_BEST_FIT:
     case PACKER_RANDOM:
     case PACKERS:

@@ -79,6 +79,8 @@ static void test_careful(void)
     CU_ASSERT(of[PACKER_RANDOM].mean < of[PACKER_BEST_FIT].mean);
     CU_ASSERT(of[PACKER_RANDOM].mean < of[PACKER_FRAGMENTATION].mean);
     CU_ASSERT_EQUAL(of[PACKER_FRAGMENTATION].refused, 0);
+    CU_ASSERT_EQUAL(of[PACKER_WEIGHED].refused, 0);
+    CU_ASSERT(of[PACKER_WEIGHED].mean >= of[PACKER_BEST_FIT].mean);
     for (int i = 0; i < PACKERS; i++)
         CU_ASSERT(of[i].least <= of[i].mean && of[i].mean <= of[i].most && of[i].most <= 10000);
     yard_release(&yard);
