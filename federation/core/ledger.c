@@ -323,7 +323,8 @@ static int32_t domains_of(const struct fed *fed, const struct tf_fit_view *view,
 }
 
 const char *fed_ledger_look(const struct fed *fed, const struct cluster *cluster,
-                            const struct tf_job_spec *spec, int rank, struct tf_now now, struct verdict *out)
+                            const struct tf_job_spec *spec, int rank, bool claimant, struct tf_now now,
+                            struct verdict *out)
 {
     struct tf_demand demand = {0};
     struct tf_fit fit = {.model = -1};
@@ -332,6 +333,7 @@ const char *fed_ledger_look(const struct fed *fed, const struct cluster *cluster
     if (tf_demand_resolve(&demand, spec, rank, view.catalog, NULL) == 0) {
         if (spec->max_runtime > 0)
             demand.ends.ms = now.wall.ms + spec->max_runtime;
+        demand.claimant = claimant;
         count_singly(&demand);
         tf_fit_count(&view, &demand, TF_LEVEL_FREE, fed->scratch, &fit);
         out->free = fit.count;

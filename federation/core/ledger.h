@@ -36,7 +36,8 @@ void fed_ledger_fit(struct fed *fed, struct cluster *cluster, const struct tf_jo
 /* The same for a question: nothing is changed, not even what deciding keeps to be quicker. Returns the model,
  * NULL if none is asked; borrowed until the next profile. */
 const char *fed_ledger_look(const struct fed *fed, const struct cluster *cluster,
-                            const struct tf_job_spec *spec, int rank, struct tf_now now, struct verdict *out);
+                            const struct tf_job_spec *spec, int rank, bool claimant, struct tf_now now,
+                            struct verdict *out);
 /* Debits `size` instances for the epoch, the newest there, which take everything up to that level. Returns
  * the chosen model, NULL if none is asked: borrowed until the next profile. Asserts that they fit. */
 const char *fed_ledger_add(struct fed *fed, struct cluster *cluster, const struct tf_job_spec *spec, int rank,

@@ -23,6 +23,7 @@ static struct job probe_of(const struct fed *fed, const struct tf_job_manifest *
     if (known && fed_job_is_waiting(known)) {
         memcpy(&probe.record.refusals, &known->record.refusals, sizeof probe.record.refusals);
         memcpy(&probe.refusals, &known->refusals, sizeof probe.refusals);
+        probe.record.claims_in = known->record.claims_in;
     }
     return probe;
 }
@@ -48,7 +49,8 @@ static void add(const struct fed *fed, const struct job *probe, const struct clu
     c->row.link = cluster->link;
     if (!cluster->room)
         return;
-    const char *model = fed_ledger_look(fed, cluster, spec, probe->rank, now, &c->verdict);
+    const char *model = fed_ledger_look(fed, cluster, spec, probe->rank, fed_place_claims_in(probe, cluster),
+                                        now, &c->verdict);
     c->row.free = c->verdict.free;
     if (c->row.why.first.reason != TF_REASON_NONE)
         return;

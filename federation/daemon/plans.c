@@ -206,6 +206,18 @@ static void on_late(struct tf_timer *timer)
     finish(TF_CONTAINER_OF(timer, struct planning, timer));
 }
 
+/* A job that waits is asked about as itself: nodes may be kept for it there. Else it is one that nobody
+ * knows, so that what runs of that name is not in its own way. */
+static struct tf_uid uid_for(const struct fedd *fedd, const struct tf_job_manifest *m)
+{
+    const struct tf_job_record *known = fed_job_find(fedd->fed, m->tenant, m->name);
+    struct tf_uid uid;
+    if (known && known->phase == TF_PHASE_PENDING && known->placements.count == 0)
+        return known->uid;
+    memset(&uid, 0xff, sizeof uid);
+    return uid;
+}
+
 static void ask(struct planning *planning, size_t at)
 {
     const struct tf_job_manifest *m = &planning->request.plan.manifest;
@@ -219,7 +231,7 @@ static void ask(struct planning *planning, size_t at)
                              .model = row->model,
                              .level = row->level,
                              .submitted = tf_loop_now(planning->fedd->loop).wall};
-    memset(&entry.uid, 0xff, sizeof entry.uid); /* of no job: what runs of this name is not looked at */
+    entry.uid = uid_for(planning->fedd, m);
     struct tf_ask question = {.kind = TF_ASK_PLACE, .place = {&entry, 1, 1}};
     asks_send(planning->fedd, row->link, row->why.cluster, &question, on_answer, asked);
     asked->number = question.id; /* an answer that has come already leaves nothing to cancel */
