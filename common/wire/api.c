@@ -594,6 +594,7 @@ static const struct method {
     [TF_METHOD_UNCORDON_CLUSTER] = {"/tidefed.v1.Federation/UncordonCluster", &cluster_request, &change,
                                     false},
     [TF_METHOD_CORDON_NODE] = {"/tidefed.v1.Federation/CordonNode", &cordon_request, &change, false},
+    [TF_METHOD_CONFIRM_LOST] = {"/tidefed.v1.Federation/ConfirmLost", &cordon_request, &change, false},
     [TF_METHOD_FREEZE] = {"/tidefed.v1.Federation/Freeze", &freeze_request, &change, false},
     [TF_METHOD_FORGET_CLUSTER] = {"/tidefed.v1.Federation/ForgetCluster", &cluster_request, &change, false},
     [TF_METHOD_STATUS] = {"/tidefed.v1.Federation/Status", &status_request, &status, false},

@@ -393,6 +393,7 @@ enum tf_method {
     TF_METHOD_STATUS,
     TF_METHOD_GET_CONFIG,
     TF_METHOD_DIFF_CONFIG,
+    TF_METHOD_CONFIRM_LOST,
     TF_METHOD_COUNT,
 };
 /* "/tidefed.v1.Federation/Submit" */
@@ -417,7 +418,7 @@ struct tf_request {
         struct tf_logs_request logs;
         struct tf_cluster_request cluster; /* CORDON_, UNCORDON_, FORGET_CLUSTER */
         struct tf_freeze_request freeze;
-        struct tf_cordon_request cordon; /* CORDON_NODE */
+        struct tf_cordon_request cordon; /* CORDON_NODE; CONFIRM_LOST: gpus and on are not looked at */
         struct tf_get_config_request get_config;
         struct tf_diff_config_request diff_config;
     };

@@ -305,7 +305,8 @@ static bool find_attached(struct fedd *fedd, struct tf_call *call, const struct 
     return false;
 }
 
-static void ask_cordon(struct fedd *fedd, struct tf_call *call, const struct tf_cordon_request *request)
+static void ask_about_node(struct fedd *fedd, struct tf_call *call, enum tf_ask_kind kind,
+                           const struct tf_cordon_request *request)
 {
     struct fed_cluster_view cluster;
     if (!find_attached(fedd, call, request, &cluster))
@@ -317,7 +318,7 @@ static void ask_cordon(struct fedd *fedd, struct tf_call *call, const struct tf_
                &(struct tf_down){.kind = TF_DOWN_ASK,
                                  .term = fed_term(fedd->fed),
                                  .ask = {.id = ask->number,
-                                         .kind = TF_ASK_CORDON,
+                                         .kind = kind,
                                          .node = request->node,
                                          .gpus = request->gpus,
                                          .on = request->on,
@@ -331,13 +332,25 @@ static void on_cordon_node(void *arg, struct tf_call *call, struct tf_bytes byte
     if (!lead_or_refuse(fedd, call) || !call_request(call, TF_METHOD_CORDON_NODE, bytes, &request))
         return;
     changes_log(call, TF_METHOD_CORDON_NODE, request.cordon.cluster, request.cordon.node);
-    ask_cordon(fedd, call, &request.cordon);
+    ask_about_node(fedd, call, TF_ASK_CORDON, &request.cordon);
+    tf_request_release(&request);
+}
+
+static void on_confirm_lost(void *arg, struct tf_call *call, struct tf_bytes bytes)
+{
+    struct fedd *fedd = arg;
+    struct tf_request request = {0};
+    if (!lead_or_refuse(fedd, call) || !call_request(call, TF_METHOD_CONFIRM_LOST, bytes, &request))
+        return;
+    changes_log(call, TF_METHOD_CONFIRM_LOST, request.cordon.cluster, request.cordon.node);
+    ask_about_node(fedd, call, TF_ASK_CONFIRM_LOST, &request.cordon);
     tf_request_release(&request);
 }
 
 void asks_register(struct fedd *fedd)
 {
     tf_server_unary(fedd->server, tf_method_path(TF_METHOD_CORDON_NODE), on_cordon_node, fedd);
+    tf_server_unary(fedd->server, tf_method_path(TF_METHOD_CONFIRM_LOST), on_confirm_lost, fedd);
     tf_server_unary(fedd->server, tf_method_path(TF_METHOD_LIST_NODES), on_nodes, fedd);
 }
 

@@ -260,6 +260,7 @@ void random_request(struct tf_rng *r, enum tf_method method, struct tf_request *
             (struct tf_freeze_request){R32(0, TF_FROZEN_ALL), optional_name(r), BOOL, TIME, OPTIONAL};
         break;
     case TF_METHOD_CORDON_NODE:
+    case TF_METHOD_CONFIRM_LOST:
         out->cordon = (struct tf_cordon_request){NAME, NAME, tf_rng_next(r), BOOL, OPTIONAL};
         break;
     case TF_METHOD_GET_CONFIG:
@@ -432,6 +433,7 @@ void random_reply(struct tf_rng *r, enum tf_method method, struct tf_reply *out)
     case TF_METHOD_CORDON_CLUSTER:
     case TF_METHOD_UNCORDON_CLUSTER:
     case TF_METHOD_CORDON_NODE:
+    case TF_METHOD_CONFIRM_LOST:
     case TF_METHOD_FREEZE:
     case TF_METHOD_FORGET_CLUSTER:
         random_change(r, &out->change);

@@ -327,6 +327,7 @@ static void answer(struct fake *fake, const struct tf_request *request, struct t
     case TF_METHOD_FREEZE:
         freeze(&request->freeze, reply, failure);
         break;
+    case TF_METHOD_CONFIRM_LOST:
     case TF_METHOD_CORDON_NODE:
         cordon_node(&request->cordon, reply, failure);
         break;

@@ -81,6 +81,9 @@ run unfreeze
 run unfreeze al
 run cluster
 run cluster remove bj-a
+run node
+run node confirm-lost
+run node confirm-lost n3
 run cluster forget --i-know-it-is-dead
 run cluster forget us-c
 run cluster forget us-c ../etc --i-know-it-is-dead

@@ -289,6 +289,8 @@ run freeze --list -o name
 run unfreeze growth --cluster gz-b
 run unfreeze evictions
 run describe cluster gz-b
+run node confirm-lost bj-a/n2 --reason "rack 7 burnt"
+run node confirm-lost bj-a/none
 run cluster forget us-c --i-know-it-is-dead
 run cluster forget nowhere bj-a --i-know-it-is-dead
 grep -A 100 bj-a "$tmp/port" >>"$tmp/out" # what the federation was told

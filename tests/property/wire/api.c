@@ -172,6 +172,7 @@ static bool eq_request(const struct tf_request *a, const struct tf_request *b)
     case TF_METHOD_FREEZE:
         return eq_freeze(&a->freeze, &b->freeze);
     case TF_METHOD_CORDON_NODE:
+    case TF_METHOD_CONFIRM_LOST:
         return eq_cordon_request(&a->cordon, &b->cordon);
     case TF_METHOD_GET_CONFIG:
         return eq_get_config(&a->get_config, &b->get_config);
@@ -489,6 +490,8 @@ static const struct {
                                   &tidefed__v1__change_reply__descriptor},
     [TF_METHOD_UNCORDON_CLUSTER] = {&tidefed__v1__cluster_request__descriptor,
                                     &tidefed__v1__change_reply__descriptor},
+    [TF_METHOD_CONFIRM_LOST] = {&tidefed__v1__cordon_node_request__descriptor,
+                                &tidefed__v1__change_reply__descriptor},
     [TF_METHOD_CORDON_NODE] = {&tidefed__v1__cordon_node_request__descriptor,
                                &tidefed__v1__change_reply__descriptor},
     [TF_METHOD_FORGET_CLUSTER] = {&tidefed__v1__cluster_request__descriptor,
