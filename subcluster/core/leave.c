@@ -215,7 +215,7 @@ static void list_domains(const struct sub *sub, struct domains *out)
 static struct domain_free *domain_find(const struct domains *domains, size_t plane, const char *path)
 {
     struct domain_free key = {.plane = plane, .path = path};
-    return bsearch(&key, domains->items, domains->count, sizeof key, by_path);
+    return domains->count ? bsearch(&key, domains->items, domains->count, sizeof key, by_path) : NULL;
 }
 
 /* A member of a surplus step. */

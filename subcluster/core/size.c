@@ -47,7 +47,8 @@ void size_mark_again(struct sub *sub, struct job *job)
     tf_vec_each (m, &record->members)
         if (member_counts(m))
             tf_vec_push(&seniors, (struct senior){m->mark, m->index});
-    qsort(seniors.items, seniors.count, sizeof *seniors.items, by_seniority);
+    if (seniors.count > 1) /* nothing may be left of it */
+        qsort(seniors.items, seniors.count, sizeof *seniors.items, by_seniority);
     for (size_t i = 0; i < seniors.count; i++)
         record->members.items[seniors.items[i].index].mark = size_mark(e, (int32_t)i);
     tf_vec_release(&seniors);
