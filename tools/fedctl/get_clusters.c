@@ -17,6 +17,8 @@ static const char *basic_state(const struct tf_cluster_info *info)
         return "Away";
     if (info->store_trouble)
         return "StoreDown";
+    if (info->brakes & TF_BRAKE_MASS_DOWN)
+        return "Suspect"; /* too many nodes went silent at once: none of them is judged */
     return info->generation.owner == 0 && info->generation.counter == 0 ? "Waiting" : "Ready";
 }
 
@@ -38,7 +40,7 @@ enum cell_style cluster_style(const struct tf_cluster_info *info)
 {
     if (info->forgotten || info->stopped)
         return CELL_FAINT;
-    if (info->lost || info->store_trouble)
+    if (info->lost || info->store_trouble || info->brakes & TF_BRAKE_MASS_DOWN)
         return CELL_BAD;
     return info->attached && !info->cordoned && !(info->brakes & TF_FROZEN_ALL) && info->generation.counter
                ? CELL_GOOD

@@ -194,6 +194,9 @@ static void test_cluster_states(void)
     CU_ASSERT_STRING_EQUAL(cluster_state(&info, text), "Waiting");
     info.generation.counter = 1;
     CU_ASSERT_STRING_EQUAL(cluster_state(&info, text), "Ready");
+    info.brakes = TF_BRAKE_MASS_DOWN;
+    CU_ASSERT_STRING_EQUAL(cluster_state(&info, text), "Suspect");
+    info.brakes = 0;
     info.cordoned = true;
     CU_ASSERT_STRING_EQUAL(cluster_state(&info, text), "Cordoned");
     info.attached = false;
