@@ -5,6 +5,7 @@
 #include "subcluster/core/allocation.h"
 #include "subcluster/core/levels.h"
 #include "subcluster/core/members.h"
+#include "subcluster/core/node_claims.h"
 #include "subcluster/core/size.h"
 
 #include <assert.h>
@@ -139,6 +140,19 @@ static void check_cordon(const struct ledger_node *node)
         assert((node->node.state == TF_NODE_CORDONED) == node->cordon.whole);
 }
 
+/* A node is kept for one that claims it, whose claim is in force with what its class ranks now. */
+static void check_kept(const struct sub *sub, const struct ledger_node *node)
+{
+    const struct kept *kept = &node->kept;
+    if (kept->rank < 0)
+        return;
+    const struct tf_node_claim *claim = node_claim_of(sub, kept->owner);
+    const struct job *owner = job_find(sub, kept->owner);
+    assert(claim && tf_strs_has(&claim->nodes, node->node.name) && claim->until.ms == kept->until.ms);
+    assert(class_rank(sub, &claim->spec) == kept->rank);
+    assert(!(owner && job_lives(owner)) && "its start ends its claim");
+}
+
 static void check_rows(const struct ledger *ledger)
 {
     struct tf_fit_view view = tf_fit_rows_view(ledger->rows);
@@ -203,8 +217,10 @@ void sub_check(const struct sub *sub)
         return;
     for (const struct job *job = jobs_first(sub); job; job = jobs_next(job))
         by_records += check_job(sub, job);
-    tf_vec_each (node, &sub->ledger.nodes)
+    tf_vec_each (node, &sub->ledger.nodes) {
         by_nodes += check_node(*node);
+        check_kept(sub, *node);
+    }
     assert(by_records == by_nodes && "held = sum over live records");
     check_rows(&sub->ledger);
     check_offers(sub);

@@ -222,6 +222,22 @@ static void place_something(struct world *w)
         send_entry(w, entry_of(w, w->last_epoch));
 }
 
+/* A job that waits claims nodes, or no longer; a full set mentions none of them. */
+static void claim_something(struct world *w)
+{
+    uint8_t job = (uint8_t)tf_rng_below(&w->rng, JOBS);
+    if (job_is_open(w, job) || !w->told_hello)
+        return;
+    struct tf_entry entry = {.kind = TF_ENTRY_UNCLAIM, .uid = uid_of(job)};
+    if (tf_rng_below(&w->rng, 3)) {
+        entry.kind = TF_ENTRY_CLAIM;
+        entry.tenant = tf_strdup("t");
+        entry.name = tf_asprintf("j%d", job);
+        entry.spec = random_spec(w);
+    }
+    send_entry(w, entry);
+}
+
 static void release_something(struct world *w, uint64_t epoch)
 {
     struct placed *p = &w->epochs[epoch];
@@ -591,6 +607,8 @@ static void something_happens(struct world *w)
         break;
     case 9:
         place_something(w);
+        if (tf_rng_below(&w->rng, 4) == 0)
+            claim_something(w);
         break;
     case 10:
         if (w->last_epoch && tf_rng_below(&w->rng, 3) == 0)
@@ -644,6 +662,8 @@ static void reach_rest(struct world *w)
     }
     for (uint64_t e = 1; e <= w->last_epoch; e++)
         release_something(w, e);
+    for (uint8_t job = 0; job < JOBS; job++)
+        tell(w, TF_ENTRY_UNCLAIM, uid_of(job), 0);
     for (int i = 0; i < 1000; i++) {
         deliver_all(w);
         engine_move(&w->engine);
@@ -667,7 +687,7 @@ static void check_rest(struct world *w)
     if (w->engine.instances.count)
         fail(w, "the engine was not told to forget an exit", w->engine.instances.items[0].id.epoch);
     CU_ASSERT_EQUAL(sub_allocation_count(w->sub), 0);
-    CU_ASSERT(w->store.count <= 3); /* term, floor, policy */
+    CU_ASSERT(w->store.count <= 3); /* term, floor, policy; no claim */
     for (size_t i = 0; i < sub_node_count(w->sub); i++) {
         struct sub_node_view view = sub_node_at(w->sub, i);
         CU_ASSERT_EQUAL(view.held_gpus, 0);
