@@ -91,7 +91,6 @@
     X(SUB_SHRUNK, "subcluster: a live epoch shrank")                                                  \
     X(SUB_GROWS, "subcluster: a running epoch began to grow")                                         \
     X(SUB_ABSORBED, "subcluster: a running job took what was free")                                   \
-    X(SUB_EVENED_OUT, "subcluster: of equals the higher gave a step to the lower")                    \
     X(SUB_GREW, "subcluster: what had started for a running epoch joined it")                         \
     X(SUB_GROWTH_FAILED, "subcluster: what had started for a running epoch could not join it")        \
     X(SUB_GROWTH_UNDONE, "subcluster: a growth gave way to something higher of its job")              \
@@ -118,7 +117,9 @@
     X(SUB_START_TWICE, "subcluster: a repeated start was refused, the instance runs")            \
     X(FED_FREEZE_OVER, "federation: the time of a freeze was up")                                \
     X(SUB_FROZEN, "subcluster: refused, evictions were frozen")                                  \
+    X(SUB_EVENED_OUT, "subcluster: of equals the higher gave a step to the lower")               \
     X(SUB_SURPLUS_TAKEN, "subcluster: surplus gave way to growth of a higher priority")          \
+    X(SUB_ROOM_MADE, "subcluster: surplus went for a step that a short job lacks")               \
     X(SUB_SHORT, "subcluster: a running epoch fell below its min")                               \
     X(SUB_SHORT_NO_MORE, "subcluster: a short epoch has its min again")                          \
     X(SUB_SHRUNK_BY_LOSS, "subcluster: a running epoch lost instances and went on, smaller")     \

@@ -10,6 +10,7 @@
 #include "subcluster/core/offers.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/policy.h"
+#include "subcluster/core/repair.h"
 #include "subcluster/core/trace.h"
 
 #include <assert.h>
@@ -57,6 +58,8 @@ void absorb_note(struct sub *sub, struct job *job)
     if (is && !was)
         tf_tree_insert(&sub->absorb.elastic, &job->by_elastic);
     sub->absorb.due |= is || was;
+    if (is && job->noted_size < job->record.size)
+        repair_again(sub, sub->now.mono); /* here is surplus that a short job may take */
     if (is && (!was || job->noted_size != job->record.size))
         job->resized = sub->now.mono;
     job->noted_size = job->record.size;

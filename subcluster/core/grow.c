@@ -180,18 +180,16 @@ void grow_open_nodes(const struct sub *sub, struct open_nodes *open)
     }
 }
 
-int32_t grow_steps(struct sub *sub, struct job *job, int32_t steps)
+/* As many of so many steps as fit these rows. */
+static int32_t grow_on(struct sub *sub, struct job *job, int32_t steps, const struct tf_profile_row *rows)
 {
     const struct tf_elastic *e = &job->record.spec.elastic;
     struct tf_demand demand = {0};
     struct tf_fit_placement packing = {0};
     struct tf_fit fit = {0};
-    struct open_nodes open = {0};
     int32_t most = (tf_size_align(e, e->max) - job->record.size) / e->step, begun = 0;
-    ledger_refresh(&sub->ledger);
-    grow_open_nodes(sub, &open);
     struct tf_fit_view view = ledger_view(&sub->ledger);
-    view.rows = open.items;
+    view.rows = rows;
     steps = steps < most ? steps : most;
     if (steps > 0 && !grow_bar(sub, job) && grow_demand(sub, job, &demand)) {
         tf_fit_count(&view, &demand, TF_LEVEL_FREE, sub->scratch, &fit);
@@ -204,8 +202,23 @@ int32_t grow_steps(struct sub *sub, struct job *job, int32_t steps)
     }
     tf_fit_placement_release(&packing);
     tf_demand_release(&demand);
+    return begun;
+}
+
+int32_t grow_steps(struct sub *sub, struct job *job, int32_t steps)
+{
+    struct open_nodes open = {0};
+    ledger_refresh(&sub->ledger);
+    grow_open_nodes(sub, &open);
+    int32_t begun = grow_on(sub, job, steps, open.items);
     tf_vec_release(&open);
     return begun;
+}
+
+bool grow_step_at_once(struct sub *sub, struct job *job)
+{
+    ledger_refresh(&sub->ledger);
+    return grow_on(sub, job, 1, ledger_view(&sub->ledger).rows) == 1;
 }
 
 /* ---- replacing ---- */

@@ -42,6 +42,8 @@ void grow_open_nodes(const struct sub *sub, struct open_nodes *open);
 /* As many of so many steps as fit what is free there and its max, in one resize. Returns how many. Refreshes
  * the ledger. */
 int32_t grow_steps(struct sub *sub, struct job *job, int32_t steps);
+/* A step of what is free, on offer or not: it was made free for the job. False: it does not fit. */
+bool grow_step_at_once(struct sub *sub, struct job *job);
 
 /* Finds places for all members that are MISSING, and starts them there. False: not all of them fit. */
 bool grow_replace(struct sub *sub, struct job *job);

@@ -205,18 +205,19 @@ static void surplus_rows(const struct sub *sub, struct candidates *candidates, i
     }
 }
 
-bool reclaim_plan_surplus(struct sub *sub, const struct tf_demand *demand, struct reclaim_plan *plan)
+bool reclaim_plan_surplus(struct sub *sub, const struct tf_demand *demand, int below,
+                          struct reclaim_plan *plan)
 {
     struct candidates candidates = {0};
     struct victims chosen = {0};
     struct after rows;
     struct tf_demand bounded = *demand;
     reclaim_plan_release(plan);
-    if (demand->rank < 1)
+    if (below < 1)
         return false;
-    bounded.level = tf_level_surplus(demand->rank - 1);
-    candidates_list_surplus(&candidates, sub, demand->rank);
-    surplus_rows(sub, &candidates, demand->rank, &rows);
+    bounded.level = tf_level_surplus(below - 1);
+    candidates_list_surplus(&candidates, sub, below);
+    surplus_rows(sub, &candidates, below, &rows);
     struct tf_fit_view view = ledger_view(&sub->ledger);
     view.rows = rows.rows.items;
     struct victims_ask ask = {.nodes = view,

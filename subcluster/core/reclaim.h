@@ -40,9 +40,10 @@ void reclaim_plan_release(struct reclaim_plan *plan);
  * is none. The ledger must have been refreshed. plan is zeroed or initialised. */
 bool reclaim_plan_make(struct sub *sub, const struct tf_demand *demand, tf_level level,
                        struct reclaim_plan *plan);
-/* The same for a step more of a running job: who of lower priority lets which surplus go. No claims are made
- * of it: what gets free is offered like all that does. The demand's core is the step. */
-bool reclaim_plan_surplus(struct sub *sub, const struct tf_demand *demand, struct reclaim_plan *plan);
+/* The same for a step more of a running job: who of the ranks below lets which surplus go. No claims are made
+ * of it. The demand's core is the step. */
+bool reclaim_plan_surplus(struct sub *sub, const struct tf_demand *demand, int below,
+                          struct reclaim_plan *plan);
 /* Begins these evictions, in the name of the job. */
 void reclaim_let_go(struct sub *sub, const struct job *job, const struct reclaim_plan *plan);
 /* maxEvictionsPerMinute does not let so many jobs be evicted now. */

@@ -6,6 +6,7 @@
 #include "subcluster/core/grow.h"
 #include "subcluster/core/levels.h"
 #include "subcluster/core/loss.h"
+#include "subcluster/core/shortage.h"
 #include "subcluster/core/trace.h"
 
 #include <assert.h>
@@ -32,7 +33,7 @@ static bool is_short(const struct job *job)
     return repair_missing(job) > 0 || broken_members(&job->record) > 0;
 }
 
-static void look_at_moment(struct sub *sub, struct tf_mono at)
+void repair_again(struct sub *sub, struct tf_mono at)
 {
     if (at.ms < sub->repair_at.ms)
         sub->repair_at = at;
@@ -56,6 +57,7 @@ void repair_note(struct sub *sub, struct job *job)
         tf_reached(sub, SUB_SHORT_NO_MORE);
         job_changed(sub, job);
     }
+    job->room_made &= missing;
     if (!missing)
         return;
     if (record->short_since.ms == 0) {
@@ -67,7 +69,7 @@ void repair_note(struct sub *sub, struct job *job)
     }
     if (!is_listed(sub, record->uid))
         tf_vec_push(&sub->shorts, record->uid);
-    look_at_moment(sub, sub->now.mono);
+    repair_again(sub, sub->now.mono);
     loss_note(sub, job);
 }
 
@@ -96,11 +98,12 @@ static void serve(struct sub *sub, struct job *job)
     const struct tf_allocation *record = &job->record;
     int32_t steps = repair_missing(job) / record->spec.elastic.step;
     if (job->grow_at.ms > sub->now.mono.ms)
-        look_at_moment(sub, job->grow_at);
+        repair_again(sub, job->grow_at);
     else if (broken_members(record) > 0)
         grow_replace(sub, job);
-    else if (steps > 0)
-        grow_steps(sub, job, steps);
+    else if (steps > 0 && (job->room_made || grow_steps(sub, job, steps) == 0))
+        shortage_serve(sub, job);
+    sub->room_made |= job->room_made;
 }
 
 /* Those that are short still, in the order in which they are served. */
@@ -116,6 +119,7 @@ static void serve_all(struct sub *sub)
     if (queue.count > 1)
         qsort(queue.items, queue.count, sizeof *queue.items, by_queue);
     sub->shorts.count = 0;
+    sub->room_made = false;
     tf_vec_each (next, &queue) {
         tf_vec_push(&sub->shorts, next->uid);
         serve(sub, job_find(sub, next->uid));
@@ -127,7 +131,7 @@ void repair_look(struct sub *sub)
 {
     if (!sub->listed || !sub->shorts.count)
         return;
-    if (sub->repair_at.ms > sub->now.mono.ms && !sub->offers.over)
+    if (sub->repair_at.ms > sub->now.mono.ms && !sub->offers.over && !sub->room_made)
         return;
     sub->repair_at = TF_NEVER;
     serve_all(sub);

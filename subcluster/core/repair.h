@@ -19,4 +19,7 @@ struct tf_mono repair_due(const struct sub *sub);
 /* Members that are missing for its min; 0 if it is not short. */
 int32_t repair_missing(const struct job *job);
 
+/* Short jobs are looked at again then. */
+void repair_again(struct sub *sub, struct tf_mono at);
+
 #endif

@@ -32,6 +32,7 @@ struct job {
     struct tf_mono repair_due;      /* what it misses must be on its way by then */
     struct tf_mono grow_at;         /* the latest growth failed: not before */
     struct tf_mono shrunk;          /* last; means nothing while its record knows of no time when */
+    bool room_made;                 /* it is short, and others went for a step of it (shortage.h) */
     struct tf_mono resized;         /* it has its size since then, */
     int32_t noted_size;             /* which is that */
     struct tf_mono wants; /* a step more, since then; TF_NEVER: it does not. A restart begins anew */
@@ -173,6 +174,7 @@ struct sub {
     claiming;                     /* jobs that wait for their claims, as they came; after a restart by uid */
     TF_VEC(struct tf_uid) shorts; /* jobs below their min, as they were last served */
     struct tf_mono repair_at;     /* when they are looked at next */
+    bool room_made;               /* for one of them, at least: looked at with whatever gets free */
     TF_VEC(struct node_claim) node_claims; /* at most one a priority; as they came */
     /* Of jobs, within the last minute. Not in records: after a restart the brake begins anew, which lets at
      * most one minute's worth of committed placements through once more. */

@@ -59,7 +59,8 @@ static bool dwelt_over_lower(struct sub *sub, const struct job *job)
 static bool take_lower(struct sub *sub, struct job *job, const struct absorb_job *hungry)
 {
     struct reclaim_plan plan = {0};
-    bool found = dwelt_over_lower(sub, job) && reclaim_plan_surplus(sub, &hungry->demand, &plan);
+    bool found =
+        dwelt_over_lower(sub, job) && reclaim_plan_surplus(sub, &hungry->demand, hungry->rank, &plan);
     if (found && reclaim_is_braked(sub, &plan)) {
         absorb_again(sub, (struct tf_mono){sub->now.mono.ms + TF_MINUTE});
         found = false;

@@ -246,6 +246,28 @@ static void test_shares_of_the_max(void)
     end();
 }
 
+/* What a short job lacks are cores: surplus goes for them at once, and is not offered to others first. */
+static void test_surplus_goes_for_a_short_job(void)
+{
+    begin_two("mid", 8);
+    struct tf_entry more = entry_of(2, "mid", 8);
+    more.spec.elastic.min = 6;
+    driver_change(&d, more);
+    CU_ASSERT_EQUAL(size(1), 4);
+    CU_ASSERT_EQUAL(members(2), 2);
+    tf_vec_each (m, &driver_allocation(&d, 1)->members)
+        if (m->state == TF_MEMBER_LEAVING)
+            driver_stopped(&d, 1, 1, m->index, m->attempt);
+    CU_ASSERT_EQUAL(members(2), 4);
+    serve(5 * TF_SECOND);
+    CU_ASSERT_EQUAL(size(1), 2);
+    CU_ASSERT_EQUAL(size(2), 6);
+    serve(TF_HOUR);
+    CU_ASSERT_EQUAL(size(1), 2); /* a core */
+    CU_ASSERT_EQUAL(size(2), 6);
+    end();
+}
+
 /* ---- a tide that is too fast: five minutes up, five minutes down ---- */
 
 enum { START = 40, WAVE = 5 * 60 }; /* seconds */
@@ -340,6 +362,7 @@ int main(void)
         {"who does not grow", test_who_does_not_grow},
         {"not before the cool-down is over", test_cools_down},
         {"surplus of lower priorities, after a while", test_takes_lower_surplus},
+        {"surplus for what a short job lacks, at once", test_surplus_goes_for_a_short_job},
         {"a job that restarts to grow does not swing", test_training_does_not_swing},
         {"a job that just grows follows the tide", test_offline_follows},
         {"equals even out, then rest", test_equals_even_out},

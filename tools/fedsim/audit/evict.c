@@ -234,14 +234,15 @@ static bool evens_out(const struct tf_allocation *v, const struct tf_allocation 
 static bool may_grow(const struct tf_allocation *x)
 {
     const struct tf_elastic *e = &x->spec.elastic;
-    return x->phase == TF_ALLOCATION_RUNNING && x->spec.grow != TF_GROW_NEVER && x->size >= e->min &&
-           x->size + e->step <= e->max;
+    return x->phase == TF_ALLOCATION_RUNNING && x->size + e->step <= e->max &&
+           (x->size < e->min || x->spec.grow != TF_GROW_NEVER);
 }
 
 static bool goes_for_growth(struct audit *audit, const struct audit_site *site,
                             const struct audit_allocation *known)
 {
-    const struct tf_allocation *v = &known->before;
+    bool fresh = known->before.epoch != known->a.epoch; /* placed by the same transaction */
+    const struct tf_allocation *v = fresh ? &known->a : &known->before;
     int rank = rank_of(site, &v->spec);
     bool one_step = leaving_members(known) == v->spec.elastic.step;
     if (victim_level(audit, site, known) != tf_level_surplus(rank) || !v->members.count)
@@ -250,7 +251,8 @@ static bool goes_for_growth(struct audit *audit, const struct audit_site *site,
         if (x == known || !may_grow(&x->a))
             continue;
         int of = rank_of(site, &x->a.spec);
-        if (of > rank || (of == rank && one_step && evens_out(v, &x->a)))
+        bool is_short = x->a.size < x->a.spec.elastic.min; /* what it lacks are cores */
+        if (of > rank || (of == rank && (is_short || (one_step && evens_out(v, &x->a)))))
             return true;
     }
     return false;
