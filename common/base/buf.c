@@ -56,6 +56,16 @@ void tf_buf_char(struct tf_buf *buf, char c)
     tf_buf_add(buf, &c, 1);
 }
 
+void tf_buf_uint(struct tf_buf *buf, uint64_t n)
+{
+    char digits[20];
+    size_t at = sizeof digits;
+    do
+        digits[--at] = (char)('0' + n % 10);
+    while (n /= 10);
+    tf_buf_add(buf, digits + at, sizeof digits - at);
+}
+
 void tf_buf_fmt(struct tf_buf *buf, const char *fmt, ...)
 {
     va_list args;

@@ -23,6 +23,7 @@ void tf_buf_reserve(struct tf_buf *buf, size_t more);
 void tf_buf_add(struct tf_buf *buf, const void *bytes, size_t len);
 void tf_buf_str(struct tf_buf *buf, const char *s);
 void tf_buf_char(struct tf_buf *buf, char c);
+void tf_buf_uint(struct tf_buf *buf, uint64_t n); /* in decimal */
 void tf_buf_fmt(struct tf_buf *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Appends s; bytes that are not UTF-8 become U+FFFD. */
 void tf_buf_utf8(struct tf_buf *buf, const char *s);

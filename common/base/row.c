@@ -188,9 +188,15 @@ static void release_rows(const struct tf_table *table, void *object)
             release_row(row, object);
 }
 
+static bool is_zero(const char *bytes, size_t size)
+{
+    return bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0;
+}
+
+/* Often there is nothing: what was in it has been moved elsewhere, or it is new. */
 void tf_table_release(const struct tf_table *table, void *object)
 {
-    if (!object)
+    if (!object || is_zero(object, table->size))
         return;
     release_rows(table, object);
     memset(object, 0, table->size);

@@ -14,7 +14,13 @@ void tf_guard_head_format(struct tf_buf *out, const struct tf_guard_head *head)
 {
     char id[ID_DIGITS + 1];
     tf_hex(head->id, TF_GUARD_ID_BYTES, id);
-    tf_buf_fmt(out, "%sn=%" PRIu64 " era=%" PRIu64 " id=%s", head_mark, head->n, head->era, id);
+    tf_buf_str(out, head_mark);
+    tf_buf_str(out, "n=");
+    tf_buf_uint(out, head->n);
+    tf_buf_str(out, " era=");
+    tf_buf_uint(out, head->era);
+    tf_buf_str(out, " id=");
+    tf_buf_str(out, id);
 }
 
 /* Reads "name=<digits>" and the space after it; -1 if *p begins otherwise. */

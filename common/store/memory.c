@@ -44,7 +44,8 @@ struct tf_memory_store {
     struct tf_memory_map *map;
     struct lease *leases;
     int64_t last_lease;
-    struct tf_mono now;
+    struct tf_mono now; /* of the last thing that it did, or was told; see now_of */
+    const struct tf_mono *clock;
     bool down, full;
     int64_t quota_bytes, keep_revisions;
     struct tf_rng rng;
@@ -62,6 +63,11 @@ struct tf_memory_snapshot {
     struct tf_memory_map *map;
     struct lease *leases;
 };
+
+static struct tf_mono now_of(const struct tf_memory_store *server)
+{
+    return server->clock && server->clock->ms > server->now.ms ? *server->clock : server->now;
+}
 
 static struct tf_mono later(struct tf_mono t, int64_t ms)
 {
@@ -257,7 +263,7 @@ static void apply_grant(struct tf_memory_store *server, struct pending *p)
 {
     int64_t ttl_ms = (p->request->ttl_ms + TF_SECOND - 1) / TF_SECOND * TF_SECOND;
     int64_t id = ++server->last_lease;
-    lease_add(&server->leases, id, ttl_ms, later(server->now, ttl_ms));
+    lease_add(&server->leases, id, ttl_ms, later(now_of(server), ttl_ms));
     p->answer.reply.lease = id;
     p->answer.reply.ttl_ms = ttl_ms;
 }
@@ -276,7 +282,7 @@ static void apply_keepalive(struct tf_memory_store *server, struct pending *p)
     struct lease *lease = lease_wanted(server, p);
     if (!lease)
         return;
-    lease->ends = later(server->now, lease->ttl_ms);
+    lease->ends = later(now_of(server), lease->ttl_ms);
     p->answer.reply.lease = lease->id;
     p->answer.reply.ttl_ms = lease->ttl_ms;
 }
@@ -411,7 +417,7 @@ static void tell_client(struct tf_memory_store *server, struct pending *p)
 static void answer(struct tf_memory_store *server, struct pending *p)
 {
     bool lost = p->lost || (p->client && p->client->cut);
-    if (lost && server->now.ms < p->deadline.ms) {
+    if (lost && now_of(server).ms < p->deadline.ms) {
         p->lost = true;
         p->answer_at = p->deadline;
         return;
@@ -464,12 +470,12 @@ static void plan(struct tf_memory_store *server, struct client *client, struct p
 {
     int64_t latency =
         tf_rng_range(&server->rng, server->faults.latency_min_ms, server->faults.latency_max_ms);
-    p->deadline = later(server->now, p->request->timeout_ms);
-    p->apply_at = later(server->now, latency / 2);
-    p->answer_at = later(server->now, latency);
+    p->deadline = later(now_of(server), p->request->timeout_ms);
+    p->apply_at = later(now_of(server), latency / 2);
+    p->answer_at = later(now_of(server), latency);
     if (tf_store_request_check(p->request, &p->answer.reply.error) != 0) {
         p->apply_at = TF_NEVER;
-        p->answer_at = server->now;
+        p->answer_at = now_of(server);
         return;
     }
     enum tf_memory_fault fault = draw_fault(server, client, p->request->kind);
@@ -539,6 +545,7 @@ struct tf_memory_store *tf_memory_store_create(const struct tf_memory_options *o
     struct tf_memory_store *server = tf_calloc(1, sizeof *server);
     server->map = tf_memory_map_create();
     server->now = options->start;
+    server->clock = options->clock;
     server->quota_bytes = options->quota_bytes ? options->quota_bytes : default_quota_bytes;
     server->keep_revisions = options->keep_revisions;
     server->faults.latency_min_ms = server->faults.latency_max_ms = DEFAULT_LATENCY_MS;
@@ -653,7 +660,7 @@ static void break_connections(struct tf_memory_store *server)
         p->apply_at = TF_NEVER;
         if (p->answer_at.ms != INT64_MAX && !p->lost) {
             p->lost = true;
-            p->deadline = p->answer_at = server->now;
+            p->deadline = p->answer_at = now_of(server);
         }
         pending_settle(server, p);
     }
@@ -665,7 +672,7 @@ void tf_memory_store_down(struct tf_memory_store *server, bool down)
         break_connections(server);
     if (!down && server->down) /* a server that starts gives all leases their full time */
         for (struct lease *lease = server->leases; lease; lease = lease->hh.next)
-            lease->ends = later(server->now, lease->ttl_ms);
+            lease->ends = later(now_of(server), lease->ttl_ms);
     server->down = down;
     server->next_stale = true;
 }
@@ -680,7 +687,7 @@ struct tf_memory_snapshot *tf_memory_store_snapshot(const struct tf_memory_store
 {
     struct tf_memory_snapshot *snapshot = tf_calloc(1, sizeof *snapshot);
     snapshot->map = tf_memory_map_copy(server->map);
-    leases_copy(&snapshot->leases, server->leases, server->now);
+    leases_copy(&snapshot->leases, server->leases, now_of(server));
     return snapshot;
 }
 
@@ -689,7 +696,7 @@ void tf_memory_store_restore(struct tf_memory_store *server, const struct tf_mem
     break_connections(server);
     tf_memory_map_destroy(server->map);
     server->map = tf_memory_map_copy(snapshot->map);
-    leases_copy(&server->leases, snapshot->leases, server->now);
+    leases_copy(&server->leases, snapshot->leases, now_of(server));
     server->full = false;
     server->next_stale = true;
 }

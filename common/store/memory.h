@@ -16,6 +16,9 @@ struct tf_memory_store;
 struct tf_memory_options {
     uint64_t seed;
     struct tf_mono start;
+    /* Whoever has many stores keeps the time for all: borrowed. NULL: the time is what
+     * tf_memory_store_advance said last. */
+    const struct tf_mono *clock;
     int64_t quota_bytes;    /* 0 = 2 GiB, as etcd */
     int64_t keep_revisions; /* compacts by itself what is older; 0 = keeps all until it is asked to */
 };

@@ -153,72 +153,64 @@ static const struct tf_wire_table store_trouble =
 #undef MODEL
 #undef WIRE
 
+#define UP_NAME "message to the federation"
+
 static int no_kind(int kind, struct tf_error *err)
 {
     return tf_error_set(err, TF_ERR_INVALID, "message of a subcluster: its kind (%d) is not known here",
                         kind);
 }
 
-/* Sets the oneof to the message of a table. */
-static int put_table(Tidefed__V1__Up *message, Tidefed__V1__Up__WhatCase what,
-                     const struct tf_wire_table *table, const void *object, const char *name,
-                     struct tf_arena *arena, struct tf_error *err)
+static int pack_part(Tidefed__V1__Up__WhatCase what, const struct tf_wire_table *table, const void *object,
+                     struct tf_buf *out, struct tf_error *err)
 {
-    const struct tf_wire_path path = {.name = name, .index = -1};
-    message->what_case = what;
-    message->hello = (void *)tf_wire_encode(table, object, arena, &path, err);
-    return message->hello ? 0 : -1;
+    const ProtobufCFieldDescriptor *part =
+        protobuf_c_message_descriptor_get_field(&tidefed__v1__up__descriptor, what);
+    return tf_wire_pack_part(part, table, object, UP_NAME, TF_WIRE_STREAM_MAX, out, err);
 }
 
-static int put_fence(Tidefed__V1__Up *message, int64_t boot_ms, struct tf_arena *arena, struct tf_error *err)
+static int pack_listed(struct tf_buf *out, struct tf_error *err)
 {
+    Tidefed__V1__Up message = TIDEFED__V1__UP__INIT;
+    Tidefed__V1__Listed listed = TIDEFED__V1__LISTED__INIT;
+    message.what_case = TIDEFED__V1__UP__WHAT_LISTED;
+    message.listed = &listed;
+    return tf_wire_serialise(&message.base, UP_NAME, TF_WIRE_STREAM_MAX, out, err);
+}
+
+static int pack_fence(int64_t boot_ms, struct tf_buf *out, struct tf_error *err)
+{
+    Tidefed__V1__Up message = TIDEFED__V1__UP__INIT;
+    Tidefed__V1__Fence fence = TIDEFED__V1__FENCE__INIT;
     if (boot_ms < 0 || boot_ms > TF_WIRE_MS_MAX)
         return tf_error_set(err, TF_ERR_INVALID, "fence: clock %lld is out of bounds", (long long)boot_ms);
-    message->what_case = TIDEFED__V1__UP__WHAT_FENCE;
-    message->fence = tf_wire_message(&tidefed__v1__fence__descriptor, arena);
-    message->fence->boot_ms = (uint64_t)boot_ms;
-    return 0;
-}
-
-static int put_up(Tidefed__V1__Up *message, const struct tf_up *up, struct tf_arena *arena,
-                  struct tf_error *err)
-{
-    switch (up->kind) {
-    case TF_UP_HELLO:
-        return put_table(message, TIDEFED__V1__UP__WHAT_HELLO, &tf_wire_hello, &up->hello, "hello", arena,
-                         err);
-    case TF_UP_PROFILE:
-        return put_table(message, TIDEFED__V1__UP__WHAT_PROFILE, &tf_wire_profile, &up->profile, "profile",
-                         arena, err);
-    case TF_UP_REPORT:
-        return put_table(message, TIDEFED__V1__UP__WHAT_REPORT, &tf_wire_report, &up->report, "report", arena,
-                         err);
-    case TF_UP_ANSWER:
-        return put_table(message, TIDEFED__V1__UP__WHAT_ANSWER, &tf_wire_answer, &up->answer, "answer", arena,
-                         err);
-    case TF_UP_STORE:
-        return put_table(message, TIDEFED__V1__UP__WHAT_STORE, &store_trouble, &up->store, "store", arena,
-                         err);
-    case TF_UP_LISTED:
-        message->what_case = TIDEFED__V1__UP__WHAT_LISTED;
-        message->listed = tf_wire_message(&tidefed__v1__listed__descriptor, arena);
-        return 0;
-    case TF_UP_FENCE:
-        return put_fence(message, up->fence_boot_ms, arena, err);
-    case TF_UP_NONE:
-        break;
-    }
-    return no_kind((int)up->kind, err);
+    fence.boot_ms = (uint64_t)boot_ms;
+    message.what_case = TIDEFED__V1__UP__WHAT_FENCE;
+    message.fence = &fence;
+    return tf_wire_serialise(&message.base, UP_NAME, TF_WIRE_STREAM_MAX, out, err);
 }
 
 int tf_wire_up_pack(const struct tf_up *up, struct tf_buf *out, struct tf_error *err)
 {
-    struct tf_arena_room room;
-    TF_AUTO_ARENA arena = tf_arena_within(&room);
-    Tidefed__V1__Up *message = tf_wire_message(&tidefed__v1__up__descriptor, arena);
-    if (put_up(message, up, arena, err))
-        return -1;
-    return tf_wire_serialise(&message->base, "message to the federation", TF_WIRE_STREAM_MAX, out, err);
+    switch (up->kind) {
+    case TF_UP_HELLO:
+        return pack_part(TIDEFED__V1__UP__WHAT_HELLO, &tf_wire_hello, &up->hello, out, err);
+    case TF_UP_PROFILE:
+        return pack_part(TIDEFED__V1__UP__WHAT_PROFILE, &tf_wire_profile, &up->profile, out, err);
+    case TF_UP_REPORT:
+        return pack_part(TIDEFED__V1__UP__WHAT_REPORT, &tf_wire_report, &up->report, out, err);
+    case TF_UP_ANSWER:
+        return pack_part(TIDEFED__V1__UP__WHAT_ANSWER, &tf_wire_answer, &up->answer, out, err);
+    case TF_UP_STORE:
+        return pack_part(TIDEFED__V1__UP__WHAT_STORE, &store_trouble, &up->store, out, err);
+    case TF_UP_LISTED:
+        return pack_listed(out, err);
+    case TF_UP_FENCE:
+        return pack_fence(up->fence_boot_ms, out, err);
+    case TF_UP_NONE:
+        break;
+    }
+    return no_kind((int)up->kind, err);
 }
 
 static int get_table(struct tf_up *up, enum tf_up_kind kind, const struct tf_wire_table *table,

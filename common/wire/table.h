@@ -169,6 +169,11 @@ void tf_wire_release(const struct tf_wire_table *table, void *object);
  * limit bytes (TF_ERR_TOO_LARGE). unpack expects nothing of object, and zeroes it on failure. */
 int tf_wire_pack(const struct tf_wire_table *table, const void *object, const char *what, size_t limit,
                  struct tf_buf *out, struct tf_error *err);
+/* As the only field, `part`, of a larger message: a member of its union. In errors that field is what is
+ * named. */
+int tf_wire_pack_part(const ProtobufCFieldDescriptor *part, const struct tf_wire_table *table,
+                      const void *object, const char *what, size_t limit, struct tf_buf *out,
+                      struct tf_error *err);
 int tf_wire_unpack(const struct tf_wire_table *table, const void *bytes, size_t len, const char *what,
                    size_t limit, void *object, struct tf_error *err);
 /* Bytes that pack would append; 0 if a rule is broken. */

@@ -308,18 +308,40 @@ static int write_object(struct writer *w, const struct tf_wire_table *table, con
 
 /* ---- the whole way ---- */
 
+/* Appends what was written, unless it is too much. */
+static int finish(const struct writer *w, const char *what, size_t limit, struct tf_buf *out,
+                  struct tf_error *err)
+{
+    if (used(w) > limit)
+        return tf_error_set(err, TF_ERR_TOO_LARGE, "%s: %zu bytes, at most %zu are stored or sent", what,
+                            used(w), limit);
+    tf_buf_add(out, w->start + w->at, used(w));
+    return 0;
+}
+
 int tf_wire_pack(const struct tf_wire_table *table, const void *object, const char *what, size_t limit,
                  struct tf_buf *out, struct tf_error *err)
 {
     struct writer w;
     struct tf_wire_path path = {.name = what, .index = -1};
     writer_init(&w);
+    int failed = write_object(&w, table, object, &path, err) || finish(&w, what, limit, out, err);
+    writer_release(&w);
+    return failed ? -1 : 0;
+}
+
+int tf_wire_pack_part(const ProtobufCFieldDescriptor *part, const struct tf_wire_table *table,
+                      const void *object, const char *what, size_t limit, struct tf_buf *out,
+                      struct tf_error *err)
+{
+    struct writer w;
+    struct tf_wire_path path = {.name = part->name, .index = -1};
+    writer_init(&w);
     int failed = write_object(&w, table, object, &path, err);
-    if (!failed && used(&w) > limit)
-        failed = tf_error_set(err, TF_ERR_TOO_LARGE, "%s: %zu bytes, at most %zu are stored or sent", what,
-                              used(&w), limit);
-    if (!failed)
-        tf_buf_add(out, w.start + w.at, used(&w));
+    if (!failed) {
+        close_block(&w, part, 0);
+        failed = finish(&w, what, limit, out, err);
+    }
     writer_release(&w);
     return failed;
 }

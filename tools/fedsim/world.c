@@ -12,8 +12,10 @@ enum { KEEP_REVISIONS = 200 };
 
 static struct tf_memory_store *make_server(struct sim_world *world)
 {
-    return tf_memory_store_create(&(struct tf_memory_options){
-        .seed = tf_rng_next(&world->rng), .start = world->agenda.now, .keep_revisions = KEEP_REVISIONS});
+    return tf_memory_store_create(&(struct tf_memory_options){.seed = tf_rng_next(&world->rng),
+                                                              .start = world->agenda.now,
+                                                              .clock = &world->agenda.now,
+                                                              .keep_revisions = KEEP_REVISIONS});
 }
 
 void world_init(struct sim_world *world, uint64_t seed, bool aloud)
@@ -108,7 +110,8 @@ static struct tf_mono next_moment(const struct sim_world *world)
 
 static void look(struct sim_world *world, struct sim_store *store)
 {
-    if (tf_memory_store_advance(store->server, world->agenda.now))
+    if (tf_memory_store_next(store->server).ms <= world->agenda.now.ms &&
+        tf_memory_store_advance(store->server, world->agenda.now))
         store_look(world, store);
 }
 
