@@ -4,6 +4,7 @@
 
 #include "subcluster/core/health.h"
 #include "subcluster/core/jobs.h"
+#include "subcluster/core/members.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/trace.h"
 
@@ -162,9 +163,10 @@ static bool is_over(const struct sub *sub, const struct tf_instance_id *id)
         return true;
     if (job->record.phase == TF_ALLOCATION_CLAIMING && job->record.epoch == id->epoch)
         return false; /* a restored store does not know that it got what it claimed */
-    if (job_lives(job) && job->record.epoch == id->epoch)
+    if (job_lives(job) && job->record.epoch == id->epoch) /* a step that it forgot is none any more */
         return id->index >= job->record.members.count ||
-               job->record.members.items[id->index].attempt >= id->attempt;
+               job->record.members.items[id->index].attempt >= id->attempt ||
+               !member_stays(job->record.members.items[id->index].state);
     tf_vec_each (e, &job->record.ended)
         if (e->epoch >= id->epoch)
             return true;

@@ -226,6 +226,8 @@ static bool is_resized(struct audit *audit, const char *cluster, const struct au
     if (id->index >= a->members.count)
         return e->local_rolled && e->resized;
     const struct tf_member *m = &a->members.items[id->index];
+    if (m->attempt < id->attempt && e->local_rolled && e->resized)
+        return true;
     bool resized = job->scale_asked || e->resized;
     if (m->state == TF_MEMBER_LEAVING)
         return job->scale_asked || e->turned_back;
