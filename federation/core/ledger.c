@@ -221,18 +221,18 @@ static bool prefers_a_plane(const struct tf_demand *demand)
     return false;
 }
 
-/* The cheap look before the exact one: of a full subcluster most demands fail here. place: in cluster->most.
- */
+/* The cheap look before the exact one: of a full subcluster most demands fail here. What has been taken since
+ * there was more room only makes it too hopeful. place: in cluster->most. */
 static bool some_node_could(struct cluster *cluster, size_t place, tf_level level, struct tf_vector need)
 {
     struct tf_vector *most = &cluster->most[place];
-    if (cluster->most_at[place] != cluster->change) {
+    if (cluster->most_at[place] != cluster->capacity) {
         struct tf_fit_view view = tf_fit_rows_view(cluster->room);
         *most = (struct tf_vector){0};
         for (size_t i = 0; i < view.count; i++)
             if (view.rows[i].count > 0)
                 *most = tf_vector_max(*most, tf_profile_row_at(&view.rows[i], level));
-        cluster->most_at[place] = cluster->change;
+        cluster->most_at[place] = cluster->capacity;
     }
     return tf_vector_fits(need, *most);
 }

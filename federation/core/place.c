@@ -5,8 +5,8 @@
  * ledger.c's.
  *
  * Work is counted in candidate evaluations (one demand against one subcluster); the budget is looked at
- * between demands. A verdict is kept until what it was made from changes: a failure until there is more room,
- * a success until the room changes at all. */
+ * between demands. A verdict is kept until there is more room than it was made from; who is chosen by one is
+ * looked at again if there is less. */
 #include "federation/core/place.h"
 
 #include "common/model/transaction.h"
@@ -62,21 +62,24 @@ static bool is_stopped(const struct fed *fed)
 
 /* ---- one demand ---- */
 
-/* The shape's verdict about the subcluster, made anew if it no longer holds; counts that in *work. */
-static const struct verdict *verdict_of(struct fed *fed, struct shape *shape, struct cluster *cluster,
-                                        int64_t *work)
+static void judge(struct fed *fed, struct shape *shape, struct cluster *cluster, int64_t *work)
+{
+    const struct job *job = fed_queue_first(shape);
+    fed_ledger_fit(fed, cluster, &job->record.spec, job->rank, fed_place_claims_in(job, cluster),
+                   &shape->verdicts.items[cluster->slot]);
+    ++*work;
+}
+
+/* The shape's verdict about the subcluster, made anew if there is more room than when it was made. As long as
+ * there is only less, and later, nothing of it can have become better: it bounds what a new one would say. */
+static const struct verdict *bound_of(struct fed *fed, struct shape *shape, struct cluster *cluster,
+                                      int64_t *work)
 {
     while (shape->verdicts.count <= cluster->slot)
         (void)tf_vec_add(&shape->verdicts);
-    struct verdict *v = &shape->verdicts.items[cluster->slot];
-    bool holds = v->fits ? v->change == cluster->change && fed->now.wall.ms <= v->good_until.ms
-                         : v->capacity == cluster->capacity;
-    if (holds)
-        return v;
-    const struct job *job = fed_queue_first(shape);
-    fed_ledger_fit(fed, cluster, &job->record.spec, job->rank, fed_place_claims_in(job, cluster), v);
-    ++*work;
-    return v;
+    if (shape->verdicts.items[cluster->slot].capacity != cluster->capacity)
+        judge(fed, shape, cluster, work);
+    return &shape->verdicts.items[cluster->slot];
 }
 
 static size_t place_in_list(const struct tf_strs *list, const char *name)
@@ -101,8 +104,9 @@ int64_t fed_place_cost(const struct tf_job_spec *spec, struct tf_wall now, const
     return tf_profile_price(cluster->profile, v->level, taken, now);
 }
 
-/* Costs that are alike to a quarter count as equal at first, so that topology and the job's own order still
- * count: no two are ever the same. */
+/* What is alike to a quarter counts as equal: of costs, no two are ever the same, and topology and the job's
+ * own order should still count; of room, what was known before the last few placements is then good enough to
+ * choose by. */
 static int64_t coarse(int64_t cost)
 {
     int64_t unit = 1;
@@ -113,8 +117,8 @@ static int64_t coarse(int64_t cost)
 
 /* DESIGN.md §6: the lowest level touched, what is free being the lowest of all; then lower cost, better
  * topology, the job's own order (models, then clusters), the cost to the last second (so that equal
- * subclusters take turns), room to grow, balance (most room left); where others would go, the one that was
- * given something longest ago. Equal in all: the one asked first stays. */
+ * subclusters take turns), room to grow, balance: most room left, among equals the one that was given
+ * something longest ago. Equal in all: the one asked first stays. */
 bool fed_place_is_better(const struct tf_job_spec *spec, struct tf_wall now, const struct cluster *a,
                          const struct verdict *va, const struct cluster *b, const struct verdict *vb)
 {
@@ -135,24 +139,39 @@ bool fed_place_is_better(const struct tf_job_spec *spec, struct tf_wall now, con
         return ca < cb;
     if (room_to_grow(spec, va) != room_to_grow(spec, vb))
         return room_to_grow(spec, va) > room_to_grow(spec, vb);
-    if (va->count != vb->count)
+    if (coarse(va->count) != coarse(vb->count))
         return va->count > vb->count;
-    return va->level > TF_LEVEL_FREE && a->record.highest_epoch < b->record.highest_epoch;
+    return a->record.highest_epoch < b->record.highest_epoch;
 }
 
-/* The best subcluster for the first job of the shape; NULL if it fits in none. */
-static struct cluster *choose(struct fed *fed, struct shape *shape, int64_t *work)
+static struct cluster *best_bound(struct fed *fed, struct shape *shape, int64_t *work)
 {
     const struct job *job = fed_queue_first(shape);
     struct cluster *best = NULL;
     tf_vec_each (c, &fed->clusters) {
         if ((*c)->grown <= shape->failed || fed_place_bar(fed, job, *c) != TF_REASON_NONE)
             continue;
-        const struct verdict *v = verdict_of(fed, shape, *c, work);
+        const struct verdict *v = bound_of(fed, shape, *c, work);
         if (v->fits && (!best || fed_place_is_better(&job->record.spec, fed->now.wall, *c, v, best,
                                                      &shape->verdicts.items[best->slot])))
             best = *c;
     }
+    return best;
+}
+
+static bool holds_still(const struct fed *fed, const struct shape *shape, const struct cluster *cluster)
+{
+    const struct verdict *v = &shape->verdicts.items[cluster->slot];
+    return v->change == cluster->change && fed->now.wall.ms <= v->good_until.ms;
+}
+
+/* The best subcluster for the first job of the shape; NULL if it fits in none. Of many, only those are
+ * counted anew that could be the best by what was known of them. */
+static struct cluster *choose(struct fed *fed, struct shape *shape, int64_t *work)
+{
+    struct cluster *best;
+    while ((best = best_bound(fed, shape, work)) && !holds_still(fed, shape, best))
+        judge(fed, shape, best, work);
     return best;
 }
 

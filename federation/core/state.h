@@ -134,7 +134,7 @@ struct cluster {
     struct tf_mono summary_next; /* not before */
 
     /* No node has more than this, in any dimension: for who takes what is free, then for the core of each
-     * rank; as of that change. Last in the struct: behind arrays the compiler is wrong about padding, which
+     * rank; as of that capacity. Last in the struct: behind arrays the compiler is wrong about padding, which
      * images go by. */
     struct tf_vector most[1 + TF_CLASSES_MAX];
     uint64_t most_at[1 + TF_CLASSES_MAX];

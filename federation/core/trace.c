@@ -53,6 +53,8 @@ static void add_candidate(const struct fed *fed, const struct shape *shape, cons
         add_taking(line, fed, job, cluster, v);
     else if (v->change == cluster->change)
         tf_buf_fmt(line, "%s free %d %s %d", cluster->record.name, v->count, v->fits ? ">=" : "<", min);
+    else if (v->fits)
+        tf_buf_fmt(line, "%s free <= %d", cluster->record.name, v->free); /* it was not looked at again */
     else
         tf_buf_fmt(line, "%s free < %d", cluster->record.name, min); /* known from when it had more */
 }
