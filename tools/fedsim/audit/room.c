@@ -284,7 +284,9 @@ static int32_t promised_to(const struct audit_epoch *e)
         return e->size;
     tf_vec_each (m, &a->members)
         held += audit_member_holds(m);
-    return held;
+    /* what it has grown by, its leader hears of with the next profile only; what it promises meanwhile is
+     * refused */
+    return held < e->size ? held : e->size;
 }
 
 void audit_count_promise(struct audit_epoch *e)
