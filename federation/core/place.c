@@ -169,9 +169,11 @@ static bool holds_still(const struct fed *fed, const struct shape *shape, const 
  * counted anew that could be the best by what was known of them. */
 static struct cluster *choose(struct fed *fed, struct shape *shape, int64_t *work)
 {
-    struct cluster *best;
-    while ((best = best_bound(fed, shape, work)) && !holds_still(fed, shape, best))
+    struct cluster *best, *judged = NULL;
+    while ((best = best_bound(fed, shape, work)) && best != judged && !holds_still(fed, shape, best)) {
         judge(fed, shape, best, work);
+        judged = best; /* of one that waits for its own claim, the moment may have passed at once */
+    }
     return best;
 }
 
