@@ -31,7 +31,8 @@ static inline uint32_t tf_hash_bytes(const void *key, size_t len)
         for (size_t at = 0; at < len; at++)
             word = word << 8 | (uint8_t)bytes[at];
     hash = tf_hash_mix(hash, word);
-    return (uint32_t)(hash ^ hash >> 29);
+    return (uint32_t)tf_hash_mix(hash,
+                                 len); /* once more: else a key's last letters would not reach the low bits */
 }
 
 #define HASH_FUNCTION(keyptr, keylen, hashv) ((hashv) = tf_hash_bytes((keyptr), (keylen)))
