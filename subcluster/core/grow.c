@@ -12,6 +12,7 @@
 #include "subcluster/core/repair.h"
 #include "subcluster/core/retries.h"
 #include "subcluster/core/size.h"
+#include "subcluster/core/strays.h"
 #include "subcluster/core/trace.h"
 
 #include <assert.h>
@@ -35,6 +36,8 @@ const char *grow_bar(const struct sub *sub, const struct job *job)
         return "it has its max";
     if (record->restart_at.ms)
         return "it is about to restart";
+    if (strays_live(sub, record->uid, record->epoch, false))
+        return "instances of it that its record has forgotten still run";
     if (grow_pending(job))
         return "it grows already";
     if (job->grow_at.ms > sub->now.mono.ms)
@@ -257,7 +260,8 @@ bool grow_replace(struct sub *sub, struct job *job)
     struct tf_demand demand = {0};
     struct tf_fit_placement packing = {0};
     struct open_nodes open = {0};
-    int32_t missing = to_replace(&job->record);
+    bool forgotten = strays_live(sub, job->record.uid, job->record.epoch, false); /* may be in one's place */
+    int32_t missing = forgotten ? 0 : to_replace(&job->record);
     ledger_refresh(&sub->ledger);
     grow_open_nodes(sub, &open);
     struct tf_fit_view view = ledger_view(&sub->ledger);

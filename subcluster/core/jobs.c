@@ -7,6 +7,7 @@
 #include "subcluster/core/absorb.h"
 #include "subcluster/core/image.h"
 #include "subcluster/core/outbox.h"
+#include "subcluster/core/strays.h"
 
 #include <assert.h>
 
@@ -104,6 +105,7 @@ void job_changed(struct sub *sub, struct job *job)
     out_touch_job(sub, job);
     job_tell(sub, job);
     absorb_note(sub, job);
+    strays_judge(sub, job->record.uid);
 }
 
 const struct tf_ended *job_ended(const struct job *job, uint64_t epoch)

@@ -2,10 +2,12 @@
 /* Owns the list of strays. They are few, but for a store that was lost: then they are all that runs. */
 #include "subcluster/core/strays.h"
 
+#include "subcluster/core/absorb.h"
 #include "subcluster/core/health.h"
 #include "subcluster/core/jobs.h"
 #include "subcluster/core/members.h"
 #include "subcluster/core/outbox.h"
+#include "subcluster/core/repair.h"
 #include "subcluster/core/trace.h"
 
 #include "common/base/text.h"
@@ -152,6 +154,13 @@ static bool is_known(const struct job *job, uint64_t epoch)
     return job && ((job_lives(job) && job->record.epoch == epoch) || job_ended(job, epoch));
 }
 
+/* What would run there is over or lost: an attempt that a restored store has forgotten would stand in the way
+ * of the next one. */
+static bool is_vacant(const struct tf_member *m)
+{
+    return !member_stays(m->state) || m->state == TF_MEMBER_MISSING;
+}
+
 /* The job went on to a later epoch here, so that the stray's is over, or to a later attempt of this one. (A
  * restored store may know of earlier attempts only.) */
 static bool is_over(const struct sub *sub, const struct tf_instance_id *id)
@@ -166,7 +175,7 @@ static bool is_over(const struct sub *sub, const struct tf_instance_id *id)
     if (job_lives(job) && job->record.epoch == id->epoch) /* a step that it forgot is none any more */
         return id->index >= job->record.members.count ||
                job->record.members.items[id->index].attempt >= id->attempt ||
-               !member_stays(job->record.members.items[id->index].state);
+               is_vacant(&job->record.members.items[id->index]);
     tf_vec_each (e, &job->record.ended)
         if (e->epoch >= id->epoch)
             return true;
@@ -244,8 +253,11 @@ static void stray_gone(struct sub *sub, const struct sub_instance_event *e)
         stray_remove(sub, (size_t)(stray - sub->strays.items));
     bury(sub, &e->id);
     struct job *job = job_find(sub, e->id.uid);
-    if (stray && job)
+    if (stray && job) {
         job_tell(sub, job); /* an end may have waited for it */
+        absorb_note(sub, job);
+        repair_again(sub, sub->now.mono); /* its place, too */
+    }
     if (stray)
         sub->strays_due = true;
 }
