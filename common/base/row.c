@@ -188,9 +188,10 @@ static void release_rows(const struct tf_table *table, void *object)
             release_row(row, object);
 }
 
+/* A table of some rows of a struct says size 0: what is in it is not known. */
 static bool is_zero(const char *bytes, size_t size)
 {
-    return bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0;
+    return size > 0 && bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0;
 }
 
 /* Often there is nothing: what was in it has been moved elsewhere, or it is new. */

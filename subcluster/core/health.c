@@ -297,9 +297,10 @@ void health_look(struct sub *sub)
             tf_vec_remove(&health->watched, i);
             continue;
         }
+        if (!is_due(sub, node))
+            continue;
         int64_t due = node->silent.ms + sub->boot.health.node_lost_after;
-        if (is_due(sub, node) && due < health->due.ms)
-            health->due.ms = due;
+        health->due.ms = due < health->due.ms ? due : health->due.ms;
     }
 }
 
