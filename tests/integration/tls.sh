@@ -50,7 +50,7 @@ expired old-fedd fedd serverAuth DNS:localhost,IP:127.0.0.1
 # ---- etcd: TLS, and a user who may only write below the two prefixes ----
 client=$(new_address) peer=$(new_address)
 make_tls --dir "$home/etcd" ca
-make_tls --dir "$home/etcd" fedd "$test_host"
+make_tls --dir "$home/etcd" fedd "$own_host"
 launch etcd etcd --name store --data-dir "$home/data/store" --unsafe-no-fsync --log-level warn \
     --cert-file "$home/etcd/fedd.pem" --key-file "$home/etcd/fedd.key" --listen-client-urls "https://$client" \
     --advertise-client-urls "https://$client" --listen-peer-urls "http://$peer" \
@@ -262,7 +262,7 @@ sed 's/leaseTtl: 2s/leaseTtl: 1s/; s#/data/fedd#/data/fedd-2#; s/^listen:.*/list
     sed "s#$home/password#$home/wrong#" >"$home/conf/second.yaml"
 echo guess >"$home/wrong"
 launch second "$bin/fedd" --config "$home/conf/second.yaml"
-wait_for "the wrong password to be told" told second "the user \\\"tidefed\\\" cannot log in: https://$test_host"
+wait_for "the wrong password to be told" told second "the user \\\"tidefed\\\" cannot log in: https://$own_host"
 sed "s#$home/etcd/ca.pem#$pki/ca.pem#; s#/data/fedd-2#/data/fedd-3#" "$home/conf/second.yaml" >"$home/conf/third.yaml"
 launch third "$bin/fedd" --config "$home/conf/third.yaml"
 wait_for "the wrong CA of etcd to be told" told third 'check the `tls` of the store'

@@ -26,14 +26,12 @@ trap 'exit 1' INT TERM
 
 fail() { echo "$test_name: $*"; exit 1; }
 
-# A loopback address of this test alone, made of the pid of its shell: while a killed server is away, no other test and no
-# outgoing connection can take its port.
-test_host=127.$((64 + ($$ >> 16))).$(($$ >> 8 & 255)).$(($$ & 255))
+. "$(dirname "${BASH_SOURCE[0]}")/own_host.sh"
 echo 10000 >"$home/port"
 new_address() { # an address that was not given out before
     local port=$(($(cat "$home/port") + 1))
     echo $port >"$home/port"
-    echo "$test_host:$port"
+    echo "$own_host:$port"
 }
 
 # NAME COMMAND...: dies with this shell. Its pid is in $launched.

@@ -6,7 +6,7 @@ set -euo pipefail
 fedctl=$1 fake=$2
 here=tests/golden/fedctl
 tmp=$(mktemp -d /tmp/fedctl-golden.XXXXXX)
-own_host=127.$((64 + ($$ >> 16))).$(($$ >> 8 & 255)).$(($$ & 255))
+. tests/support/own_host.sh
 pids=() names=()
 failed=0 compared=0
 
@@ -39,7 +39,7 @@ serve() {
     names+=(-e "s/127\\.0\\.0\\.1:$port\\b/$name/g")
 }
 
-# closed NAME: sets $address to one where nobody listens, nor will: no other test has this host, made of the shell's pid.
+# closed NAME: sets $address to one where nobody listens, nor will.
 closed() {
     address=$own_host:9
     names+=(-e "s/${address//./\\.}\\b/$1/g")
