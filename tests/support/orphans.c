@@ -14,7 +14,7 @@
 
 extern char **environ;
 
-void process_adopt_orphans(void)
+void test_adopt_orphans(void)
 {
     prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
@@ -62,12 +62,12 @@ static bool none_lives(void *context)
     return each_child(0, true) == 0;
 }
 
-bool process_children_end(int seconds)
+bool test_children_end(int seconds)
 {
-    return process_until(none_lives, NULL, seconds);
+    return test_until(none_lives, NULL, seconds);
 }
 
-size_t process_end_children(size_t note)
+size_t test_end_children(size_t note)
 {
     size_t alive = 0;
     for (;;) {
@@ -82,14 +82,14 @@ size_t process_end_children(size_t note)
     }
 }
 
-pid_t process_start(const char *const argv[])
+pid_t test_program_start(const char *const argv[])
 {
     pid_t pid = -1;
     char *const *args = (char *const *)(uintptr_t)argv;
     return posix_spawn(&pid, argv[0], NULL, NULL, args, environ) == 0 ? pid : -1;
 }
 
-int process_wait(pid_t pid)
+int test_program_wait(pid_t pid)
 {
     int status;
     while (waitpid(pid, &status, 0) < 0)
@@ -98,13 +98,13 @@ int process_wait(pid_t pid)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 256 + WTERMSIG(status);
 }
 
-int process_run(const char *const argv[])
+int test_program_run(const char *const argv[])
 {
-    pid_t pid = process_start(argv);
-    return pid < 0 ? -1 : process_wait(pid);
+    pid_t pid = test_program_start(argv);
+    return pid < 0 ? -1 : test_program_wait(pid);
 }
 
-bool process_until(bool (*holds)(void *context), void *context, int seconds)
+bool test_until(bool (*holds)(void *context), void *context, int seconds)
 {
     for (int i = 0; i < seconds * 1000; i++) {
         if (holds(context))
@@ -114,7 +114,7 @@ bool process_until(bool (*holds)(void *context), void *context, int seconds)
     return holds(context);
 }
 
-bool process_make_folder(char *path)
+bool test_make_folder(char *path)
 {
     const char *parent = getenv("TMPDIR");
     if (!parent || strlen(parent) > 40)
@@ -131,7 +131,7 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
     return remove(path);
 }
 
-void process_remove_folder(const char *path)
+void test_remove_folder(const char *path)
 {
     nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }

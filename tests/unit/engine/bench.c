@@ -25,8 +25,8 @@ static struct tf_uid new_uid(void)
 void bench_init(struct bench *b, const char *script)
 {
     *b = (struct bench){.root = -1};
-    process_adopt_orphans();
-    CU_ASSERT_TRUE_FATAL(process_make_folder(b->dir));
+    test_adopt_orphans();
+    CU_ASSERT_TRUE_FATAL(test_make_folder(b->dir));
     struct tf_engine_spec *start = &b->spec.start;
     start->id.uid = new_uid();
     tf_uid_format(start->id.uid, b->uid);
@@ -56,12 +56,12 @@ void bench_init(struct bench *b, const char *script)
 
 void bench_release(struct bench *b)
 {
-    CU_ASSERT_TRUE(process_children_end(5)); /* a shim writes its exit record shortly before it ends */
-    CU_ASSERT_EQUAL(process_end_children(5), 0);
+    CU_ASSERT_TRUE(test_children_end(5)); /* a shim writes its exit record shortly before it ends */
+    CU_ASSERT_EQUAL(test_end_children(5), 0);
     close(b->root);
     close(b->epoch_folder);
     tf_shim_spec_release(&b->spec);
-    process_remove_folder(b->dir);
+    test_remove_folder(b->dir);
 }
 
 int bench_folder(struct bench *b)
@@ -77,7 +77,7 @@ int bench_start(struct bench *b)
         printf("%s\n", err.text);
     close(folder);
     const char *const argv[] = {TF_TEST_SHIM, "run", b->dir, b->path, NULL};
-    return process_run(argv);
+    return test_program_run(argv);
 }
 
 int bench_end(struct bench *b, uint64_t owner, bool kill)
@@ -85,7 +85,7 @@ int bench_end(struct bench *b, uint64_t owner, bool kill)
     char revision[32];
     snprintf(revision, sizeof revision, "%d", (int)owner);
     const char *const argv[] = {TF_TEST_SHIM, "end", b->dir, b->path, revision, kill ? "kill" : NULL, NULL};
-    return process_run(argv);
+    return test_program_run(argv);
 }
 
 void bench_poke(struct bench *b)
@@ -137,7 +137,7 @@ bool bench_has_exit(struct bench *b)
 bool bench_exit(struct bench *b, struct tf_exit_record *end)
 {
     *end = (struct tf_exit_record){0};
-    if (!process_until(own_file_is_there, &(struct wait){b, "exit"}, 60))
+    if (!test_until(own_file_is_there, &(struct wait){b, "exit"}, 60))
         return false;
     int folder = bench_folder(b);
     int rc = tf_exit_record_load(folder, end, NULL);
@@ -152,7 +152,7 @@ bool bench_exists(struct bench *b, const char *name)
 
 bool bench_file(struct bench *b, const char *name)
 {
-    return process_until(file_is_there, &(struct wait){b, name}, 60);
+    return test_until(file_is_there, &(struct wait){b, name}, 60);
 }
 
 static char *read_in(int folder, const char *name)

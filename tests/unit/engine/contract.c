@@ -40,8 +40,8 @@ static void check_no_folder(const struct fixture *f)
 static void test_unknown_until_initialised(void)
 {
     struct fixture f;
-    process_adopt_orphans();
-    CU_ASSERT_TRUE_FATAL(process_make_folder(f.dir));
+    test_adopt_orphans();
+    CU_ASSERT_TRUE_FATAL(test_make_folder(f.dir));
     station_config(&f.s, fixture_kind, f.dir);
     CU_ASSERT_TRUE_FATAL(station_open(&f.s));
     f.s.engine->adopt(f.s.engine, 10); /* the folder is there, the marker is not: not "empty" */

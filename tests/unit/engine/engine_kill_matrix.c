@@ -20,7 +20,7 @@ struct point {
 
 static void init(struct point *p)
 {
-    CU_ASSERT_TRUE_FATAL(process_make_folder(p->dir));
+    CU_ASSERT_TRUE_FATAL(test_make_folder(p->dir));
     p->uid = station_uid();
     tf_uid_format(p->uid, p->uid_text);
     snprintf(p->state, sizeof p->state, "%s/state", p->dir);
@@ -74,7 +74,7 @@ static const char *check(struct point *p)
     struct stat st;
     if (stat(p->ran, &st) == 0 && st.st_size > 5)
         return "it ran twice";
-    if (!process_children_end(10))
+    if (!test_children_end(10))
         return "processes were left behind";
     return is_clean(p) ? NULL : "folders were left behind";
 }
@@ -103,8 +103,8 @@ static bool strike(unsigned at)
         printf("\n    daemon killed at call %u (number %ld): %s", at, t.call, wrong);
         CU_FAIL("a moment at which a kill does harm");
     }
-    CU_ASSERT_EQUAL(process_end_children(3), 0);
-    process_remove_folder(p.dir);
+    CU_ASSERT_EQUAL(test_end_children(3), 0);
+    test_remove_folder(p.dir);
     return t.hit;
 }
 
@@ -124,7 +124,7 @@ int main(void)
     setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
     if (access("/dev/shm", W_OK) == 0)
         setenv("TMPDIR", "/dev/shm", 0);
-    process_adopt_orphans();
+    test_adopt_orphans();
     static const struct suite_test tests[] = {{"daemon", test_daemon}};
     return suite_run("engine kill matrix", tests, TF_ARRAY_LEN(tests));
 }

@@ -14,8 +14,8 @@ enum station_kind fixture_kind = STATION_PROCESS;
 
 void fixture_open(struct fixture *f)
 {
-    process_adopt_orphans();
-    CU_ASSERT_TRUE_FATAL(process_make_folder(f->dir));
+    test_adopt_orphans();
+    CU_ASSERT_TRUE_FATAL(test_make_folder(f->dir));
     snprintf(f->state, sizeof f->state, "%s/deep/state", f->dir);
     f->uid = station_uid();
     station_config(&f->s, fixture_kind, f->state);
@@ -28,9 +28,9 @@ void fixture_open(struct fixture *f)
 void fixture_close(struct fixture *f)
 {
     station_release(&f->s);
-    CU_ASSERT_TRUE(process_children_end(5));
-    CU_ASSERT_EQUAL(process_end_children(5), 0);
-    process_remove_folder(f->dir);
+    CU_ASSERT_TRUE(test_children_end(5));
+    CU_ASSERT_EQUAL(test_end_children(5), 0);
+    test_remove_folder(f->dir);
 }
 
 void fixture_restart(struct fixture *f, uint64_t owner)

@@ -66,7 +66,7 @@ static const char *recover(struct bench *b)
         return NULL;
     if (status != TF_SHIM_OK && status != TF_SHIM_LIVES)
         return "neither running nor judged";
-    if (!process_until(up_or_exit, b, 20))
+    if (!test_until(up_or_exit, b, 20))
         return "said to be running, but is not";
     bench_stop(b, 0, 100);
     struct tf_exit_record end;
@@ -92,9 +92,9 @@ static const char *check(struct bench *b)
         return "it ran twice";
     if (starts > 1 || lives > starts || (starts && !stops))
         return "the journal tells another story";
-    if (!process_until(start_finds_the_end, b, 20))
+    if (!test_until(start_finds_the_end, b, 20))
         return "a start after the end was not refused";
-    return process_children_end(5) ? NULL : "processes were left behind";
+    return test_children_end(5) ? NULL : "processes were left behind";
 }
 
 /* One run with one kill; false when there is no such moment any more. */

@@ -57,7 +57,7 @@ static void test_adoption(void)
     close(root);
     station_close(&f.s);
     CU_ASSERT_EQUAL(kill(shim.pid, SIGKILL), 0); /* while no daemon is there */
-    CU_ASSERT_TRUE(process_until(is_dead, &shim, 20));
+    CU_ASSERT_TRUE(test_until(is_dead, &shim, 20));
     CU_ASSERT_TRUE_FATAL(station_open(&f.s));
     f.s.engine->adopt(f.s.engine, 11);
     CU_ASSERT_PTR_NOT_NULL_FATAL(station_wait(&f.s, TF_ENGINE_LISTED));

@@ -72,7 +72,7 @@ static void test_duplicate(void)
     CU_ASSERT_EQUAL(bench_start(&b), TF_SHIM_HELD);
     bench_stop(&b, 0, 1000);
     expect_end(&b, TF_CAUSE_STOPPED, -1, SIGTERM);
-    CU_ASSERT_TRUE(process_children_end(5));
+    CU_ASSERT_TRUE(test_children_end(5));
     CU_ASSERT_EQUAL(bench_start(&b), TF_SHIM_ENDED);
     TF_AUTO_FREE char *ran = bench_read(&b, "RAN");
     CU_ASSERT_EQUAL(bench_count(ran, "life"), 1);
@@ -257,11 +257,11 @@ static void test_readiness(void)
     b.spec.start.ready.period = 100;
     b.spec.start.ready.timeout = 60 * TF_SECOND;
     CU_ASSERT_EQUAL(bench_start(&b), TF_SHIM_OK);
-    CU_ASSERT_TRUE(process_until(tried_twice, &b, 30));
+    CU_ASSERT_TRUE(test_until(tried_twice, &b, 30));
     CU_ASSERT_FALSE(is_ready(&b));
     int go = openat(b.root, "GO", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
     close(go);
-    CU_ASSERT_TRUE(process_until(is_ready, &b, 30));
+    CU_ASSERT_TRUE(test_until(is_ready, &b, 30));
     bench_stop(&b, 0, 1000);
     expect_end(&b, TF_CAUSE_STOPPED, -1, SIGTERM);
     bench_release(&b);
@@ -442,7 +442,7 @@ static void shim_dies(bool cgroup, const char *hide)
     CU_ASSERT_TRUE(bench_file(&b, "HIDDEN"));
     CU_ASSERT_EQUAL(bench_end(&b, 10, false), TF_SHIM_LIVES);
     kill(shim_pid(&b), SIGKILL);
-    CU_ASSERT_TRUE(process_until(is_judged, &b, 20)); /* a killed process takes a moment to be dead */
+    CU_ASSERT_TRUE(test_until(is_judged, &b, 20)); /* a killed process takes a moment to be dead */
     expect_end(&b, TF_CAUSE_SHIM_DIED, -1, SIGKILL);
     bench_release(&b);
 }
@@ -532,16 +532,16 @@ static void test_bad_calls(void)
                                         "00112233445566778899aabbccddeeff/7/3.1/"};
     for (size_t i = 0; i < TF_ARRAY_LEN(paths); i++) {
         const char *const run[] = {TF_TEST_SHIM, "run", b.dir, paths[i], NULL};
-        CU_ASSERT_EQUAL(process_run(run), TF_SHIM_TROUBLE);
+        CU_ASSERT_EQUAL(test_program_run(run), TF_SHIM_TROUBLE);
         const char *const end[] = {TF_TEST_SHIM, "end", b.dir, paths[i], "1", NULL};
-        CU_ASSERT_EQUAL(process_run(end), TF_SHIM_TROUBLE);
+        CU_ASSERT_EQUAL(test_program_run(end), TF_SHIM_TROUBLE);
     }
     const char *const nothing[] = {TF_TEST_SHIM, NULL};
-    CU_ASSERT_EQUAL(process_run(nothing), TF_SHIM_USAGE);
+    CU_ASSERT_EQUAL(test_program_run(nothing), TF_SHIM_USAGE);
     int folder = bench_folder(&b);
     CU_ASSERT_EQUAL(tf_file_save(folder, "spec", "tidefed 1\ncommand x\n", 20, false, NULL), 0); /* torn */
     const char *const torn[] = {TF_TEST_SHIM, "run", b.dir, b.path, NULL};
-    CU_ASSERT_EQUAL(process_run(torn), TF_SHIM_TROUBLE);
+    CU_ASSERT_EQUAL(test_program_run(torn), TF_SHIM_TROUBLE);
     close(folder);
     CU_ASSERT_EQUAL(bench_start(&b), TF_SHIM_OK); /* and nothing was lost by it */
     expect_end(&b, TF_CAUSE_ENDED, 0, 0);
