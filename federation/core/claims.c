@@ -3,6 +3,7 @@
  * others is common/fit's. */
 #include "federation/core/claims.h"
 
+#include "federation/core/candidate.h"
 #include "federation/core/cluster.h"
 #include "federation/core/desired.h"
 #include "federation/core/jobs.h"
@@ -35,11 +36,6 @@ void fed_claims_touch(struct fed *fed)
         fed->claims_due.ms = soon;
 }
 
-static bool is_stopped(const struct fed *fed)
-{
-    return fed->stage != FED_STAGE_OPEN || fed->closed || fed->waits_for_all;
-}
-
 void fed_claims_queued(struct fed *fed, const struct job *job)
 {
     fed_claims_touch(fed);
@@ -49,7 +45,7 @@ void fed_claims_queued(struct fed *fed, const struct job *job)
 
 struct tf_mono fed_claims_next(const struct fed *fed)
 {
-    return is_stopped(fed) ? TF_NEVER : fed->claims_due;
+    return fed_place_is_stopped(fed) ? TF_NEVER : fed->claims_due;
 }
 
 /* ---- those that there are ---- */
@@ -65,7 +61,7 @@ static bool still_wants(const struct job *job)
 
 static bool may_claim_in(const struct fed *fed, const struct job *job, const struct cluster *cluster)
 {
-    enum tf_reason bar = fed_place_bar(fed, job, cluster);
+    enum tf_reason bar = fed_candidate_bar(fed, job, cluster);
     return bar != TF_REASON_POLICY && bar != TF_REASON_CLUSTER_LOST && bar != TF_REASON_CLUSTER_CORDONED;
 }
 
@@ -220,7 +216,7 @@ static void look_at_rank(struct fed *fed, int rank)
 
 void fed_claims_run(struct fed *fed)
 {
-    if (is_stopped(fed))
+    if (fed_place_is_stopped(fed))
         return;
     review(fed);
     if (fed->now.mono.ms < fed->claims_due.ms)

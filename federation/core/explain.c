@@ -4,11 +4,11 @@
  * 21). */
 #include "federation/core/explain.h"
 
+#include "federation/core/candidate.h"
 #include "federation/core/cluster.h"
 #include "federation/core/freeze.h"
 #include "federation/core/jobs.h"
 #include "federation/core/ledger.h"
-#include "federation/core/place.h"
 #include "federation/core/refusals.h"
 
 #include "common/base/buf.h"
@@ -251,7 +251,7 @@ static void explain_fit(const struct question *q, const struct cluster *c, int32
     } else {
         if (spec->max_runtime > 0)
             demand.ends.ms = q->now.wall.ms + spec->max_runtime;
-        demand.claimant = fed_place_claims_in(q->job, c);
+        demand.claimant = fed_candidate_claims_in(q->job, c);
         explain_demand(q, c, &demand, has, out);
     }
     tf_demand_release(&demand);
@@ -263,7 +263,7 @@ static bool is_barred(const struct question *q, const struct cluster *c, enum tf
 {
     switch (bar) {
     case TF_REASON_POLICY:
-        return !fed_place_allows(q->job, c);
+        return !fed_candidate_allows(q->job, c);
     case TF_REASON_CLUSTER_LOST:
         return c->lost || c->record.forgotten;
     case TF_REASON_CLUSTER_CORDONED:

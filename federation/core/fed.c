@@ -5,6 +5,7 @@
 
 #include "federation/core/claims.h"
 #include "federation/core/cluster.h"
+#include "federation/core/considered.h"
 #include "federation/core/desired.h"
 #include "federation/core/freeze.h"
 #include "federation/core/jobs.h"
@@ -233,7 +234,7 @@ void fed_step(struct fed *fed, struct tf_now now, struct fed_event *event, struc
     fed_place_round(fed);
     fed_claims_run(fed);
     fed_desired_flush(fed);
-    fed_place_tell(fed);
+    fed_considered_tell(fed);
     wish_wake(fed);
     wish_continue(fed);
     fed_outbox_flush(fed);

@@ -4,25 +4,9 @@
 
 #include "federation/core/state.h"
 
-/* Why a subcluster may not be given the job, whatever it has free; NONE: it may. */
-enum tf_reason fed_place_bar(const struct fed *fed, const struct job *job, const struct cluster *cluster);
-
-/* Its class is known, and its placement lets it use the subcluster: the part of that which no time changes.
- */
-bool fed_place_allows(const struct job *job, const struct cluster *cluster);
-/* Of two subclusters where the job fits: whether a is to be preferred. */
-bool fed_place_is_better(const struct tf_job_spec *spec, struct tf_wall now, const struct cluster *a,
-                         const struct verdict *va, const struct cluster *b, const struct verdict *vb);
-/* What its core would cost others there by that verdict, in GPU-seconds, on average (DESIGN.md §6). */
-int64_t fed_place_cost(const struct tf_job_spec *spec, struct tf_wall now, const struct cluster *cluster,
-                       const struct verdict *v);
-/* Nodes are kept for the job there. */
-bool fed_place_claims_in(const struct job *job, const struct cluster *cluster);
-
+/* Nothing is placed, nor claimed, at present: the store is still being read, or what it says is in doubt. */
+bool fed_place_is_stopped(const struct fed *fed);
 /* Considers the waiting jobs that may have a new answer, as far as the budget goes. */
 void fed_place_round(struct fed *fed);
-/* After the placements have been told: subclusters whose profile every waiting core has been considered
- * against hear of it, so that what is free there may be absorbed. */
-void fed_place_tell(struct fed *fed);
 
 #endif

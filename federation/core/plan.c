@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where a job would go if it came now. Counted by the functions that decide, on the state as it is; nothing
  * is changed, and a subcluster's own word (sub_plan_place) is for the caller to ask. */
+#include "federation/core/candidate.h"
 #include "federation/core/cluster.h"
 #include "federation/core/explain.h"
 #include "federation/core/jobs.h"
 #include "federation/core/ledger.h"
-#include "federation/core/place.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -49,8 +49,8 @@ static void add(const struct fed *fed, const struct job *probe, const struct clu
     c->row.link = cluster->link;
     if (!cluster->room)
         return;
-    const char *model = fed_ledger_look(fed, cluster, spec, probe->rank, fed_place_claims_in(probe, cluster),
-                                        now, &c->verdict);
+    const char *model = fed_ledger_look(fed, cluster, spec, probe->rank,
+                                        fed_candidate_claims_in(probe, cluster), now, &c->verdict);
     c->row.free = c->verdict.free;
     if (c->row.why.first.reason != TF_REASON_NONE)
         return;
@@ -74,7 +74,7 @@ static bool goes_before(const struct tf_job_spec *spec, struct tf_wall now, cons
 {
     if (fits(a) != fits(b))
         return fits(a);
-    return fits(a) && fed_place_is_better(spec, now, a->cluster, &a->verdict, b->cluster, &b->verdict);
+    return fits(a) && fed_candidate_is_better(spec, now, a->cluster, &a->verdict, b->cluster, &b->verdict);
 }
 
 /* By insertion: stable, and there are at most some hundred. */

@@ -2,8 +2,8 @@
 /* The decision trace: each decision is one line, and the latest lines about a job are kept for explain. */
 #include "federation/core/trace.h"
 
+#include "federation/core/candidate.h"
 #include "federation/core/outbox.h"
-#include "federation/core/place.h"
 #include "federation/core/queue.h"
 
 #include <assert.h>
@@ -32,7 +32,7 @@ static void add_taking(struct tf_buf *line, const struct fed *fed, const struct 
                        const struct cluster *cluster, const struct verdict *v)
 {
     char level[TF_LEVEL_TEXT];
-    int64_t tenths = fed_place_cost(&job->record.spec, fed->now.wall, cluster, v) / 360;
+    int64_t tenths = fed_candidate_cost(&job->record.spec, fed->now.wall, cluster, v) / 360;
     tf_buf_fmt(line, "%s free %d, up to %s %d >= %d, cost %" PRId64 ".%" PRId64 " gpu-h",
                cluster->record.name, v->free, tf_level_name(v->level, &fed->settings.policy.classes, level),
                v->count, job->record.spec.elastic.min, tenths / 10, tenths % 10);
@@ -42,7 +42,7 @@ static void add_candidate(const struct fed *fed, const struct shape *shape, cons
                           const struct cluster *cluster, struct tf_buf *line)
 {
     int32_t min = job->record.spec.elastic.min;
-    enum tf_reason bar = fed_place_bar(fed, job, cluster);
+    enum tf_reason bar = fed_candidate_bar(fed, job, cluster);
     if (bar != TF_REASON_NONE) {
         tf_buf_fmt(line, "%s %s", cluster->record.name, tf_reason_name(bar));
         return;

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_FEDERATION_CORE_CANDIDATE_H
+#define TF_FEDERATION_CORE_CANDIDATE_H
+
+#include "federation/core/state.h"
+
+/* Why a subcluster may not be given the job, whatever it has free; NONE: it may. */
+enum tf_reason fed_candidate_bar(const struct fed *fed, const struct job *job, const struct cluster *cluster);
+
+/* Its class is known, and its placement lets it use the subcluster: the part of that which no time changes.
+ */
+bool fed_candidate_allows(const struct job *job, const struct cluster *cluster);
+/* Nodes are kept for the job there. */
+bool fed_candidate_claims_in(const struct job *job, const struct cluster *cluster);
+
+/* Of two subclusters where the job fits: whether a is to be preferred. */
+bool fed_candidate_is_better(const struct tf_job_spec *spec, struct tf_wall now, const struct cluster *a,
+                             const struct verdict *va, const struct cluster *b, const struct verdict *vb);
+/* What its core would cost others there by that verdict, in GPU-seconds, on average (DESIGN.md §6). */
+int64_t fed_candidate_cost(const struct tf_job_spec *spec, struct tf_wall now, const struct cluster *cluster,
+                           const struct verdict *v);
+
+#endif
