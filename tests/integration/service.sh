@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# A service under clients that never try again: no request is lost when instances of it go, since they leave the peers
+# file stopDelay before they are asked to stop; without one, requests are lost. usage: service.sh BUILD_FOLDER
+set -euo pipefail
+bin=$1/bin tests=$1/tests test_name=service
+. "$(dirname "$0")/../support/daemons.sh"
+examples=$(cd "$(dirname "$0")/../../deploy/examples" && pwd)
+need etcd curl jq perl
+fedctl() { "$bin/fedctl" "$@"; }
+
+launch_etcd store
+fedd_at=$(new_address)
+export TIDEFED_ENDPOINTS=$fedd_at
+cat >"$home/conf/fedd.yaml" <<END
+listen: $fedd_at
+dataDir: $home/data/fedd
+store: {endpoints: ["http://$(cat "$home/conf/store.etcd")"]}
+log: {file: "$home/log/fedd.log"}
+settings: {absorbCooldown: 1s, offerTime: 1s}
+END
+launch fedd-stderr "$bin/fedd" --config "$home/conf/fedd.yaml"
+cat >"$home/conf/a.yaml" <<END
+name: a
+federation: ["$fedd_at"]
+store: {endpoints: ["http://$(cat "$home/conf/store.etcd")"]}
+log: {file: "$home/log/a.log"}
+$(subcluster_nodes a)
+END
+launch a-stderr "$bin/subclusterd" --config "$home/conf/a.yaml"
+attached() { [ "$(fedctl get clusters -o json | jq '.items[0].status.gpus.free')" = 16 ]; }
+wait_for "the subcluster" attached
+
+# NAME STOP_DELAY: the example, of two to four instances.
+submit() {
+    sed -e "s|name: hello$|name: $1|; s|instances: 2|elastic: {min: 2, max: 4, step: 2}|; s|grace: 3s|&\n    stopDelay: $2|" \
+        "$examples/hello-service.yaml" | fedctl apply -f -
+    wait_for "four instances of $1" has_size "$1" 4
+}
+has_size() { [ "$(fedctl get job "web/$1" -o json | jq -r '"\(.status.size) \(.status.ready)"')" = "$2 $2" ]; }
+
+# NAME: the clients' view while two of four instances go, twice; $calls is what they tell then.
+under_load() {
+    local peers uid caller
+    uid=$(fedctl get job "web/$1" -o json | jq -r .metadata.uid)
+    peers=$(find "$home/state/a" -path "*$uid*" -name peers)
+    mkfifo "$home/end-$1"
+    "$tests/tf_caller" "$peers" http 1500 <"$home/end-$1" >"$home/calls-$1" 2>"$home/log/calls-$1.log" &
+    caller=$!
+    exec 9>"$home/end-$1"
+    for _ in 1 2; do
+        fedctl scale "web/$1" --max 2 >/dev/null
+        wait_for "two instances of $1" has_size "$1" 2
+        fedctl scale "web/$1" --max 4 >/dev/null
+        wait_for "four instances of $1 again" has_size "$1" 4
+    done
+    exec 9>&-
+    wait $caller || true
+    calls=$(cat "$home/calls-$1")
+    echo "$1: $calls"
+}
+
+submit patient 2s
+under_load patient
+jq -e '.answered == .requests and .requests >= 1500' <<<"$calls" >/dev/null || fail "requests were lost"
+submit hasty 0s
+under_load hasty
+jq -e '.answered < .requests' <<<"$calls" >/dev/null || fail "without stopDelay none was lost: the test shows nothing"
