@@ -4,6 +4,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/image.h"
+#include "common/base/situation.h"
 
 /* What either core is, for those who treat both alike: step(state, event) -> actions, and images of all
  * three. Recording, replay and simulation are written once, against this (fed_core in federation/core/fed.h,
@@ -18,7 +19,7 @@ struct tf_core_ops {
     void (*event_release)(void *event);
     void (*actions_release)(void *actions);
     void (*step)(void *core, struct tf_now now, void *event, void *actions);
-    const struct tf_situations *(*reached)(const void *core);
+    struct tf_situations (*reached)(const void *core);
     /* For people: "submit", "persist". */
     int (*event_kind)(const void *event);
     int (*action_kind)(const void *action);

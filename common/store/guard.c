@@ -500,7 +500,9 @@ struct tf_mono tf_guard_valid_until(const struct tf_guard *guard)
     return guard->valid_until;
 }
 
-const struct tf_situations *tf_guard_reached(const struct tf_guard *guard)
+TF_SITUATIONS_DEFINE(tf_guard, TF_GUARD_SITUATIONS_EXPECTED, TF_GUARD_SITUATIONS_OTHER);
+
+const struct tf_guard_situations *tf_guard_reached(const struct tf_guard *guard)
 {
     return &guard->reached;
 }

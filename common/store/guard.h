@@ -3,7 +3,7 @@
 #define TF_STORE_GUARD_H
 
 #include "common/base/clock.h"
-#include "common/base/situation.h"
+#include "common/store/situations.h"
 #include "common/store/store.h"
 
 /* The one writer of a prefix.
@@ -90,7 +90,7 @@ uint64_t tf_guard_head(const struct tf_guard *guard);
  * echoing a fence) is done before it only. A commit proves the same for the moment it was applied. */
 struct tf_mono tf_guard_valid_until(const struct tf_guard *guard);
 /* What was reached since it was made. Borrowed. */
-const struct tf_situations *tf_guard_reached(const struct tf_guard *guard);
+const struct tf_guard_situations *tf_guard_reached(const struct tf_guard *guard);
 /* The last failure to reach the store, code TF_OK if the last request went through. Borrowed. */
 const struct tf_error *tf_guard_trouble(const struct tf_guard *guard);
 

@@ -74,7 +74,7 @@ struct tf_guard {
     struct tf_error trouble;
     struct tf_error head_trouble; /* why the head that is there does not allow to lead */
     struct tf_mono armed;
-    struct tf_situations reached;
+    struct tf_guard_situations reached;
     unsigned inside; /* depth of callbacks */
 };
 

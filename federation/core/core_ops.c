@@ -41,9 +41,9 @@ static void any_step(void *core, struct tf_now now, void *event, void *actions)
     fed_step(core, now, event, actions);
 }
 
-static const struct tf_situations *any_reached(const void *core)
+static struct tf_situations any_reached(const void *core)
 {
-    return fed_reached(core);
+    return TF_SITUATIONS_OF(fed, fed_reached(core));
 }
 
 static int event_kind(const void *event)

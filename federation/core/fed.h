@@ -3,10 +3,10 @@
 #define TF_FEDERATION_CORE_FED_H
 
 #include "common/base/image.h"
-#include "common/base/situation.h"
 #include "common/model/core.h"
 #include "common/model/message.h"
 #include "common/model/settings.h"
+#include "federation/core/situations.h"
 
 /* The federation's leader as one pure step function (DESIGN.md §2): state, event -> actions, in order. Same
  * state, same event, same actions. It exists only while this process leads: on FED_EV_BOOT it is empty, the
@@ -166,7 +166,7 @@ bool fed_is_open(const struct fed *fed); /* loaded, and not waiting for --accept
 struct tf_term fed_term(const struct fed *fed);
 size_t fed_job_count(const struct fed *fed);
 /* The rare paths taken since it was made. */
-const struct tf_situations *fed_reached(const struct fed *fed);
+const struct fed_situations *fed_reached(const struct fed *fed);
 /* NULL if there is none. */
 const struct tf_job_record *fed_job_find(const struct fed *fed, const char *tenant, const char *name);
 const struct tf_job_record *fed_job_find_uid(const struct fed *fed, struct tf_uid uid);

@@ -231,7 +231,7 @@ struct fed {
     struct tf_fit_placement pack;
 
     struct fed_actions *out; /* of the step under way */
-    struct tf_situations reached;
+    struct fed_situations reached;
 };
 
 #endif

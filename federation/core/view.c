@@ -15,7 +15,9 @@ struct tf_term fed_term(const struct fed *fed)
     return fed->term;
 }
 
-const struct tf_situations *fed_reached(const struct fed *fed)
+TF_SITUATIONS_DEFINE(fed, FED_SITUATIONS_EXPECTED, FED_SITUATIONS_OTHER);
+
+const struct fed_situations *fed_reached(const struct fed *fed)
 {
     return &fed->reached;
 }

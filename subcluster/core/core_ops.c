@@ -41,9 +41,9 @@ static void any_step(void *core, struct tf_now now, void *event, void *actions)
     sub_step(core, now, event, actions);
 }
 
-static const struct tf_situations *any_reached(const void *core)
+static struct tf_situations any_reached(const void *core)
 {
-    return sub_reached(core);
+    return TF_SITUATIONS_OF(sub, sub_reached(core));
 }
 
 static int event_kind(const void *event)

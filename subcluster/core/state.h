@@ -188,7 +188,7 @@ struct sub {
     struct tf_fit_scratch *scratch;
     int64_t stakes_hour; /* of the wall clock, for which what is at stake was counted */
     struct tf_mono wake; /* the last SUB_ACT_WAKE; TF_NEVER = none */
-    struct tf_situations reached;
+    struct sub_situations reached;
 };
 
 #endif

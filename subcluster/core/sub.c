@@ -246,7 +246,9 @@ void sub_step(struct sub *sub, struct tf_now now, struct sub_event *event, struc
 
 /* ---- for reading ---- */
 
-const struct tf_situations *sub_reached(const struct sub *sub)
+TF_SITUATIONS_DEFINE(sub, SUB_SITUATIONS_EXPECTED, SUB_SITUATIONS_OTHER);
+
+const struct sub_situations *sub_reached(const struct sub *sub)
 {
     return &sub->reached;
 }

@@ -3,10 +3,10 @@
 #define TF_SUBCLUSTER_CORE_SUB_H
 
 #include "common/base/image.h"
-#include "common/base/situation.h"
 #include "common/model/core.h"
 #include "common/model/message.h"
 #include "common/model/plan.h"
+#include "subcluster/core/situations.h"
 
 /* A subcluster's daemon as one pure step function (DESIGN.md §2): state, event -> actions, in order. Same
  * state, same event, same actions. It exists only while this process owns the local prefix: SUB_EV_BOOT, the
@@ -185,7 +185,7 @@ extern const struct tf_core_ops sub_core;
 /* ---- the state, for reading: borrowed until the next sub_step ---- */
 
 /* The rare paths taken since it was made. */
-const struct tf_situations *sub_reached(const struct sub *sub);
+const struct sub_situations *sub_reached(const struct sub *sub);
 const struct tf_allocation *sub_allocation_find(const struct sub *sub, struct tf_uid uid);
 size_t sub_allocation_count(const struct sub *sub);
 const struct tf_allocation *sub_allocation_next(const struct sub *sub,

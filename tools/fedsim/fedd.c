@@ -194,7 +194,7 @@ static void committed(struct sim_process *process)
 static void dropped(struct sim_process *process)
 {
     struct sim_fedd *fedd = fedd_of(process);
-    tf_situations_add(&process->world->reached, fed_reached(fedd->core));
+    sim_situations_count(&process->world->reached, fed_core.reached(fedd->core));
     tf_recorder_end(process->recorder);
     fed_destroy(fedd->core);
     fedd->core = NULL;

@@ -30,7 +30,8 @@ static void out_clear(struct sim_process *process)
 static void destroy_guard(struct sim_process *process)
 {
     if (process->guard)
-        tf_situations_add(&process->world->reached, tf_guard_reached(process->guard));
+        sim_situations_count(&process->world->reached,
+                             TF_SITUATIONS_OF(tf_guard, tf_guard_reached(process->guard)));
     tf_guard_destroy(process->guard);
     tf_store_destroy(process->client);
     process->guard = NULL;
@@ -163,8 +164,7 @@ static void on_guard(void *ctx, const struct tf_guard_event *event)
         break;
     case TF_GUARD_DEPOSED:
         world_say(process->world, process->name, "is deposed: %s", event->error.text);
-        if (tf_guard_reached(process->guard)->counts[TF_SITUATION_COMMIT_FOREIGN_HEAD] &&
-            process->store->restores == 0)
+        if (tf_guard_reached(process->guard)->COMMIT_FOREIGN_HEAD && process->store->restores == 0)
             world_breach(process->world, "§7: one who does not hold the prefix has written under it");
         drop_core(process);
         tf_guard_acquire(process->guard);

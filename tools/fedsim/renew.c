@@ -26,7 +26,7 @@ void *renew_core(struct sim_world *world, const struct tf_core_ops *ops, void *c
     void *copy = copy_of(world, ops, core);
     if (!copy)
         return core;
-    tf_situations_add(&world->reached, ops->reached(core));
+    sim_situations_count(&world->reached, ops->reached(core));
     ops->destroy(core);
     return copy;
 }

@@ -290,7 +290,7 @@ static void committed(struct sim_process *process)
 static void dropped(struct sim_process *process)
 {
     struct sim_subd *subd = subd_of(process);
-    tf_situations_add(&process->world->reached, sub_reached(subd->core));
+    sim_situations_count(&process->world->reached, sub_core.reached(subd->core));
     tf_recorder_end(process->recorder);
     sub_destroy(subd->core);
     subd->core = NULL;

@@ -2,7 +2,6 @@
 #ifndef TF_FEDSIM_WORLD_H
 #define TF_FEDSIM_WORLD_H
 
-#include "common/base/situation.h"
 #include "common/model/settings.h"
 #include "tools/fedsim/audit/audit.h"
 #include "tools/fedsim/client.h"
@@ -11,6 +10,7 @@
 #include "tools/fedsim/fedd.h"
 #include "tools/fedsim/fleet.h"
 #include "tools/fedsim/operator.h"
+#include "tools/fedsim/situations.h"
 #include "tools/fedsim/subd.h"
 
 /* A federation in virtual time: the production cores of fedd and subclusterd, and around them simulated
@@ -86,10 +86,10 @@ struct sim_world {
 
     struct tf_mono busy_at; /* last durable write, message or engine call */
     uint64_t alarms, stale_messages;
-    const char *record;           /* folder in which every daemon records its events; NULL = none do */
-    uint64_t renew_every, steps;  /* renew.h; steps of all cores so far */
-    struct tf_situations reached; /* by all cores and guards that are gone */
-    bool rests;                   /* the last run ended because nothing happened any more */
+    const char *record;            /* folder in which every daemon records its events; NULL = none do */
+    uint64_t renew_every, steps;   /* renew.h; steps of all cores so far */
+    struct sim_situations reached; /* by all cores and guards that are gone */
+    bool rests;                    /* the last run ended because nothing happened any more */
     bool breached;
 };
 

@@ -1,52 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/base/situation.h"
-#include "common/base/cleanup.h"
 #include "tests/support/suite.h"
 
 #include <string.h>
 
+#define TEST_SITUATIONS_EXPECTED(X) \
+    X(DOOR_SHUT, "a door was shut") \
+    X(DOOR_AJAR, "a door was neither")
+#define TEST_SITUATIONS_OTHER(X) X(HOUSE_GONE, "there was no house")
+TF_SITUATIONS_DECLARE(test, TEST_SITUATIONS_EXPECTED, TEST_SITUATIONS_OTHER);
+TF_SITUATIONS_DEFINE(test, TEST_SITUATIONS_EXPECTED, TEST_SITUATIONS_OTHER);
+
 struct owner {
-    struct tf_situations reached;
+    struct test_situations reached;
 };
 
-static void test_counts_are_kept_by_name_and_add_up(void)
+static void test_counts_are_kept_by_name(void)
 {
-    struct owner a = {0}, b = {0};
-    struct tf_situations sum = {0};
-    tf_reached(&a, FED_REFUSED);
-    tf_reached(&b, FED_REFUSED);
-    tf_reached_if(true, &b, SUB_STRAY);
-    tf_reached_if(false, &b, SUB_STRAY);
-    tf_situations_add(&sum, &a.reached);
-    tf_situations_add(&sum, &b.reached);
-    for (size_t i = 0; i < TF_SITUATION_COUNT; i++)
-        CU_ASSERT_EQUAL(sum.counts[i], i == TF_SITUATION_FED_REFUSED ? 2
-                                       : i == TF_SITUATION_SUB_STRAY ? 1
-                                                                     : 0);
+    struct owner owner = {0};
+    tf_reached(&owner, DOOR_AJAR);
+    tf_reached(&owner, HOUSE_GONE);
+    tf_reached_if(true, &owner, HOUSE_GONE);
+    tf_reached_if(false, &owner, DOOR_SHUT);
+    CU_ASSERT_EQUAL(owner.reached.DOOR_SHUT, 0);
+    CU_ASSERT_EQUAL(owner.reached.DOOR_AJAR, 1);
+    CU_ASSERT_EQUAL(owner.reached.HOUSE_GONE, 2);
 }
 
-static void test_names_and_words_are_of_one_each(void)
+static void test_a_list_tells_name_words_and_count_of_each(void)
 {
-    for (int i = 0; i < TF_SITUATION_COUNT; i++)
-        for (int j = 0; j < i; j++) {
-            enum tf_situation a = (enum tf_situation)i, b = (enum tf_situation)j;
-            CU_ASSERT_NOT_EQUAL(strcmp(tf_situation_name(a), tf_situation_name(b)), 0);
-            CU_ASSERT_NOT_EQUAL(strcmp(tf_situation_words(a), tf_situation_words(b)), 0);
-        }
-    CU_ASSERT_STRING_EQUAL(tf_situation_name(TF_SITUATION_FED_ORPHAN), "FED_ORPHAN");
-}
-
-static void test_the_expected_come_first(void)
-{
-    CU_ASSERT(tf_situation_is_expected(TF_SITUATION_COMMIT_UNKNOWN));
-    CU_ASSERT(tf_situation_is_expected(TF_SITUATION_SUB_BUDGET));
-    CU_ASSERT_FALSE(tf_situation_is_expected(TF_SITUATION_FED_DELTA_GAP));
+    struct owner owner = {0};
+    tf_reached(&owner, DOOR_AJAR);
+    tf_reached_if(true, &owner, HOUSE_GONE);
+    struct tf_situations all = TF_SITUATIONS_OF(test, &owner.reached);
+    CU_ASSERT_EQUAL_FATAL(all.count, 3);
+    CU_ASSERT_STRING_EQUAL(all.list[0].name, "DOOR_SHUT");
+    CU_ASSERT_STRING_EQUAL(all.list[1].words, "a door was neither");
+    CU_ASSERT_STRING_EQUAL(all.list[2].name, "HOUSE_GONE");
+    CU_ASSERT_EQUAL(all.counts[0], 0);
+    CU_ASSERT_EQUAL(all.counts[1], 1);
+    CU_ASSERT_EQUAL(all.counts[2], 1);
+    CU_ASSERT(all.list[0].expected && all.list[1].expected);
+    CU_ASSERT_FALSE(all.list[2].expected);
 }
 
 static const struct suite_test tests[] = {
-    {"counts are kept by name and add up", test_counts_are_kept_by_name_and_add_up},
-    {"names and words are of one each", test_names_and_words_are_of_one_each},
-    {"the expected come first", test_the_expected_come_first},
+    {"counts are kept by name", test_counts_are_kept_by_name},
+    {"a list tells name, words and count of each", test_a_list_tells_name_words_and_count_of_each},
 };
 
 int main(void)

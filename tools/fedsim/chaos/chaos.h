@@ -2,9 +2,9 @@
 #ifndef TF_FEDSIM_CHAOS_H
 #define TF_FEDSIM_CHAOS_H
 
-#include "common/base/situation.h"
 #include "tools/fedsim/audit/audit.h"
 #include "tools/fedsim/scenario/scenario.h"
+#include "tools/fedsim/situations.h"
 
 /* Random runs. A whole run is drawn from its seed as a scenario: fleet, jobs, what their users ask, settings,
  * and faults with their moments; then it is played, healed, and must come to rest. So a run that breaks a
@@ -34,7 +34,7 @@ struct chaos_result {
     uint64_t stale_messages;         /* of deposed leaders, shown to cores */
     uint64_t restored, found_out;    /* stores of the federation; by its leaders themselves */
     struct audit_counts counts;
-    struct tf_situations reached;
+    struct sim_situations reached;
 };
 
 /* Draws and plays. */

@@ -39,8 +39,8 @@ struct play_result {
     struct report *report;                      /* NULL if the scenario could not be played */
     uint64_t hash; /* of all that happened: two runs that differ in anything differ in it; 0 = none */
     uint64_t events;
-    struct tf_situations reached; /* by all cores */
-    int64_t ended;                /* virtual ms */
+    struct sim_situations reached; /* by all cores */
+    int64_t ended;                 /* virtual ms */
     size_t expectations;
 };
 

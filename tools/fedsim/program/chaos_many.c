@@ -115,7 +115,7 @@ static void add(struct many_totals *totals, const struct chaos_result *result)
     add_counts(&totals->counts, &result->counts);
     for (size_t k = 0; k < SCENARIO_KINDS; k++)
         totals->faults[k] += result->faults[k];
-    tf_situations_add(&totals->reached, &result->reached);
+    sim_situations_add(&totals->reached, &result->reached);
 }
 
 static void is_done(struct many *many, uint64_t seed, const char *breach)

@@ -21,7 +21,7 @@ struct many_totals {
     uint64_t runs, breaches, events, stale, restored, found_out;
     struct audit_counts counts;
     uint64_t faults[SCENARIO_KINDS];
-    struct tf_situations reached;
+    struct sim_situations reached;
     double cpu_seconds;
 };
 
