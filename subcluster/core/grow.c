@@ -344,6 +344,28 @@ static bool replace_ready(struct job *job)
     return any;
 }
 
+/* It has grown; but another step of it may have failed of late. */
+static void forget_failures(const struct sub *sub, struct job *job)
+{
+    if (job->grow_at.ms > sub->now.mono.ms)
+        return;
+    job->record.grow_after = (struct tf_wall){0};
+    job->record.grow_failures = 0;
+}
+
+void grow_all_ready(struct sub *sub, struct job *job)
+{
+    const struct tf_allocation *record = &job->record;
+    if (record->grow_failures == 0 || !restarts_together(job) ||
+        record->last_grow.ms <= record->last_shrink.ms)
+        return;
+    tf_vec_each (m, &record->members)
+        if (member_counts(m) && m->state != TF_MEMBER_READY && m->state != TF_MEMBER_DONE)
+            return;
+    forget_failures(sub, job);
+    job_changed(sub, job);
+}
+
 void grow_look(struct sub *sub, struct job *job)
 {
     struct tf_allocation *record = &job->record;
@@ -352,10 +374,7 @@ void grow_look(struct sub *sub, struct job *job)
     if (!joined && !replaced)
         return;
     record->last_grow = sub->now.wall;
-    if (job->grow_at.ms <= sub->now.mono.ms) { /* else another step of it has failed of late */
-        record->grow_after = (struct tf_wall){0};
-        record->grow_failures = 0;
-    }
+    forget_failures(sub, job);
     if (joined)
         trace_epoch(sub, job, "has grown from %d to %d instances", before, record->size);
     if (replaced)
@@ -432,6 +451,14 @@ void grow_broken(struct sub *sub, struct job *job, size_t place, bool gone, char
     dismiss(sub, job, &step);
     repair_note(sub, job);
     tf_vec_release(&step);
+}
+
+void grow_refused(struct sub *sub, struct job *job)
+{
+    /* what others grow by is no member yet, and has its own back-off; of many at once it is one failure */
+    if (restarts_together(job) && job_lives(job) && job->record.phase == TF_ALLOCATION_RUNNING &&
+        job->grow_at.ms <= sub->now.mono.ms)
+        try_later(sub, job, "the engine refused what it restarts with");
 }
 
 void grow_undo(struct sub *sub, struct job *job)

@@ -50,8 +50,14 @@ bool grow_replace(struct sub *sub, struct job *job);
 
 /* One that joins, or replaces, got ready. */
 void grow_look(struct sub *sub, struct job *job);
+/* A member got ready. Who restarts to grow has grown when all are: only then are earlier failures forgotten.
+ */
+void grow_all_ready(struct sub *sub, struct job *job);
 /* It will not get ready: why is taken. gone: nothing of it is left; else it has to be stopped. */
 void grow_broken(struct sub *sub, struct job *job, size_t place, bool gone, char *why);
+/* The engine refused the next attempt of a member, which was lost with that: what comes in its place is put
+ * off as after a failed growth, since it may be refused as well. Nothing if the epoch ends. */
+void grow_refused(struct sub *sub, struct job *job);
 /* Loaded from its record: what is left of the wait after a failure. */
 void grow_load(struct sub *sub, struct job *job);
 /* Something higher happens to the job: what has not joined leaves. */

@@ -82,6 +82,7 @@ static void told_ready(struct sub *sub, struct job *job, size_t place, const str
         return;
     }
     peers_change(sub, job);
+    grow_all_ready(sub, job);
     epoch_look(sub, job);
 }
 
@@ -187,6 +188,7 @@ static void told_refused(struct sub *sub, struct job *job, size_t place, const s
     bool ran = job->record.started.ms != 0 || m->attempt > 1;
     if (ran || job->record.phase == TF_ALLOCATION_ENDING) {
         lost(sub, job, place, refusal(m, e));
+        grow_refused(sub, job);
         return;
     }
     char *message = refusal(m, e);

@@ -194,6 +194,40 @@ static void test_on_resize_restart(void)
     end();
 }
 
+/* Joiners are members from the start of the restart on: one that the engine refuses is a loss. It must not be
+ * replaced at once, since each time all would restart for nothing; nor is a start in the smaller size a
+ * success. */
+static void test_on_resize_restart_refused(void)
+{
+    begin(TF_ON_RESIZE_RESTART);
+    driver_change(&d, entry_of(4, 8, TF_ON_RESIZE_RESTART));
+    for (int round = 1; round <= 3; round++) {
+        driver_pass(&d, TF_MINUTE);
+        for (uint32_t i = 0; i < 2; i++)
+            driver_stopped(&d, 1, 5, i, job()->members.items[i].attempt);
+        CU_ASSERT_EQUAL(job()->size, 4);
+        driver_told(&d, 1, 5, 2, job()->members.items[2].attempt, SUB_INSTANCE_REFUSED, 0, false);
+        driver_told(&d, 1, 5, 3, job()->members.items[3].attempt, SUB_INSTANCE_ABSENT, 0, false);
+        CU_ASSERT_EQUAL(job()->size, 2);
+        CU_ASSERT_EQUAL(job()->grow_failures, round);
+        driver_pass(&d, 6 * TF_SECOND); /* failureSettle: they restart */
+        for (uint32_t i = 0; i < 2; i++)
+            driver_stopped(&d, 1, 5, i, job()->members.items[i].attempt);
+        driver_all_ready(&d);
+        driver_pass(&d, 3 * TF_SECOND);
+        CU_ASSERT_EQUAL(job()->size, 2);
+        CU_ASSERT_EQUAL(job()->grow_failures, round);
+    }
+    driver_pass(&d, 2 * TF_MINUTE);
+    for (uint32_t i = 0; i < 2; i++)
+        driver_stopped(&d, 1, 5, i, job()->members.items[i].attempt);
+    driver_all_ready(&d);
+    CU_ASSERT_EQUAL(job()->size, 4);
+    CU_ASSERT_EQUAL(count_in(TF_MEMBER_READY), 4);
+    CU_ASSERT_EQUAL(job()->grow_failures, 0);
+    end();
+}
+
 /* No room yet: nothing happens, and what comes free is used after it has been offered to others. */
 static void test_waits_for_room(void)
 {
@@ -235,6 +269,7 @@ static const struct suite_test tests[] = {
     {"a smaller size rolls it back", test_scaled_down_meanwhile},
     {"a release rolls it back", test_released_meanwhile},
     {"onResize: restart stops all first", test_on_resize_restart},
+    {"onResize: restart, and the engine refuses", test_on_resize_restart_refused},
     {"what comes free is offered first", test_waits_for_room},
     {"no growth once a member is done", test_its_work_ends},
 };
