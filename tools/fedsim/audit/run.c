@@ -192,16 +192,24 @@ static bool clock_may_stop(const struct audit *audit, const struct audit_job *jo
     return false;
 }
 
-/* The node of one of its members was lost, a moment ago as its daemon hears of it: a member that had not been
- * started by then is nowhere else to be seen. */
-bool audit_has_lost_a_node(struct audit *audit, const struct audit_site *site, const struct tf_allocation *a)
+static bool was_lost_of_late(const struct audit *audit, const struct audit_node *node)
 {
     enum { NEWS = 40 * TF_SECOND };
-    tf_vec_each (m, &a->members) {
-        const struct audit_node *node = audit_find_node(site, m->node);
-        if (node && node->lost.ms && audit->now.ms - node->lost.ms < NEWS)
+    return node && node->lost.ms && audit->now.ms - node->lost.ms < NEWS;
+}
+
+/* The node of one of its members was lost, a moment ago as its daemon hears of it. The store may name it
+ * still for a member that was never started, or for one that was replaced in the same decision only the
+ * engine. */
+bool audit_has_lost_a_node(struct audit *audit, const struct audit_site *site, const struct tf_allocation *a)
+{
+    tf_vec_each (m, &a->members)
+        if (was_lost_of_late(audit, audit_find_node(site, m->node)))
             return true;
-    }
+    tf_vec_each (i, &audit_job(audit, a->uid)->instances)
+        if ((*i)->given_up && (*i)->site == site && (*i)->id.epoch == a->epoch &&
+            was_lost_of_late(audit, (*i)->node))
+            return true;
     return false;
 }
 
