@@ -37,6 +37,11 @@ expect 0 'PASS' run --check end good.yaml
 expect 0 'PASS' run --check off good.yaml
 expect 0 'instance' run --trace good.yaml
 expect 0 'PASS' run --policy tidefed good.yaml
+expect 0 '<!DOCTYPE html>' run --report html good.yaml
+expect 0 'PASS' run --html page.html good.yaml
+grep -q '^<!DOCTYPE html>' page.html
+expect 2 'no/folder/page.html: the page could not be written' run --html no/folder/page.html good.yaml
+expect 2 '--html takes one scenario at a time' run --html page.html good.yaml bad.yaml
 expect 1 'bad.yaml:4: job t/x at 1m: the phase is Running, expected Pending' run bad.yaml
 expect 1 'it holds, and is on the list of those that fail (it is not there yet): take it off' run --xfail stale.yaml good.yaml
 expect 2 'wrong.yaml:4:1: unknown key "expct"; did you mean "expect"?' run wrong.yaml
@@ -46,6 +51,7 @@ expect 2 'broken.yaml:1:12' run --xfail broken.yaml good.yaml
 expect 2 'there is no policy "first-fit"' run --policy first-fit good.yaml
 expect 2 '--until: 5 has no unit' run --until 5 good.yaml
 expect 2 '--check takes every, end or off' run --check never good.yaml
+expect 2 '--report takes text, json or html' run --report csv good.yaml
 expect 2 'which scenario?' run
 expect 2 'did you mean run?' rnu
 expect 0 'A first scenario' help

@@ -35,6 +35,7 @@ struct sim_job {
     bool holds;           /* is held and resumed in between */
     bool scales;          /* is scaled to max = min */
     struct tf_uid again;  /* id of an `apply --restart`; none = it is not restarted */
+    bool tide;            /* its size follows a day */
     bool scripted;        /* its user does nothing but what clients_ask says */
     bool answered;        /* the submit was, so that more can be asked */
     struct sim_labour labour;

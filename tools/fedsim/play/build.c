@@ -286,6 +286,7 @@ static int build_tide(struct play *play, const struct scenario_tide *tide, struc
     struct play_tide at = {play, tide, play->world.clients.jobs.count, level};
     if (add_numbered(play, &job, 0, err))
         return -1;
+    play->world.clients.jobs.items[at.job].tide = true;
     tf_vec_push(&play->tides, at);
     begins.ms += tide->every;
     sim_agenda_at(&play->world.agenda, begins, scale_tide, play, play->tides.count - 1);

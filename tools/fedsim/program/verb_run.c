@@ -8,6 +8,7 @@
 #include "tools/fedsim/program/xfail.h"
 
 #include <argp.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -15,11 +16,12 @@
 
 enum { TAIL = 40 };
 
-enum report_form { REPORT_NONE, REPORT_AS_TEXT, REPORT_AS_JSON };
+enum report_form { REPORT_NONE, REPORT_AS_TEXT, REPORT_AS_JSON, REPORT_AS_HTML };
 
 struct run {
     struct play_options play;
     enum report_form report;
+    const char *page; /* file for the page with plots; NULL: none */
     struct xfail xfail;
     TF_VEC(const char *) files;
     size_t passed, expected, failed, wrong;
@@ -80,13 +82,13 @@ static void print_subject(const struct file *file, int number)
 {
     if (number < 0)
         return;
-    const struct scenario_assertion *assertion = scenario_assertion_of(&file->scenario.expect.items[number]);
-    if (assertion->job)
-        fprintf(file->out, "job %s ", assertion->job);
-    else if (assertion->node)
-        fprintf(file->out, "node %s ", assertion->node);
-    else if (assertion->cluster)
-        fprintf(file->out, "cluster %s ", assertion->cluster);
+    const struct scenario_claim *claim = scenario_claim_of(&file->scenario.expect.items[number]);
+    if (claim->job)
+        fprintf(file->out, "job %s ", claim->job);
+    else if (claim->node)
+        fprintf(file->out, "node %s ", claim->node);
+    else if (claim->cluster)
+        fprintf(file->out, "cluster %s ", claim->cluster);
 }
 
 static void print_failures(const struct file *file, const struct play_result *result)
@@ -155,9 +157,19 @@ static int64_t peak_kib(void)
     return getrusage(RUSAGE_SELF, &usage) ? 0 : usage.ru_maxrss;
 }
 
-/* On stdout, alone there if it is for programs. */
-static void print_report(const struct run *run, const struct file *file, const struct play_result *result,
-                         double seconds)
+static int write_page(const char *path, const struct tf_buf *text)
+{
+    FILE *out = fopen(path, "w");
+    bool good = out && fwrite(tf_buf_text(text), 1, text->len, out) == text->len;
+    good = out && fclose(out) == 0 && good;
+    if (!good)
+        fprintf(stderr, "%s: the page could not be written: %s\n", path, strerror(errno));
+    return good ? 0 : -1;
+}
+
+/* On stdout, alone there unless it is text; the page also in its file. */
+static int print_report(const struct run *run, const struct file *file, const struct play_result *result,
+                        double seconds)
 {
     const struct report_frame frame = {.scenario = file->scenario.name,
                                        .seed = seed_of(run, file),
@@ -165,17 +177,29 @@ static void print_report(const struct run *run, const struct file *file, const s
                                        .peak_kib = peak_kib(),
                                        .breach = result->breached ? result->breach : NULL};
     TF_AUTO_BUF text = TF_BUF_INIT;
+    TF_AUTO_BUF page = TF_BUF_INIT;
     if (run->report == REPORT_AS_JSON)
         report_json(result->report, &frame, &text);
     else if (run->report == REPORT_AS_TEXT)
         report_text(result->report, &frame, &text);
+    else if (run->report == REPORT_AS_HTML)
+        report_page(result->report, &frame, &text);
     fputs(tf_buf_text(&text), stdout);
+    if (!run->page)
+        return 0;
+    report_page(result->report, &frame, &page);
+    return write_page(run->page, &page);
+}
+
+/* A report that programs read is alone on stdout. */
+static bool is_alone(const struct run *run)
+{
+    return run->report == REPORT_AS_JSON || run->report == REPORT_AS_HTML;
 }
 
 static void run_file(struct run *run, const char *path)
 {
-    struct file file = {
-        .path = path, .out = run->report == REPORT_AS_JSON ? stderr : stdout, .text = TF_BUF_INIT};
+    struct file file = {.path = path, .out = is_alone(run) ? stderr : stdout, .text = TF_BUF_INIT};
     struct play_result result;
     struct tf_error err = TF_ERROR_INIT;
     struct timespec begin;
@@ -192,7 +216,7 @@ static void run_file(struct run *run, const char *path)
     } else {
         double seconds = seconds_since(&begin);
         judge(run, &file, &result, seconds);
-        print_report(run, &file, &result, seconds);
+        run->wrong += print_report(run, &file, &result, seconds) != 0;
         play_result_release(&result);
     }
     fflush(stdout);
@@ -201,7 +225,7 @@ static void run_file(struct run *run, const char *path)
 
 /* ---- the command line ---- */
 
-enum { SEED = 256, UNTIL, CHECK, TRACE, POLICY, XFAIL, REPORT };
+enum { SEED = 256, UNTIL, CHECK, TRACE, POLICY, XFAIL, REPORT, HTML };
 
 static const struct argp_option options[] = {
     {"seed", SEED, "N", 0, "Instead of the scenario's", 0},
@@ -210,7 +234,9 @@ static const struct argp_option options[] = {
      "What costs most of the invariants: after every step (the default), at the end, or off", 0},
     {"trace", TRACE, NULL, 0, "Print all that happens, decisions with their reasons", 0},
     {"report", REPORT, "FORM", 0,
-     "Figures of the run: text, a page for people; or json, alone on stdout, with stable names", 0},
+     "Figures of the run: text, a page for people; or json, alone on stdout, with stable names; or html", 0},
+    {"html", HTML, "FILE", 0,
+     "Write a page with plots, to look at in a browser: one file that fetches nothing", 0},
     {"policy", POLICY, "NAME", 0, "Who decides: tidefed, which is the only one", 0},
     {"xfail", XFAIL, "FILE", 0,
      "Scenarios that are expected to fail, with reasons; one that holds is a failure", 0},
@@ -234,8 +260,10 @@ static void parse_report(struct run *run, const char *word, const struct argp_st
         run->report = REPORT_AS_TEXT;
     else if (strcmp(word, "json") == 0)
         run->report = REPORT_AS_JSON;
+    else if (strcmp(word, "html") == 0)
+        run->report = REPORT_AS_HTML;
     else
-        argp_error(state, "--report takes text or json, not \"%s\"", word);
+        argp_error(state, "--report takes text, json or html, not \"%s\"", word);
 }
 
 static error_t parse(int key, char *word, struct argp_state *state)
@@ -260,6 +288,9 @@ static error_t parse(int key, char *word, struct argp_state *state)
     case REPORT:
         parse_report(run, word, state);
         break;
+    case HTML:
+        run->page = word;
+        break;
     case TRACE:
         run->play.aloud = true;
         break;
@@ -276,6 +307,10 @@ static error_t parse(int key, char *word, struct argp_state *state)
         break;
     case ARGP_KEY_NO_ARGS:
         argp_error(state, "which scenario? For example: fedsim run scenario.yaml");
+        break;
+    case ARGP_KEY_END:
+        if (run->page && run->files.count > 1)
+            argp_error(state, "--html takes one scenario at a time: a page is about one run");
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -303,7 +338,7 @@ static int run_verb(int argc, char **argv)
     tf_vec_each (path, &run.files)
         run_file(&run, *path);
     if (run.files.count > 1)
-        fprintf(run.report == REPORT_AS_JSON ? stderr : stdout,
+        fprintf(is_alone(&run) ? stderr : stdout,
                 "%zu passed, %zu failed as expected, %zu failed, %zu could not be played\n", run.passed,
                 run.expected, run.failed, run.wrong);
     tf_vec_release(&run.files);

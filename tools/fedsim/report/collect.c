@@ -20,11 +20,12 @@ static struct report_job *add_job(struct report *report, struct tf_uid uid, cons
     const struct tf_job_spec *spec = &from->manifest.spec;
     struct report_job *job = tf_calloc(1, sizeof *job);
     job->uid = uid;
-    job->class = report_group_named(&report->classes, spec->priority);
-    job->tenant = report_group_named(&report->tenants, from->manifest.tenant);
+    job->class = report_group_named(&report->classes, spec->priority, true);
+    job->tenant = report_group_named(&report->tenants, from->manifest.tenant, false);
     job->shape = report_shape_of(report, spec);
     job->wanted = spec->elastic;
     job->gpus = spec->group.shape.gpus;
+    job->tide = from->tide;
     job->loses = spec->workload == TF_WORKLOAD_TRAINING || spec->workload == TF_WORKLOAD_OFFLINE;
     job->checkpoint_every = from->labour.checkpoint_every;
     job->begun = not_yet;
@@ -73,7 +74,19 @@ static void note_state(struct report *report, struct report_job *job)
     COUNT_ANYWHERE(report, job, running, (now == REPORT_RUNNING) - (job->state == REPORT_RUNNING));
     if (job->gpus > 0 && (now == REPORT_PENDING) != (job->state == REPORT_PENDING))
         report_shape_waits(report, job->shape, now == REPORT_PENDING ? 1 : -1);
+    report_integral_add(&job->class->waiting, report->now,
+                        (now == REPORT_PENDING) - (job->state == REPORT_PENDING));
     job->state = now;
+}
+
+/* What it asks for while the day goes on; of a tide only. */
+static void note_tide(struct report *report, struct report_job *job)
+{
+    bool over = job->deleted || tf_phase_is_final(job->stored);
+    bool wants = job->tide && job->asked && !job->held && !over;
+    int64_t gpus = wants ? (int64_t)job->wanted.min * job->gpus : 0;
+    report_integral_add(&report->tide, report->now, gpus - job->tide_gpus);
+    job->tide_gpus = gpus;
 }
 
 /* GPUs of it that are held in a size that it can use. */
@@ -145,6 +158,7 @@ static void hear_asked(struct report *report, const struct sim_fact *fact)
     }
     note_state(report, job);
     note_usable(report, job);
+    note_tide(report, job);
 }
 
 static void hear_answered(struct report *report, const struct sim_fact *fact)
@@ -166,9 +180,21 @@ static void hear_answered(struct report *report, const struct sim_fact *fact)
     }
     note_state(report, job);
     note_usable(report, job);
+    note_tide(report, job);
 }
 
 /* ---- instances ---- */
+
+static struct report_integral *share_of(struct report_group *cluster, const struct report_group *class)
+{
+    tf_vec_each (share, &cluster->shares)
+        if (share->class == class)
+            return &share->held;
+    struct report_share *share = tf_vec_add(&cluster->shares);
+    share->class = class;
+    share->held.drawn = true;
+    return &share->held;
+}
 
 static void hold(struct report *report, struct report_job *job, int64_t gpus)
 {
@@ -176,6 +202,7 @@ static void hold(struct report *report, struct report_job *job, int64_t gpus)
     report_integral_add(&job->class->held, report->now, gpus);
     report_integral_add(&job->tenant->held, report->now, gpus);
     report_integral_add(&job->cluster->held, report->now, gpus);
+    report_integral_add(share_of(job->cluster, job->class), report->now, gpus);
 }
 
 static void note_index(struct report *report, struct report_job *job, uint32_t index)
@@ -291,6 +318,7 @@ static void hear_stopping(struct report *report, const struct sim_fact *fact)
     const struct report_live *live = live_of(job, &fact->instance->id);
     if (live && gives_way(job, &fact->instance->id)) {
         COUNT(report, job, evictions, 1);
+        report_line_count(&job->class->evicted, report->now);
         job->evictions++;
         job->gave = true;
         job->useful = job->useful || is_claimed(live->site, live, fact->instance->gpus);
@@ -479,8 +507,10 @@ static void hear_allocation(struct report *report, const struct sim_fact *fact)
     }
     job->ending = a->phase == TF_ALLOCATION_ENDING ? a->ending.end : TF_END_NONE;
     take_givers(job, a);
-    if (job->sized == a->epoch && job->size != a->size)
+    if (job->sized == a->epoch && job->size != a->size) {
         COUNT(report, job, resizes, 1);
+        report_line_count(&job->class->resized, report->now);
+    }
     job->sized = a->epoch;
     job->size = a->size;
     note_state(report, job);
@@ -565,14 +595,44 @@ void report_begin(struct report *report, struct sim_world *world)
     report->world = world;
     report->now = report->sampled = world->agenda.now.ms;
     report->all.name = tf_strdup("");
+    report->all.there.drawn = report->tide.drawn = true;
+    tf_classes_copy(&report->ranks, &world->settings.policy.classes);
     report_fleet_begin(report);
     world_listen(world, hear, report);
+}
+
+/* Lines are as long as the run. */
+static void close_integral(struct report *report, struct report_integral *integral)
+{
+    report_integral_add(integral, report->now, 0);
+    if (integral->drawn)
+        report_line_close(&integral->line, report->now);
+}
+
+static void close_lines(struct report *report)
+{
+    close_integral(report, &report->all.there);
+    close_integral(report, &report->tide);
+    for (int cause = 0; cause < REPORT_CAUSES; cause++)
+        report_line_close(&report->idle[cause], report->now);
+    for (struct report_group *class = report->classes; class; class = class->hh.next) {
+        close_integral(report, &class->held);
+        close_integral(report, &class->waiting);
+        report_line_close(&class->evicted, report->now);
+        report_line_close(&class->resized, report->now);
+    }
+    for (struct report_group *cluster = report->clusters; cluster; cluster = cluster->hh.next) {
+        close_integral(report, &cluster->there);
+        tf_vec_each (share, &cluster->shares)
+            close_integral(report, &share->held);
+    }
 }
 
 void report_end(struct report *report)
 {
     come_to(report, report->world->agenda.now.ms);
     report_look_at_idle(report);
+    close_lines(report);
     report->over = true;
     report->events = report->world->agenda.done;
     report->breached = report->world->breached || audit_breach(report->world->audit);
@@ -602,6 +662,10 @@ void report_destroy(struct report *report)
         free(job);
     }
     report_fleet_release(report);
+    tf_classes_release(&report->ranks);
+    report_line_release(&report->tide.line);
+    for (int cause = 0; cause < REPORT_CAUSES; cause++)
+        report_line_release(&report->idle[cause]);
     report_group_release(&report->all);
     groups_destroy(&report->classes);
     groups_destroy(&report->tenants);

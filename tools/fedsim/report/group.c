@@ -7,6 +7,8 @@
 void report_integral_add(struct report_integral *integral, int64_t now, int64_t gpus)
 {
     integral->sum = report_integral_at(integral, now);
+    if (integral->drawn)
+        report_line_spread(&integral->line, integral->since, now, integral->now);
     integral->since = now;
     integral->now += gpus;
 }
@@ -48,7 +50,7 @@ int64_t report_mean(const struct report_samples *samples)
     return samples->ms.count ? sum / (int64_t)samples->ms.count : 0;
 }
 
-struct report_group *report_group_named(struct report_group **groups, const char *name)
+struct report_group *report_group_named(struct report_group **groups, const char *name, bool drawn)
 {
     struct report_group *group = NULL;
     HASH_FIND_STR(*groups, name, group);
@@ -56,6 +58,7 @@ struct report_group *report_group_named(struct report_group **groups, const char
         return group;
     group = tf_calloc(1, sizeof *group);
     group->name = tf_strdup(name);
+    group->held.drawn = group->there.drawn = group->waiting.drawn = drawn;
     HASH_ADD_KEYPTR(hh, *groups, group->name, strlen(group->name), group);
     return group;
 }
@@ -66,4 +69,12 @@ void report_group_release(struct report_group *group)
     tf_vec_release(&group->waits.ms);
     tf_vec_release(&group->completions.ms);
     tf_vec_release(&group->reclaims.ms);
+    report_line_release(&group->held.line);
+    report_line_release(&group->there.line);
+    report_line_release(&group->waiting.line);
+    report_line_release(&group->evicted);
+    report_line_release(&group->resized);
+    tf_vec_each (share, &group->shares)
+        report_line_release(&share->held.line);
+    tf_vec_release(&group->shares);
 }

@@ -50,6 +50,7 @@ void report_node_changed(struct report *report, struct report_site *site, size_t
     int32_t there = gpus_there(&site->site->fleet.nodes.items[number].node);
     report_integral_add(&site->group->there, report->now, there - node->there);
     report_integral_add(&report->all.there, report->now, there - node->there);
+    report_integral_add(&node->there_time, report->now, there - node->there);
     node->there = there;
     if (node->dirty)
         return;
@@ -62,6 +63,7 @@ void report_node_taken(struct report *report, struct report_site *site, size_t n
 {
     struct report_hold hold = {instance->id, instance->gpus, instance->need};
     tf_vec_push(&site->nodes.items[number].holds, hold);
+    report_integral_add(&site->nodes.items[number].held_time, report->now, tf_gpu_set_count(hold.gpus));
     report_node_changed(report, site, number);
 }
 
@@ -72,6 +74,7 @@ void report_node_left(struct report *report, struct report_site *site, size_t nu
     for (size_t i = 0; i < node->holds.count; i++) {
         if (!tf_instance_id_eq(&node->holds.items[i].id, id))
             continue;
+        report_integral_add(&node->held_time, report->now, -tf_gpu_set_count(node->holds.items[i].gpus));
         node->holds.items[i] = node->holds.items[--node->holds.count];
         break;
     }
@@ -82,11 +85,12 @@ static void add_site(struct report *report, const struct sim_site *site)
 {
     struct report_site *own = tf_calloc(1, sizeof *own);
     own->site = site;
-    own->group = report_group_named(&report->clusters, site->name);
+    own->group = report_group_named(&report->clusters, site->name, true);
     own->rows = tf_fit_rows_create(&site->planes);
     tf_vec_push(&report->sites, own);
     for (size_t i = 0; i < site->fleet.nodes.count; i++) {
         (void)tf_vec_add(&own->nodes);
+        tf_strs_add(&own->names, site->fleet.nodes.items[i].node.name);
         report_node_changed(report, own, i);
     }
 }
@@ -106,6 +110,7 @@ void report_fleet_release(struct report *report)
         tf_vec_each (node, &site->nodes)
             tf_vec_release(&node->holds);
         tf_vec_release(&site->nodes);
+        tf_strs_release(&site->names);
         tf_vec_release(&site->dirty);
         tf_vec_release(&site->claims);
         tf_fit_rows_destroy(site->rows);
@@ -230,24 +235,26 @@ static void find_causes(struct report *report, struct report_site *site)
     tf_fit_idle_causes(&view, &site->mix, (int32_t)site->sick, report->scratch, &site->idle);
 }
 
-static void count_idle(struct report_group *group, const struct tf_idle_causes *idle, int64_t ms)
+static void count_idle(struct report *report, struct report_group *group, const struct tf_idle_causes *idle)
 {
+    int64_t ms = report->now - report->sampled;
     const int32_t gpus[REPORT_CAUSES] = {
         [REPORT_DELIVERABLE] = idle->deliverable, [REPORT_COUNT] = idle->count,
         [REPORT_CPU_MEMORY] = idle->cpu_memory,   [REPORT_TOPOLOGY] = idle->topology,
         [REPORT_POLICY] = idle->policy,           [REPORT_STEP] = idle->step,
         [REPORT_HEALTH] = idle->health,
     };
-    for (int cause = 0; cause < REPORT_CAUSES; cause++)
+    for (int cause = 0; cause < REPORT_CAUSES; cause++) {
         group->idle[cause] += gpus[cause] * ms;
+        report->all.idle[cause] += gpus[cause] * ms;
+        report_line_spread(&report->idle[cause], report->sampled, report->now, gpus[cause]);
+    }
 }
 
 void report_look_at_idle(struct report *report)
 {
-    int64_t ms = report->now - report->sampled;
     tf_vec_each (at, &report->sites) {
-        count_idle((*at)->group, &(*at)->idle, ms);
-        count_idle(&report->all, &(*at)->idle, ms);
+        count_idle(report, (*at)->group, &(*at)->idle);
         find_causes(report, *at);
     }
     report->sampled = report->now;

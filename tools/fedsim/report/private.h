@@ -7,11 +7,21 @@
 #include "common/fit/rows.h"
 #include "tools/fedsim/report/report.h"
 
-/* A number of GPUs over time. */
+/* How a sum is spread over the run: one part for each of at most REPORT_BUCKETS equal times. Parts are merged
+ * as the run grows, so that they always sum to the whole. */
+enum { REPORT_BUCKETS = 600 };
+struct report_line {
+    size_t rung;           /* of the widths of buckets */
+    TF_VEC(int64_t) parts; /* things that happened; or level x ms */
+};
+
+/* A number of GPUs, or of jobs, over time. */
 struct report_integral {
     int64_t now;
     int64_t since; /* ms */
     int64_t sum;   /* GPU-ms, until since */
+    bool drawn;    /* line is kept, too */
+    struct report_line line;
 };
 
 /* ms each, in order of coming; sorted when they are asked for. */
@@ -43,7 +53,16 @@ struct report_group {
     struct report_integral there, held, usable;
     int64_t idle[REPORT_CAUSES]; /* GPU-ms */
     struct report_samples waits, completions, reclaims;
+    struct report_integral waiting;      /* jobs; of a class */
+    struct report_line evicted, resized; /* of a class */
+    TF_VEC(struct report_share) shares;  /* of a cluster */
     UT_hash_handle hh;
+};
+
+/* What a class has of a cluster. */
+struct report_share {
+    const struct report_group *class;
+    struct report_integral held;
 };
 
 enum report_state { REPORT_NOWHERE, REPORT_PENDING, REPORT_STARTING, REPORT_RUNNING, REPORT_OVER };
@@ -65,6 +84,8 @@ struct report_job {
     struct report_group *class, *tenant, *cluster; /* cluster: where it is or was last */
     const struct report_shape *shape;
     struct tf_elastic wanted, before; /* before: a scale that is not answered */
+    bool tide;                        /* its size follows a day */
+    int64_t tide_gpus;                /* that it asks for, so */
     int32_t gpus;                     /* of an instance */
     bool loses;                       /* work is lost when an instance is */
     int64_t checkpoint_every, begun;  /* ms; begun: its core was ready in this epoch; -1 = not yet */
@@ -112,6 +133,7 @@ struct report_node {
     uint32_t row;  /* of the site's rows */
     int32_t there; /* GPUs */
     int32_t sick;  /* idle ones that are bad, or whose node is not ready */
+    struct report_integral held_time, there_time;
 };
 
 /* GPUs that a job which does not have them yet will have: others were evicted for it. */
@@ -123,6 +145,7 @@ struct report_claim {
 
 struct report_site {
     const struct sim_site *site;
+    struct tf_strs names; /* of its nodes */
     TF_VEC(struct report_claim) claims;
     struct report_group *group;
     TF_VEC(struct report_node) nodes;
@@ -144,6 +167,9 @@ struct report {
     bool breached;
     struct report_group all;
     struct report_group *classes, *tenants, *clusters;
+    struct tf_classes ranks;     /* by importance */
+    struct report_integral tide; /* GPUs that services with a day of their own ask for */
+    struct report_line idle[REPORT_CAUSES];
     struct report_job *jobs;
     struct report_shape *shapes;
     uint64_t shapes_version;
@@ -160,8 +186,18 @@ void report_sample(struct report_samples *samples, int64_t ms);
 /* Nearest rank; 0 if there are none. */
 int64_t report_percentile(struct report_samples *samples, int percent);
 int64_t report_mean(const struct report_samples *samples);
-struct report_group *report_group_named(struct report_group **groups, const char *name); /* made if new */
+/* Made if new; drawn: what it has is kept over time, too. */
+struct report_group *report_group_named(struct report_group **groups, const char *name, bool drawn);
 void report_group_release(struct report_group *group);
+
+/* ---- line.c: sums, spread over the time ---- */
+/* So much a ms, from then to then. */
+void report_line_spread(struct report_line *line, int64_t from, int64_t to, int64_t level);
+void report_line_count(struct report_line *line, int64_t now);
+/* It has all buckets of a run that ended then: as wide as those of every other line. */
+void report_line_close(struct report_line *line, int64_t end);
+int64_t report_line_width(const struct report_line *line); /* ms */
+void report_line_release(struct report_line *line);
 
 /* ---- idle.c: GPUs that nobody holds ---- */
 void report_fleet_begin(struct report *report);

@@ -53,6 +53,9 @@ struct report_frame {
 };
 /* After report_end. */
 void report_json(struct report *report, const struct report_frame *frame, struct tf_buf *out);
+/* One HTML file for people: plots over time, with the same figures beside them. It fetches nothing, runs no
+ * script, and stays under 2 MB however long the run was. */
+void report_page(struct report *report, const struct report_frame *frame, struct tf_buf *out);
 void report_text(struct report *report, const struct report_frame *frame, struct tf_buf *out);
 
 #endif
