@@ -6,7 +6,6 @@
 #include "common/base/cleanup.h"
 #include "common/log/log.h"
 #include "common/monitor/pages.h"
-#include "common/monitor/tally.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -70,14 +69,6 @@ const struct tf_metric tf_monitor_metrics[] = {
                  "when the daemon began to serve these pages, since 1970"},
 };
 const size_t tf_monitor_metric_count = TF_ARRAY_LEN(tf_monitor_metrics);
-
-void tf_monitor_markdown(const struct tf_metric *own, size_t count, struct tf_buf *out)
-{
-    tf_buf_str(out, "| name | type | labels | meaning |\n| --- | --- | --- | --- |\n");
-    tf_metrics_markdown(own, count, out);
-    tf_metrics_markdown(tf_tally_metrics, tf_tally_metric_count, out);
-    tf_metrics_markdown(tf_monitor_metrics, tf_monitor_metric_count, out);
-}
 
 struct tf_monitor {
     struct tf_loop *loop;

@@ -42,7 +42,5 @@ void tf_monitor_stop(struct tf_monitor *monitor); /* NULL is fine */
 /* The rows that every process has. */
 extern const struct tf_metric tf_monitor_metrics[];
 extern const size_t tf_monitor_metric_count;
-/* The reference of a daemon with these rows of its own: a table of Markdown. */
-void tf_monitor_markdown(const struct tf_metric *own, size_t count, struct tf_buf *out);
 
 #endif

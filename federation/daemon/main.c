@@ -4,7 +4,8 @@
 
 #include "common/base/cleanup.h"
 #include "common/conf/conf.h"
-#include "common/loop/notify.h"
+#include "common/daemon/tally.h"
+#include "common/daemon/turn.h"
 #include "common/loop/signals.h"
 #include "federation/daemon/metrics.h"
 
@@ -72,62 +73,41 @@ static const struct argp argp = {
 };
 
 struct program {
-    struct tf_loop *loop;
     struct fedd *fedd;
-    struct tf_signals signals;
-    struct tf_notify notify;
     const char *config; /* path */
-    bool stopping;
 };
 
-static void on_stopped(void *arg)
+static void reload(void *arg)
 {
     struct program *program = arg;
-    tf_loop_stop(program->loop);
+    fedd_reload(program->fedd, program->config);
 }
 
-static void on_signal(struct tf_signals *signals, int signo)
+static void stop(void *arg, void (*stopped)(void *), void *stopped_arg)
 {
-    struct program *program = TF_CONTAINER_OF(signals, struct program, signals);
-    if (signo == SIGHUP) {
-        tf_notify_say(&program->notify, "RELOADING=1");
-        fedd_reload(program->fedd, program->config);
-        tf_notify_say(&program->notify, "READY=1");
-    }
-    if (signo != SIGTERM && signo != SIGINT)
-        return;
-    if (program->stopping) {
-        tf_loop_stop(program->loop); /* asked twice: now */
-        return;
-    }
-    program->stopping = true;
-    tf_log_info("stopping on signal %d", signo);
-    tf_notify_say(&program->notify, "STOPPING=1");
-    fedd_stop(program->fedd, STOP_GRACE_MS, on_stopped, program);
+    struct program *program = arg;
+    fedd_stop(program->fedd, STOP_GRACE_MS, stopped, stopped_arg);
 }
 
 static int run(const char *config, struct fedd_options *options, struct tf_error *err)
 {
     struct program program = {.config = config};
-    struct tf_rpc *rpc = NULL;
+    const struct tf_turn turn = {
+        .reload = reload, .stop = stop, .arg = &program, .last_words = "running work does not notice"};
     int failed = -1;
-    program.loop = tf_loop_create(err);
-    if (!program.loop)
+    struct tf_loop *loop = tf_loop_create(err);
+    if (!loop)
         return -1;
-    rpc = tf_rpc_create(program.loop, err);
+    struct tf_rpc *rpc = tf_rpc_create(loop, err);
     if (rpc)
-        program.fedd = fedd_create(program.loop, rpc, options, err);
-    if (program.fedd && !tf_signals_start(program.loop, &program.signals, on_signal, err)) {
+        program.fedd = fedd_create(loop, rpc, options, err);
+    if (program.fedd) {
         tf_log_info("fedd " TF_VERSION " address=%s", fedd_address(program.fedd));
-        tf_notify_start(program.loop, &program.notify);
-        tf_loop_run(program.loop);
-        tf_notify_stop(&program.notify);
-        tf_signals_stop(&program.signals);
-        failed = 0;
+        failed = tf_turn(loop, &turn, err);
     }
     fedd_destroy(program.fedd);
     tf_rpc_destroy(rpc);
-    tf_loop_destroy(program.loop);
+    tf_loop_destroy(loop);
     return failed;
 }
 
@@ -161,7 +141,7 @@ static int print_reference(const struct arguments *arguments)
 {
     TF_AUTO_BUF text = TF_BUF_INIT;
     if (arguments->metrics)
-        tf_monitor_markdown(fedd_metrics, fedd_metric_count, &text);
+        tf_tally_markdown(fedd_metrics, fedd_metric_count, &text);
     else
         tf_table_markdown(&fedd_config_table, &text);
     fputs(tf_buf_text(&text), stdout);

@@ -28,7 +28,6 @@ enum {
     GPUS,
     IDLE,
     CALLS,
-    EVENTLOG_STOPPED,
 };
 
 static const int64_t wait_bounds[] = {1000,    5000,     15000,    60000,    300000,    900000,
@@ -160,13 +159,6 @@ const struct tf_metric fedd_metrics[] = {
                {NULL},
                NULL,
                "calls and streams of clients and subclusters that are open"},
-    [EVENTLOG_STOPPED] =
-        {"tidefed_eventlog_stopped",
-         TF_METRIC_GAUGE,
-         TF_UNIT_ONE,
-         {NULL},
-         NULL,
-         "1 when the recording of events has stopped by itself, as on a full disk: a restart begins it anew"},
 };
 const size_t fedd_metric_count = TF_ARRAY_LEN(fedd_metrics);
 
@@ -380,15 +372,15 @@ static void collect(void *arg, struct tf_metrics *out)
     const struct fedd *fedd = arg;
     bool leads = lead_is_certain(fedd);
     struct tf_store_status status = upkeep_status(fedd);
-    const struct tf_tally_store store = {.used_bytes = status.used_bytes,
-                                         .quota_bytes = leads ? status.quota_bytes : 0,
-                                         .trouble = tf_keep_trouble(fedd->keep)->code != TF_OK,
-                                         .quarantined = leads ? tf_keep_quarantined(fedd->keep) : 0};
+    const struct tf_tally_seen seen = {.used_bytes = status.used_bytes,
+                                       .quota_bytes = leads ? status.quota_bytes : 0,
+                                       .trouble = tf_keep_trouble(fedd->keep)->code != TF_OK,
+                                       .quarantined = leads ? tf_keep_quarantined(fedd->keep) : 0,
+                                       .eventlog_stopped = tf_recorder_stopped(fedd->recorder)};
     tf_metrics_add(out, &fedd_metrics[LEADING], TF_NO_LABELS, leads);
     tf_metrics_add(out, &fedd_metrics[PLACING], TF_NO_LABELS, leads && fed_is_open(fedd->fed));
     tf_metrics_add(out, &fedd_metrics[CALLS], TF_NO_LABELS, (int64_t)tf_server_calls(fedd->server));
-    tf_metrics_add(out, &fedd_metrics[EVENTLOG_STOPPED], TF_NO_LABELS, tf_recorder_stopped(fedd->recorder));
-    tf_tally_collect(&fedd->tally, &store, out);
+    tf_tally_collect(&fedd->tally, &seen, out);
     if (!leads)
         return;
     struct tf_term term = fed_term(fedd->fed);

@@ -4,10 +4,10 @@
 
 #include "common/base/buf.h"
 #include "common/base/hash.h"
+#include "common/daemon/tally.h"
 #include "common/eventlog/recorder.h"
 #include "common/log/decisions.h"
 #include "common/monitor/monitor.h"
-#include "common/monitor/tally.h"
 #include "common/wire/api.h"
 #include "federation/daemon/daemon.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SIGHUP: what of the file may change under way is put into force. */
-#include "common/monitor/reload.h"
+#include "common/daemon/reload.h"
 
 #include "federation/daemon/private.h"
 

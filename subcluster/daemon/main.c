@@ -2,7 +2,8 @@
 /* The program subclusterd: options, signals, and the loop. */
 #include "common/base/cleanup.h"
 #include "common/conf/conf.h"
-#include "common/loop/notify.h"
+#include "common/daemon/tally.h"
+#include "common/daemon/turn.h"
 #include "common/loop/signals.h"
 #include "subcluster/daemon/daemon.h"
 #include "subcluster/daemon/metrics.h"
@@ -78,24 +79,22 @@ static const struct argp parser = {
 };
 
 struct program {
-    const struct arguments *arguments;
+    const char *config; /* path */
     struct tf_loop *loop;
     struct subd *subd;
-    struct tf_notify notify;
-    bool stopping;
     int status;
 };
 
-/* Signals come as call backs without an argument of their own. */
-struct program_signals {
-    struct tf_signals signals;
-    struct program *program;
-};
-
-static void on_stopped(void *arg)
+static void reload(void *arg)
 {
     struct program *program = arg;
-    tf_loop_stop(program->loop);
+    subd_reload(program->subd, program->config);
+}
+
+static void stop(void *arg, void (*stopped)(void *), void *stopped_arg)
+{
+    struct program *program = arg;
+    subd_stop(program->subd, stopped, stopped_arg);
 }
 
 static void on_failed(void *arg)
@@ -103,27 +102,6 @@ static void on_failed(void *arg)
     struct program *program = arg;
     program->status = 1;
     tf_loop_stop(program->loop);
-}
-
-static void on_signal(struct tf_signals *signals, int signo)
-{
-    struct program *program = TF_CONTAINER_OF(signals, struct program_signals, signals)->program;
-    if (signo == SIGHUP) {
-        tf_notify_say(&program->notify, "RELOADING=1");
-        subd_reload(program->subd, program->arguments->config);
-        tf_notify_say(&program->notify, "READY=1");
-        return;
-    }
-    if (signo != SIGTERM && signo != SIGINT)
-        return;
-    if (program->stopping) {
-        tf_loop_stop(program->loop);
-        return;
-    }
-    program->stopping = true;
-    tf_log_info("ending, instances live on signal=%d", signo);
-    tf_notify_say(&program->notify, "STOPPING=1");
-    subd_stop(program->subd, on_stopped, program);
 }
 
 static int complain(const struct tf_error *err)
@@ -135,22 +113,18 @@ static int complain(const struct tf_error *err)
 /* Everything that lives as long as the loop. Takes the configuration. */
 static int serve(struct program *program, struct subd_options *subd_options)
 {
-    struct program_signals signals = {.program = program};
+    const struct tf_turn turn = {
+        .reload = reload, .stop = stop, .arg = program, .last_words = "instances live on"};
     struct tf_error err = TF_ERROR_INIT;
     program->loop = tf_loop_create(&err);
     if (!program->loop)
         return complain(&err);
     struct tf_rpc *rpc = tf_rpc_create(program->loop, &err);
-    if (rpc && tf_signals_start(program->loop, &signals.signals, on_signal, &err) == 0)
+    if (rpc)
         program->subd = subd_create(program->loop, rpc, subd_options, on_failed, program, &err);
-    if (program->subd) {
-        tf_notify_start(program->loop, &program->notify);
-        tf_loop_run(program->loop);
-        tf_notify_stop(&program->notify);
-    } else
+    if (!program->subd || tf_turn(program->loop, &turn, &err))
         program->status = complain(&err);
     subd_destroy(program->subd);
-    tf_signals_stop(&signals.signals);
     tf_rpc_destroy(rpc);
     tf_loop_destroy(program->loop);
     return program->status;
@@ -160,7 +134,7 @@ static int print_reference(const struct arguments *arguments)
 {
     TF_AUTO_BUF text = TF_BUF_INIT;
     if (arguments->metrics)
-        tf_monitor_markdown(subd_metrics, subd_metric_count, &text);
+        tf_tally_markdown(subd_metrics, subd_metric_count, &text);
     else
         tf_table_markdown(&subd_config_table, &text);
     fputs(tf_buf_text(&text), stdout);
@@ -199,7 +173,7 @@ int main(int argc, char **argv)
         subd_config_release(&subd_options.config);
         return complain(&err);
     }
-    struct program program = {.arguments = &arguments};
+    struct program program = {.config = arguments.config};
     subd_options.accept_rollback = arguments.accept_rollback;
     subd_options.new_engine_memory = arguments.new_engine_memory;
     int status = serve(&program, &subd_options);

@@ -21,7 +21,6 @@ enum {
     INSTANCE_ENDS,
     ENGINE_REFUSALS,
     ENGINE_TROUBLE,
-    EVENTLOG_STOPPED,
 };
 
 const struct tf_metric subd_metrics[] = {
@@ -98,13 +97,6 @@ const struct tf_metric subd_metrics[] = {
                         {NULL},
                         NULL,
                         "troubles that the engine told of: each is an error in the log"},
-    [EVENTLOG_STOPPED] =
-        {"tidefed_eventlog_stopped",
-         TF_METRIC_GAUGE,
-         TF_UNIT_ONE,
-         {NULL},
-         NULL,
-         "1 when the recording of events has stopped by itself, as on a full disk: a restart begins it anew"},
 };
 const size_t subd_metric_count = TF_ARRAY_LEN(subd_metrics);
 
@@ -248,15 +240,15 @@ static void collect(void *arg, struct tf_metrics *out)
     const struct subd *subd = arg;
     bool active = subd->sub && !subd->proving;
     struct tf_store_status status = subd_upkeep_status(subd);
-    const struct tf_tally_store store = {.used_bytes = status.used_bytes,
-                                         .quota_bytes = active ? status.quota_bytes : 0,
-                                         .trouble = tf_keep_trouble(subd->keep)->code != TF_OK,
-                                         .quarantined = active ? tf_keep_quarantined(subd->keep) : 0};
+    const struct tf_tally_seen seen = {.used_bytes = status.used_bytes,
+                                       .quota_bytes = active ? status.quota_bytes : 0,
+                                       .trouble = tf_keep_trouble(subd->keep)->code != TF_OK,
+                                       .quarantined = active ? tf_keep_quarantined(subd->keep) : 0,
+                                       .eventlog_stopped = tf_recorder_stopped(subd->recorder)};
     tf_metrics_add(out, &subd_metrics[ACTIVE], TF_NO_LABELS, active);
-    tf_metrics_add(out, &subd_metrics[EVENTLOG_STOPPED], TF_NO_LABELS, tf_recorder_stopped(subd->recorder));
     tf_metrics_add(out, &subd_metrics[ATTACHED], TF_NO_LABELS, subd_uplink_attached(subd));
     tf_metrics_add(out, &subd_metrics[LISTED], TF_NO_LABELS, active && subd_running_listed(subd));
-    tf_tally_collect(&subd->tally, &store, out);
+    tf_tally_collect(&subd->tally, &seen, out);
     collect_counted(subd->metrics, out);
     if (!active)
         return;

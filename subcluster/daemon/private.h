@@ -2,12 +2,12 @@
 #ifndef TF_SUBCLUSTER_DAEMON_PRIVATE_H
 #define TF_SUBCLUSTER_DAEMON_PRIVATE_H
 
+#include "common/daemon/tally.h"
 #include "common/eventlog/recorder.h"
 #include "common/keep/keep.h"
 #include "common/log/decisions.h"
 #include "common/loop/loop.h"
 #include "common/monitor/monitor.h"
-#include "common/monitor/tally.h"
 #include "common/rpc/client.h"
 #include "subcluster/core/sub.h"
 #include "subcluster/daemon/daemon.h"

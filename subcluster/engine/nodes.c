@@ -71,26 +71,26 @@ static void kill_instances(struct worker *w, int node)
             instance_stop(w, i, &request);
 }
 
-static void mark(void *context, const char *name)
+static void say_down(void *context, const char *name)
 {
     struct worker *w = context;
     int node = node_find(w, name);
     if (node >= 0)
-        w->nodes[node].marked = true;
+        w->nodes[node].said_down = true;
 }
 
 void nodes_read_down(struct worker *w)
 {
     struct tf_error err = TF_ERROR_INIT;
     for (size_t n = 0; n < w->config.nodes.count; n++)
-        w->nodes[n].marked = false;
-    if (tf_marks_read(w->root, "down", mark, w, &err)) {
+        w->nodes[n].said_down = false;
+    if (tf_signs_read(w->root, "down", say_down, w, &err)) {
         worker_trouble(w, "%s", err.text);
         return;
     }
     for (size_t n = 0; n < w->config.nodes.count; n++) {
-        bool went = w->nodes[n].marked && !w->nodes[n].down;
-        w->nodes[n].down = w->nodes[n].marked;
+        bool went = w->nodes[n].said_down && !w->nodes[n].down;
+        w->nodes[n].down = w->nodes[n].said_down;
         if (went)
             kill_instances(w, (int)n);
         node_judge(w, &w->nodes[n]);

@@ -101,9 +101,9 @@ struct helper {
 enum { HELPERS = 16 };
 
 struct node {
-    struct tf_node node; /* state: as it was told last */
-    bool down, marked;   /* by a file in the folder down: taken into account; seen now */
-    int alive, dying;    /* instances on it that have not ended; of those, killed with the node */
+    struct tf_node node;  /* state: as it was told last */
+    bool down, said_down; /* by a file in the folder down: taken into account; seen now */
+    int alive, dying;     /* instances on it that have not ended; of those, killed with the node */
 };
 
 struct worker {

@@ -17,6 +17,7 @@ common/log             common/base common/log
 common/loop            common/base common/log common/loop
 common/net             common/base common/net
 common/monitor         common/base common/conf common/log common/net common/loop common/monitor
+common/daemon          common/base common/conf common/log common/loop common/monitor common/daemon
 common/rpc             common/base common/log common/net common/loop common/rpc
 common/store           common/base common/log common/net common/loop common/store
 common/keep            common/base common/model common/wire common/log common/loop common/store common/keep

@@ -124,7 +124,7 @@ static void join_cgroup(const char *cgroup)
     snprintf(path, sizeof path, "%s/cgroup.procs", cgroup);
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0)
-        return; /* none could be made: the sweep finds the processes by other marks */
+        return; /* none could be made: the sweep finds the processes by other means */
     if (write(fd, "0", 1) != 1)
         fprintf(stderr, "cannot join the cgroup %s: %s\n", cgroup, strerror(errno));
     close(fd);

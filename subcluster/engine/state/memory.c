@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The marker of a memory, and marks of operators. What they mean is left to the engines. */
+/* The marker of a memory, and signs of operators. What they mean is left to the engines. */
 #include "subcluster/engine/state/memory.h"
 
 #include "common/base/alloc.h"
@@ -59,7 +59,7 @@ int tf_memory_make(int root, struct tf_uid *id, struct tf_error *err)
     return tf_record_save(root, "marker", &out, true, err);
 }
 
-int tf_marks_read(int root, const char *folder, void (*each)(void *context, const char *name), void *context,
+int tf_signs_read(int root, const char *folder, void (*each)(void *context, const char *name), void *context,
                   struct tf_error *err)
 {
     int fd = mkdirat(root, folder, 0700) == 0 || errno == EEXIST

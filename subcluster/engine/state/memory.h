@@ -6,7 +6,7 @@
 #include "common/model/id.h"
 
 /* What the state folders of engines have in common: a marker that tells a memory from an empty folder, and
- * folders in which an operator marks nodes by making files of their names. */
+ * folders in which an operator says something of nodes by making files of their names: signs. */
 
 /* Makes the folder and those above it; readable by the owner only. */
 int tf_root_make(const char *path, struct tf_error *err);
@@ -18,7 +18,7 @@ int tf_memory_make(int root, struct tf_uid *id, struct tf_error *err);
 
 /* Calls each(context, name) for every file in the folder `name` of root, which is made if it is missing. The
  * names are anybody's: to be compared, never used as paths. */
-int tf_marks_read(int root, const char *folder, void (*each)(void *context, const char *name), void *context,
+int tf_signs_read(int root, const char *folder, void (*each)(void *context, const char *name), void *context,
                   struct tf_error *err);
 
 #endif

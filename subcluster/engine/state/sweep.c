@@ -22,7 +22,7 @@ struct search {
     const struct tf_sweep *sweep;
     struct stat lock;
     bool has_lock;
-    char words[4][64]; /* the environment entries that mark the instance */
+    char words[4][64]; /* the environment entries that name the instance */
     size_t found;
 };
 
@@ -55,7 +55,7 @@ static void read_environment(pid_t pid, struct tf_buf *out)
     close(fd);
 }
 
-static bool is_marked(const struct search *s, pid_t pid)
+static bool is_named(const struct search *s, pid_t pid)
 {
     TF_AUTO_BUF all = TF_BUF_INIT;
     read_environment(pid, &all);
@@ -74,7 +74,7 @@ static bool kill_if_ours(void *context, pid_t pid)
         return true;
     /* The ticks were read first: if the number passes to another process meanwhile, the signal is not sent.
      */
-    if (!holds_lock(s, pid) && !is_marked(s, pid))
+    if (!holds_lock(s, pid) && !is_named(s, pid))
         return true;
     s->found++;
     tf_process_signal(pid, ticks, SIGKILL);

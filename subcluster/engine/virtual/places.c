@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Owns the invented nodes: they go and come back as the operator marks them, and others use their GPUs. */
+/* Owns the invented nodes: they go and come back as the operator signs them, and others use their GPUs. */
 #include "subcluster/engine/virtual/private.h"
 
 #include "common/base/cleanup.h"
@@ -52,7 +52,7 @@ void places_release(struct virtual *v)
         tf_node_release(&v->places[i].node);
     }
     free(v->places);
-    tf_io_stop(v->loop, &v->marks);
+    tf_io_stop(v->loop, &v->signs);
     if (v->inotify >= 0)
         close(v->inotify);
 }
@@ -115,30 +115,30 @@ static void others_begin(struct place *place)
     foreign_next(place, config->foreign_stay);
 }
 
-/* ---- marks ---- */
+/* ---- signs ---- */
 
-static void mark_down(void *context, const char *name)
+static void say_down(void *context, const char *name)
 {
     struct place *place = place_find(context, name);
     if (place)
-        place->marked_down = true;
+        place->said_down = true;
 }
 
-static void mark_away(void *context, const char *name)
+static void say_away(void *context, const char *name)
 {
     struct place *place = place_find(context, name);
     if (place)
-        place->marked_away = true;
+        place->said_away = true;
 }
 
 /* What was to die there is dead before the node is told lost, and what became of the others while nothing was
  * heard of it is told before it is ready. */
 static void judge(struct place *place)
 {
-    bool returns = place->away && !place->marked_away, dies = place->marked_down && !place->down;
+    bool returns = place->away && !place->said_away, dies = place->said_down && !place->down;
     struct life *life, *next;
-    place->down = place->marked_down;
-    place->away = place->marked_away && !place->down;
+    place->down = place->said_down;
+    place->away = place->said_away && !place->down;
     DL_FOREACH_SAFE2(place->lives, life, next, place_next)
     {
         if (dies)
@@ -153,14 +153,14 @@ static void judge(struct place *place)
     tell(place);
 }
 
-static void read_marks(struct virtual *v)
+static void read_signs(struct virtual *v)
 {
     struct tf_error err = TF_ERROR_INIT;
     size_t count = v->config.nodes.count;
     for (size_t i = 0; i < count; i++)
-        v->places[i].marked_down = v->places[i].marked_away = false;
-    if (tf_marks_read(v->root, "down", mark_down, v, &err) ||
-        tf_marks_read(v->root, "away", mark_away, v, &err)) {
+        v->places[i].said_down = v->places[i].said_away = false;
+    if (tf_signs_read(v->root, "down", say_down, v, &err) ||
+        tf_signs_read(v->root, "away", say_away, v, &err)) {
         virtual_trouble(v, "%s", err.text);
         return;
     }
@@ -168,16 +168,16 @@ static void read_marks(struct virtual *v)
         judge(&v->places[i]);
 }
 
-static void on_marks(struct tf_io *io, unsigned events)
+static void on_signs(struct tf_io *io, unsigned events)
 {
-    struct virtual *v = TF_CONTAINER_OF(io, struct virtual, marks);
+    struct virtual *v = TF_CONTAINER_OF(io, struct virtual, signs);
     char buffer[4096];
     (void)events;
     while (read(v->inotify, buffer, sizeof buffer) > 0)
         continue; /* whatever it was, the folders are read */
     if (!log_begin(v))
         return;
-    read_marks(v);
+    read_signs(v);
     log_end(v);
 }
 
@@ -191,7 +191,7 @@ static void watch(struct virtual *v)
                               IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_MOVED_FROM | IN_ONLYDIR) < 0)
             virtual_trouble(v, "cannot watch the folder %s: %s", path, strerror(errno));
     }
-    if (!v->marks.started && tf_io_start(v->loop, &v->marks, v->inotify, TF_IO_READ, on_marks, &err))
+    if (!v->signs.started && tf_io_start(v->loop, &v->signs, v->inotify, TF_IO_READ, on_signs, &err))
         virtual_trouble(v, "%s", err.text);
 }
 
@@ -201,7 +201,7 @@ void places_tell(struct virtual *v)
         v->places[i].node.state = TF_NODE_NONE; /* so that it is told, whatever it is */
         others_begin(&v->places[i]);
     }
-    read_marks(v);
+    read_signs(v);
     watch(v);
-    read_marks(v); /* what was marked before it was watched */
+    read_signs(v); /* what was said before it was watched */
 }

@@ -33,9 +33,9 @@ struct place {
     struct virtual *v;
     struct tf_node node; /* state: as it was told last */
     bool down, away;
-    bool marked_down, marked_away; /* seen now, not yet taken into account */
-    struct life *lives;            /* that have not ended */
-    uint64_t held;                 /* GPUs of those */
+    bool said_down, said_away; /* seen now, not yet taken into account */
+    struct life *lives;        /* that have not ended */
+    uint64_t held;             /* GPUs of those */
     struct tf_rng rng;
     struct tf_timer foreign; /* when others come or go */
     UT_hash_handle hh;
@@ -78,7 +78,7 @@ struct virtual
     struct epoch *epochs;
     struct life *lives;
     int inotify;
-    struct tf_io marks;
+    struct tf_io signs;
 
     /* log.c */
     int root, lock, log;
@@ -116,7 +116,7 @@ void life_tell(const struct life *life);
 int places_init(struct virtual *v, struct tf_error *err);
 void places_release(struct virtual *v);
 struct place *place_find(const struct virtual *v, const char *name);
-/* All of them; marks are read and watched from now on, and others come and go. */
+/* All of them; signs are read and watched from now on, and others come and go. */
 void places_tell(struct virtual *v);
 
 /* ---- log.c ---- */

@@ -133,7 +133,7 @@ static void test_node_down(void)
     fixture_start(&f, 10, 0, "trap '' TERM; while :; do sleep 1000; done");
     fixture_wait(&f, 0, TF_INSTANCE_READY);
     station_clear(&f.s);
-    fixture_mark(&f, "down", true);
+    fixture_sign(&f, "down", true);
     const struct station_event *e = fixture_wait(&f, 0, TF_INSTANCE_EXITED);
     CU_ASSERT_EQUAL(e->event.cause, TF_CAUSE_NODE_LOST);
     CU_ASSERT_PTR_NOT_NULL(station_wait_node(&f.s, "a", TF_NODE_LOST));
@@ -145,7 +145,7 @@ static void test_node_down(void)
     CU_ASSERT_PTR_NOT_NULL(station_wait_node(&f.s, "a", TF_NODE_LOST));
     CU_ASSERT_PTR_NOT_NULL(station_wait_node(&f.s, "b", TF_NODE_READY));
     station_clear(&f.s);
-    fixture_mark(&f, "down", false);
+    fixture_sign(&f, "down", false);
     CU_ASSERT_PTR_NOT_NULL(station_wait_node(&f.s, "a", TF_NODE_READY));
     fixture_start(&f, 11, 1, "exit 0");
     fixture_wait(&f, 1, TF_INSTANCE_EXITED);

@@ -100,11 +100,11 @@ void fixture_refused(struct fixture *f, struct tf_engine_spec *spec, enum tf_eng
     CU_ASSERT_PTR_NOT_NULL(strstr(e->text, word));
 }
 
-void fixture_mark(struct fixture *f, const char *folder, bool marked)
+void fixture_sign(struct fixture *f, const char *folder, bool said)
 {
     char path[200];
     snprintf(path, sizeof path, "%s/%s/a", f->state, folder);
-    int fd = marked ? open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600) : -1;
+    int fd = said ? open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600) : -1;
     if (fd >= 0)
         close(fd);
     else

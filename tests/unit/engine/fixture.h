@@ -31,7 +31,8 @@ void fixture_refused(struct fixture *f, struct tf_engine_spec *spec, enum tf_eng
 size_t fixture_lines(const struct fixture *f, const char *name);
 /* A command is ready when it has begun; what it does first may come later. */
 void fixture_wait_lines(struct fixture *f, const char *name, size_t count);
-/* Makes or removes the file by which an operator marks node a, in the folder of the state folder. */
-void fixture_mark(struct fixture *f, const char *folder, bool marked);
+/* Makes or removes the file by which an operator says something of node a, in the folder of the state folder.
+ */
+void fixture_sign(struct fixture *f, const char *folder, bool said);
 
 #endif

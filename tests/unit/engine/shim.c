@@ -430,7 +430,7 @@ static bool is_judged(void *context)
     return bench_end(context, 10, false) == TF_SHIM_OK;
 }
 
-/* The shim killed while children that hide from each of its marks but one live on: all are found. */
+/* The shim killed while children that hide from each of its means but one live on: all are found. */
 static void shim_dies(bool cgroup, const char *hide)
 {
     struct bench b;

@@ -137,7 +137,7 @@ static void test_away(void)
     fixture_wait(&f, 0, TF_INSTANCE_READY);
     fixture_wait(&f, 1, TF_INSTANCE_READY);
     station_clear(&f.s);
-    fixture_mark(&f, "away", true);
+    fixture_sign(&f, "away", true);
     CU_ASSERT_PTR_NOT_NULL(station_wait_node(&f.s, "a", TF_NODE_UNREACHABLE));
     start_for(&f, 2, "a", 4, "1h");
     CU_ASSERT_EQUAL(fixture_wait(&f, 2, TF_INSTANCE_REFUSED)->event.refusal, TF_REFUSED_NODE);
@@ -148,7 +148,7 @@ static void test_away(void)
     CU_ASSERT_EQUAL(station_count(&f.s, TF_INSTANCE_EXITED), 0);
     CU_ASSERT_PTR_NOT_NULL(station_wait_node(&f.s, "a", TF_NODE_UNREACHABLE));
     station_clear(&f.s);
-    fixture_mark(&f, "away", false);
+    fixture_sign(&f, "away", false);
     CU_ASSERT_PTR_NOT_NULL(station_wait_node(&f.s, "a", TF_NODE_READY));
     const struct tf_instance_id ids[] = {fixture_id(&f, 0), fixture_id(&f, 1)};
     const struct station_event *e = station_has(&f.s, &ids[0], TF_INSTANCE_EXITED);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Owns when expectations are looked at. Whether one holds at a moment is claim.c's. */
+/* Owns when expectations are looked at. Whether one holds at a moment is assertion.c's. */
 #include "common/base/cleanup.h"
 #include "common/base/quantity.h"
 #include "tools/fedsim/play/private.h"
@@ -35,7 +35,7 @@ int64_t play_expect_next(const struct play *play)
 
 static void add_watch(struct play *play, size_t number, const struct scenario_expect *e)
 {
-    struct play_watch watch = {.number = number, .claim = scenario_claim_of(e), .to = play->until};
+    struct play_watch watch = {.number = number, .assertion = scenario_assertion_of(e), .to = play->until};
     if (e->within >= 0) {
         watch.from = e->after >= 0 ? e->after : 0;
         watch.to = watch.from + e->within;
@@ -63,7 +63,7 @@ static void look(struct play *play, struct play_watch *watch, struct tf_mono as_
 {
     TF_AUTO_BUF why = TF_BUF_INIT;
     watch->seen = play->truth.changes;
-    if (play_claim_holds(play, watch->claim, as_of, &why))
+    if (play_assertion_holds(play, watch->assertion, as_of, &why))
         watch->held = true;
     else if (!watch->once)
         fail(play, watch, as_of.ms, tf_buf_text(&why));
@@ -81,7 +81,7 @@ void play_expect_look(struct play *play, struct tf_mono next)
     tf_vec_each (watch, &play->watches) {
         int64_t first = watch->from > now.ms ? watch->from : now.ms;
         int64_t last = watch->to < next.ms - 1 ? watch->to : next.ms - 1;
-        bool same = watch->seen && watch->seen == play->truth.changes && watch->claim->waiting < 0;
+        bool same = watch->seen && watch->seen == play->truth.changes && watch->assertion->waiting < 0;
         if (first <= last && !same && !is_settled(watch))
             look(play, watch, (struct tf_mono){watch->once ? first : last});
     }
@@ -92,7 +92,8 @@ void play_expect_look(struct play *play, struct tf_mono next)
 static void end_watch(struct play *play, struct play_watch *watch)
 {
     TF_AUTO_BUF why = TF_BUF_INIT;
-    if (!is_settled(watch) && !play_claim_holds(play, watch->claim, (struct tf_mono){watch->to}, &why))
+    if (!is_settled(watch) &&
+        !play_assertion_holds(play, watch->assertion, (struct tf_mono){watch->to}, &why))
         fail(play, watch, watch->to, tf_buf_text(&why));
 }
 
@@ -101,7 +102,7 @@ static void look_at_moment(struct play *play, const struct play_stop *stop)
     const struct scenario_expect *e = &play->scenario->expect.items[stop->number];
     TF_AUTO_BUF why = TF_BUF_INIT;
     char text[TF_QUANTITY_TEXT];
-    if (!play_claim_holds(play, scenario_claim_of(e), (struct tf_mono){stop->at}, &why))
+    if (!play_assertion_holds(play, scenario_assertion_of(e), (struct tf_mono){stop->at}, &why))
         play_fail(play, (int)stop->number, "at %s: %s", tf_duration_format(stop->at, text),
                   tf_buf_text(&why));
 }

@@ -30,7 +30,7 @@ struct play_event {
 /* An expectation that is not about a single moment. */
 struct play_watch {
     size_t number;
-    const struct scenario_claim *claim;
+    const struct scenario_assertion *assertion;
     int64_t from, to;
     bool once;         /* true at some moment, or at all of them */
     bool held, failed; /* settled */
@@ -102,10 +102,10 @@ int64_t play_expect_next(const struct play *play);
 /* All of this moment has happened. */
 void play_expect_at(struct play *play, int64_t now);
 
-/* ---- claim.c ---- */
-/* Whether the claim is true, with times that run as of then; if not, what is. */
-bool play_claim_holds(struct play *play, const struct scenario_claim *claim, struct tf_mono as_of,
-                      struct tf_buf *why);
+/* ---- assertion.c ---- */
+/* Whether the assertion is true, with times that run as of then; if not, what is. */
+bool play_assertion_holds(struct play *play, const struct scenario_assertion *assertion, struct tf_mono as_of,
+                          struct tf_buf *why);
 
 /* ---- play.c ---- */
 void play_fail(struct play *play, int number, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

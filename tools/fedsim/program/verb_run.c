@@ -82,13 +82,13 @@ static void print_subject(const struct file *file, int number)
 {
     if (number < 0)
         return;
-    const struct scenario_claim *claim = scenario_claim_of(&file->scenario.expect.items[number]);
-    if (claim->job)
-        fprintf(file->out, "job %s ", claim->job);
-    else if (claim->node)
-        fprintf(file->out, "node %s ", claim->node);
-    else if (claim->cluster)
-        fprintf(file->out, "cluster %s ", claim->cluster);
+    const struct scenario_assertion *assertion = scenario_assertion_of(&file->scenario.expect.items[number]);
+    if (assertion->job)
+        fprintf(file->out, "job %s ", assertion->job);
+    else if (assertion->node)
+        fprintf(file->out, "node %s ", assertion->node);
+    else if (assertion->cluster)
+        fprintf(file->out, "cluster %s ", assertion->cluster);
 }
 
 static void print_failures(const struct file *file, const struct play_result *result)

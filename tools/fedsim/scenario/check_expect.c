@@ -58,9 +58,9 @@ static int check_metric_name(const char *name, struct tf_error *err)
     return tf_error_set(err, TF_ERR_INVALID, "\"%.60s\" is no figure of a report", name);
 }
 
-/* ---- claims ---- */
+/* ---- assertions ---- */
 
-/* What a claim may say, as bits in the order of the keys. */
+/* What an assertion may say, as bits in the order of the keys. */
 enum {
     PHASE = 1,
     SIZE = 2,
@@ -77,36 +77,37 @@ enum {
 static const char *const words[] = {"phase",   "instances", "evictions",      "short",    "reason",
                                     "waiting", "freeGpus",  "wholeFreeNodes", "min, max", "cluster"};
 
-static unsigned properties(const struct scenario_claim *c)
+static unsigned properties(const struct scenario_assertion *a)
 {
-    const bool said[TF_ARRAY_LEN(words)] = {c->phase != 0,
-                                            c->instances >= 0 || c->instances_min >= 0 ||
-                                                c->instances_max >= 0 || c->ready_instances_min >= 0,
-                                            c->evictions >= 0 || c->restarts >= 0,
-                                            c->is_short >= 0,
-                                            c->reason.cluster || c->reason.code,
-                                            c->waiting >= 0,
-                                            c->free_gpus >= 0,
-                                            c->whole_free_nodes >= 0,
-                                            c->min >= 0 || c->max >= 0,
-                                            c->job && c->cluster};
+    const bool said[TF_ARRAY_LEN(words)] = {a->phase != 0,
+                                            a->instances >= 0 || a->instances_min >= 0 ||
+                                                a->instances_max >= 0 || a->ready_instances_min >= 0,
+                                            a->evictions >= 0 || a->restarts >= 0,
+                                            a->is_short >= 0,
+                                            a->reason.cluster || a->reason.code,
+                                            a->waiting >= 0,
+                                            a->free_gpus >= 0,
+                                            a->whole_free_nodes >= 0,
+                                            a->min >= 0 || a->max >= 0,
+                                            a->job && a->cluster};
     unsigned bits = 0;
     for (size_t i = 0; i < TF_ARRAY_LEN(words); i++)
         bits |= said[i] ? 1U << i : 0;
     return bits;
 }
 
-static void check_properties(const struct scenario_claim *c, const char *prefix, struct tf_complaints *out)
+static void check_properties(const struct scenario_assertion *a, const char *prefix,
+                             struct tf_complaints *out)
 {
-    unsigned said = properties(c), may;
+    unsigned said = properties(a), may;
     const char *subject;
-    if (c->job) {
+    if (a->job) {
         subject = "job";
         may = PHASE | SIZE | COUNTS | SHORT | REASON | WAITING | CLUSTER;
-    } else if (c->cluster) {
+    } else if (a->cluster) {
         subject = "cluster";
         may = FREE | WHOLE;
-    } else if (c->node) {
+    } else if (a->node) {
         subject = "node";
         may = FREE;
     } else {
@@ -126,26 +127,26 @@ static void complain_at(const char *prefix, const char *key, const char *text, s
     tf_complaints_add(out, path, "%s", text);
 }
 
-static void check_texts(const struct scenario_claim *c, const char *prefix, struct tf_complaints *out)
+static void check_texts(const struct scenario_assertion *a, const char *prefix, struct tf_complaints *out)
 {
     struct tf_error err = TF_ERROR_INIT;
     struct scenario_place place;
-    if (c->metric && check_metric_name(c->metric, &err))
+    if (a->metric && check_metric_name(a->metric, &err))
         complain_at(prefix, "metric", err.text, out);
-    if (c->node && scenario_place_parse(c->node, false, &place, &err))
+    if (a->node && scenario_place_parse(a->node, false, &place, &err))
         complain_at(prefix, "node", err.text, out);
-    if ((c->reason.cluster || c->reason.code) && !(c->reason.cluster && c->reason.code))
+    if ((a->reason.cluster || a->reason.code) && !(a->reason.cluster && a->reason.code))
         complain_at(prefix, "reason", "needs both cluster and code", out);
-    if (c->min >= 0 && c->max >= 0 && c->min > c->max)
+    if (a->min >= 0 && a->max >= 0 && a->min > a->max)
         complain_at(prefix, "min", "is above max", out);
 }
 
-static void check_claim(const struct scenario_claim *c, const char *prefix, struct tf_complaints *out)
+static void check_assertion(const struct scenario_assertion *a, const char *prefix, struct tf_complaints *out)
 {
-    int subjects = !!c->job + (c->cluster && !c->job) + !!c->node + !!c->metric;
-    check_texts(c, prefix, out);
+    int subjects = !!a->job + (a->cluster && !a->job) + !!a->node + !!a->metric;
+    check_texts(a, prefix, out);
     if (subjects == 1)
-        check_properties(c, prefix, out);
+        check_properties(a, prefix, out);
     else
         tf_complaints_add(out, prefix, "is about %s: name one job, cluster, node or metric",
                           subjects ? "more than one thing" : "nothing");
@@ -177,7 +178,7 @@ static void check_when(const struct scenario_expect *e, struct tf_complaints *ou
                           ways ? "is one of several times; say one of them" : "is missing, or another time");
     if (e->after >= 0 && e->within < 0)
         tf_complaints_add(out, "after", "goes with within");
-    if (always && (e->claim.job || e->claim.cluster || e->claim.node || e->claim.metric))
+    if (always && (e->assertion.job || e->assertion.cluster || e->assertion.node || e->assertion.metric))
         tf_complaints_add(out, "always", "holds all that is expected: nothing can stand beside it");
 }
 
@@ -186,5 +187,5 @@ void scenario_check_expect(const void *object, struct tf_complaints *out)
     const struct scenario_expect *e = object;
     check_when(e, out);
     check_between(e, out);
-    check_claim(scenario_claim_of(e), scenario_expect_is_always(e) ? "always" : "", out);
+    check_assertion(scenario_assertion_of(e), scenario_expect_is_always(e) ? "always" : "", out);
 }

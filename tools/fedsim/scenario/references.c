@@ -168,13 +168,13 @@ static void check_event(const struct scenario *scenario, const struct scenario_e
 static void check_expect(const struct scenario *scenario, const struct scenario_expect *e, const char *path,
                          struct tf_complaints *out)
 {
-    const struct scenario_claim *claim = scenario_claim_of(e);
+    const struct scenario_assertion *assertion = scenario_assertion_of(e);
     TF_AUTO_FREE char *at = tf_asprintf("%s%s", path, scenario_expect_is_always(e) ? ".always" : "");
     const struct name names[] = {
-        {"job", claim->job, find_job},
-        {"cluster", claim->cluster, find_cluster},
-        {"reason.cluster", claim->reason.cluster, find_cluster},
-        {"node", claim->node, find_plain_node},
+        {"job", assertion->job, find_job},
+        {"cluster", assertion->cluster, find_cluster},
+        {"reason.cluster", assertion->reason.cluster, find_cluster},
+        {"node", assertion->node, find_plain_node},
     };
     find_names(scenario, at, names, TF_ARRAY_LEN(names), out);
 }

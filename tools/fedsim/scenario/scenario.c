@@ -60,9 +60,9 @@ int scenario_load(const char *path, struct scenario *scenario, struct tf_conf_pr
 
 /* ---- expectations ---- */
 
-static bool is_said(const struct scenario_claim *claim)
+static bool is_said(const struct scenario_assertion *assertion)
 {
-    return claim->job || claim->cluster || claim->node || claim->metric;
+    return assertion->job || assertion->cluster || assertion->node || assertion->metric;
 }
 
 bool scenario_expect_is_always(const struct scenario_expect *expect)
@@ -70,9 +70,9 @@ bool scenario_expect_is_always(const struct scenario_expect *expect)
     return is_said(&expect->always);
 }
 
-const struct scenario_claim *scenario_claim_of(const struct scenario_expect *expect)
+const struct scenario_assertion *scenario_assertion_of(const struct scenario_expect *expect)
 {
-    return scenario_expect_is_always(expect) ? &expect->always : &expect->claim;
+    return scenario_expect_is_always(expect) ? &expect->always : &expect->assertion;
 }
 
 void scenario_expect_between(const struct scenario_expect *expect, int64_t *from, int64_t *to)

@@ -187,7 +187,7 @@ enum scenario_kind {
 /* ---- what must be true ---- */
 
 /* About one subject: job, cluster, node or metric. All numbers are optional. */
-struct scenario_claim {
+struct scenario_assertion {
     char *job, *cluster, *node, *metric;
     enum tf_phase phase;
     int64_t instances, instances_min, instances_max, ready_instances_min, evictions, restarts, is_short;
@@ -200,11 +200,11 @@ struct scenario_claim {
     int64_t waiting;  /* ms: less than that */
 };
 struct scenario_expect {
-    struct scenario_claim claim;  /* first */
-    struct scenario_claim always; /* said instead of claim: at all times */
-    int64_t at;                   /* optional; SCENARIO_END */
-    int64_t within, after;        /* optional: at some moment of [after, after + within] */
-    struct tf_strs between;       /* two moments: at all moments from the one to the other */
+    struct scenario_assertion assertion; /* first */
+    struct scenario_assertion always;    /* said instead of assertion: at all times */
+    int64_t at;                          /* optional; SCENARIO_END */
+    int64_t within, after;               /* optional: at some moment of [after, after + within] */
+    struct tf_strs between;              /* two moments: at all moments from the one to the other */
 };
 
 /* ---- the world ---- */
@@ -258,7 +258,7 @@ int scenario_load(const char *path, struct scenario *scenario, struct tf_conf_pr
 enum scenario_kind scenario_event_kind(
     const struct scenario_event *event);                 /* the first subject that is said */
 const char *scenario_kind_name(enum scenario_kind kind); /* its key: "crash" */
-const struct scenario_claim *scenario_claim_of(const struct scenario_expect *expect);
+const struct scenario_assertion *scenario_assertion_of(const struct scenario_expect *expect);
 bool scenario_expect_is_always(const struct scenario_expect *expect);
 /* `between`, of an expectation in order. */
 void scenario_expect_between(const struct scenario_expect *expect, int64_t *from, int64_t *to);

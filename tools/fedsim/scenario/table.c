@@ -402,7 +402,7 @@ static const struct tf_table event_table = TF_TABLE(EVENT, event_rows, .check = 
 
 /* ---- what must be true ---- */
 
-#define CLAIM struct scenario_claim
+#define ASSERTION struct scenario_assertion
 #define REASON_NAMES                                                                                     \
     "POLICY", "CLUSTER_LOST", "CLUSTER_CORDONED", "NO_SUCH_MODEL", "GPU_MEMORY", "NODE_TOO_SMALL",       \
         "NOT_ENOUGH_NODES", "TOPOLOGY", "HIGHER_PRIORITY", "PROTECTED", "CLAIMED", "CPU_MEMORY", "GPUS", \
@@ -410,42 +410,46 @@ static const struct tf_table event_table = TF_TABLE(EVENT, event_rows, .check = 
         "UNKNOWN_EPOCH", "ENGINE", "NO_CLUSTERS"
 
 static const struct tf_row reason_rows[] = {
-    {.key = "cluster", TF_NAME(CLAIM, reason.cluster)},
-    {.key = "code", TF_ENUM(CLAIM, reason.code, REASON_NAMES)},
+    {.key = "cluster", TF_NAME(ASSERTION, reason.cluster)},
+    {.key = "code", TF_ENUM(ASSERTION, reason.code, REASON_NAMES)},
 };
-static const struct tf_table reason_table = TF_TABLE(CLAIM, reason_rows);
+static const struct tf_table reason_table = TF_TABLE(ASSERTION, reason_rows);
 
-#define COUNT(word, field)                                              \
-    {                                                                   \
-        .key = (word), TF_INT64(CLAIM, field), .flags = TF_ROW_OPTIONAL \
+#define COUNT(word, field)                                                  \
+    {                                                                       \
+        .key = (word), TF_INT64(ASSERTION, field), .flags = TF_ROW_OPTIONAL \
     }
-/* The claim is the first member of an expectation, whose rows begin with these. */
-#define CLAIM_ROWS                                                                                          \
-    {.key = "job", TF_STRING(CLAIM, job), .min = 1, .max = TEXT_MAX, .help = "TENANT/NAME"},                \
-        {.key = "cluster", TF_NAME(CLAIM, cluster)},                                                        \
-        {.key = "node", TF_STRING(CLAIM, node), .min = 1, .max = TEXT_MAX, .help = "CLUSTER/NAME"},         \
-        {.key = "metric", TF_STRING(CLAIM, metric), .min = 1, .max = TEXT_MAX, .help = "as in the report"}, \
-        {.key = "phase",                                                                                    \
-         TF_ENUM(CLAIM, phase, "Pending", "Held", "Starting", "Running", "Stopping", "Succeeded", "Failed", \
-                 "Deleted")},                                                                               \
-        COUNT("instances", instances), COUNT("instancesMin", instances_min),                                \
-        COUNT("instancesMax", instances_max), COUNT("readyInstancesMin", ready_instances_min),              \
-        COUNT("evictions", evictions), COUNT("restarts", restarts), COUNT("short", is_short),               \
-        COUNT("freeGpus", free_gpus), COUNT("wholeFreeNodes", whole_free_nodes),                            \
-        {.key = "reason", TF_GROUP(&reason_table), .help = "why it waits: {cluster, code}"},                \
-        {.key = "min", TF_NOTATION(CLAIM, min, &scenario_decimal), .flags = TF_ROW_OPTIONAL},               \
-        {.key = "max", TF_NOTATION(CLAIM, max, &scenario_decimal), .flags = TF_ROW_OPTIONAL},               \
-    {                                                                                                       \
-        .key = "waiting", TF_NOTATION(CLAIM, waiting, &scenario_less_than), .flags = TF_ROW_OPTIONAL,       \
-        .help = "time since the core it wants was not fully ready"                                          \
+/* The assertion is the first member of an expectation, whose rows begin with these. */
+#define ASSERTION_ROWS                                                                                    \
+    {.key = "job", TF_STRING(ASSERTION, job), .min = 1, .max = TEXT_MAX, .help = "TENANT/NAME"},          \
+        {.key = "cluster", TF_NAME(ASSERTION, cluster)},                                                  \
+        {.key = "node", TF_STRING(ASSERTION, node), .min = 1, .max = TEXT_MAX, .help = "CLUSTER/NAME"},   \
+        {.key = "metric",                                                                                 \
+         TF_STRING(ASSERTION, metric),                                                                    \
+         .min = 1,                                                                                        \
+         .max = TEXT_MAX,                                                                                 \
+         .help = "as in the report"},                                                                     \
+        {.key = "phase",                                                                                  \
+         TF_ENUM(ASSERTION, phase, "Pending", "Held", "Starting", "Running", "Stopping", "Succeeded",     \
+                 "Failed", "Deleted")},                                                                   \
+        COUNT("instances", instances), COUNT("instancesMin", instances_min),                              \
+        COUNT("instancesMax", instances_max), COUNT("readyInstancesMin", ready_instances_min),            \
+        COUNT("evictions", evictions), COUNT("restarts", restarts), COUNT("short", is_short),             \
+        COUNT("freeGpus", free_gpus), COUNT("wholeFreeNodes", whole_free_nodes),                          \
+        {.key = "reason", TF_GROUP(&reason_table), .help = "why it waits: {cluster, code}"},              \
+        {.key = "min", TF_NOTATION(ASSERTION, min, &scenario_decimal), .flags = TF_ROW_OPTIONAL},         \
+        {.key = "max", TF_NOTATION(ASSERTION, max, &scenario_decimal), .flags = TF_ROW_OPTIONAL},         \
+    {                                                                                                     \
+        .key = "waiting", TF_NOTATION(ASSERTION, waiting, &scenario_less_than), .flags = TF_ROW_OPTIONAL, \
+        .help = "time since the core it wants was not fully ready"                                        \
     }
 
-static const struct tf_row claim_rows[] = {CLAIM_ROWS};
-static const struct tf_table claim_table = TF_TABLE(CLAIM, claim_rows);
+static const struct tf_row assertion_rows[] = {ASSERTION_ROWS};
+static const struct tf_table assertion_table = TF_TABLE(ASSERTION, assertion_rows);
 
 #define EXPECT struct scenario_expect
 static const struct tf_row expect_rows[] = {
-    CLAIM_ROWS,
+    ASSERTION_ROWS,
     {.key = "at",
      TF_NOTATION(EXPECT, at, &scenario_moment),
      .flags = TF_ROW_OPTIONAL,
@@ -463,7 +467,7 @@ static const struct tf_row expect_rows[] = {
      .excludes = "at",
      .help = "true at all moments from the one to the other"},
     {.key = "always",
-     TF_OBJECT(EXPECT, always, &claim_table),
+     TF_OBJECT(EXPECT, always, &assertion_table),
      .excludes = "at",
      .help = "true at all moments"},
 };

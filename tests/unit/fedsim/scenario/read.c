@@ -81,9 +81,9 @@ static void test_values(void)
     CU_ASSERT_EQUAL(s.jobs.items[0].work, INT64_C(40000) * TF_HOUR);
     CU_ASSERT_EQUAL(s.faults.items[0].before, 2);
     CU_ASSERT_EQUAL(s.faults.items[0].at_event, 1207);
-    CU_ASSERT_EQUAL(s.expect.items[4].claim.min, 900000);
+    CU_ASSERT_EQUAL(s.expect.items[4].assertion.min, 900000);
     CU_ASSERT_EQUAL(s.expect.items[4].at, SCENARIO_END);
-    CU_ASSERT_EQUAL(scenario_claim_of(&s.expect.items[8])->waiting, TF_MINUTE);
+    CU_ASSERT_EQUAL(scenario_assertion_of(&s.expect.items[8])->waiting, TF_MINUTE);
     CU_ASSERT_EQUAL(scenario_end(&s), 7 * TF_HOUR);
     s.until = TF_UNSET; /* the last that is named, and an hour more */
     CU_ASSERT_EQUAL(scenario_end(&s), 24 * TF_HOUR + TF_HOUR);
@@ -111,9 +111,9 @@ static void test_kinds(void)
 /* The words of the tables are those of the model. */
 static void test_words(void)
 {
-    const struct tf_table *claim = tf_table_find(scenario_table(), "expect")->table;
-    const struct tf_row *phase = tf_table_find(claim, "phase");
-    const struct tf_row *code = tf_table_find(tf_table_find(claim, "reason")->table, "code");
+    const struct tf_table *assertion = tf_table_find(scenario_table(), "expect")->table;
+    const struct tf_row *phase = tf_table_find(assertion, "phase");
+    const struct tf_row *code = tf_table_find(tf_table_find(assertion, "reason")->table, "code");
     for (int i = 1; phase->names[i] || strcmp(tf_phase_name((enum tf_phase)i), "?") != 0; i++)
         CU_ASSERT_STRING_EQUAL_FATAL(tf_row_name(phase, i), tf_phase_name((enum tf_phase)i));
     for (int i = 1; code->names[i] || strcmp(tf_reason_name((enum tf_reason)i), "?") != 0; i++)
@@ -159,7 +159,7 @@ static void randomize(struct tf_rng *rng, struct scenario *s)
     random_object(rng, tf_table_find(job, "chance")->table, chance);
     chance->run_min = chance->run_min > chance->run_max ? chance->run_max : chance->run_min;
     s->seed = tf_rng_range(rng, 0, INT64_MAX);
-    s->expect.items[5].claim.max = tf_rng_range(rng, 0, INT64_C(999999999999) * SCENARIO_ONE);
+    s->expect.items[5].assertion.max = tf_rng_range(rng, 0, INT64_C(999999999999) * SCENARIO_ONE);
     s->faults.items[0].before = tf_rng_range(rng, TF_UNSET, 3);
     s->clusters.items[0].clock_skew = tf_rng_range(rng, -1000, 1000);
 }

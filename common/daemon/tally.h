@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TF_MONITOR_TALLY_H
-#define TF_MONITOR_TALLY_H
+#ifndef TF_DAEMON_TALLY_H
+#define TF_DAEMON_TALLY_H
 
 #include "common/monitor/metric.h"
 
@@ -24,16 +24,19 @@ void tf_tally_dropped(struct tf_tally *tally); /* the transaction's fate is some
 /* The configuration was read again: whether that succeeded, and how many changed keys wait for a restart. */
 void tf_tally_reloaded(struct tf_tally *tally, bool succeeded, size_t restart_keys);
 
-/* The store, as it is seen. */
-struct tf_tally_store {
-    int64_t used_bytes, quota_bytes; /* 0 = not known yet */
-    bool trouble;
+/* What is so when somebody looks. */
+struct tf_tally_seen {
+    int64_t used_bytes, quota_bytes; /* of the store; 0 = not known yet */
+    bool trouble;                    /* of the store */
     size_t quarantined;
+    bool eventlog_stopped;
 };
 
 extern const struct tf_metric tf_tally_metrics[];
 extern const size_t tf_tally_metric_count;
-void tf_tally_collect(const struct tf_tally *tally, const struct tf_tally_store *store,
+void tf_tally_collect(const struct tf_tally *tally, const struct tf_tally_seen *seen,
                       struct tf_metrics *metrics);
+/* The reference of all figures of a daemon that has these rows of its own: a table of Markdown. */
+void tf_tally_markdown(const struct tf_metric *own, size_t count, struct tf_buf *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What both daemons do on SIGHUP. What follows from new settings is theirs. */
-#include "common/monitor/reload.h"
+#include "common/daemon/reload.h"
 
 static void reopen_logs(const struct tf_reload *reload)
 {

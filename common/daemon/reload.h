@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TF_MONITOR_RELOAD_H
-#define TF_MONITOR_RELOAD_H
+#ifndef TF_DAEMON_RELOAD_H
+#define TF_DAEMON_RELOAD_H
 
 #include "common/conf/reload.h"
+#include "common/daemon/tally.h"
 #include "common/log/config.h"
 #include "common/log/decisions.h"
-#include "common/monitor/tally.h"
 
 /* A daemon on SIGHUP. All is borrowed during the call. */
 struct tf_reload {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The counters that both daemons have. */
-#include "common/monitor/tally.h"
+#include "common/daemon/tally.h"
 
 #include "common/base/cleanup.h"
+#include "common/monitor/monitor.h"
 
 #include <time.h>
 
@@ -17,7 +18,8 @@ enum {
     STORE_TROUBLE,
     QUARANTINED,
     RELOAD_FAILED,
-    RESTART_KEYS
+    RESTART_KEYS,
+    EVENTLOG_STOPPED,
 };
 
 static const int64_t step_bounds[] = {50, 200, 1000, 5000, 20000, 100000, 500000, 2000000, 0};
@@ -92,6 +94,13 @@ const struct tf_metric tf_tally_metrics[] = {
                       {NULL},
                       NULL,
                       "keys of the configuration that had changed at the last SIGHUP and wait for a restart"},
+    [EVENTLOG_STOPPED] =
+        {"tidefed_eventlog_stopped",
+         TF_METRIC_GAUGE,
+         TF_UNIT_ONE,
+         {NULL},
+         NULL,
+         "1 when the recording of events has stopped by itself, as on a full disk: a restart begins it anew"},
 };
 const size_t tf_tally_metric_count = TF_ARRAY_LEN(tf_tally_metrics);
 
@@ -133,7 +142,7 @@ void tf_tally_reloaded(struct tf_tally *tally, bool succeeded, size_t restart_ke
         tally->restart_keys = restart_keys;
 }
 
-void tf_tally_collect(const struct tf_tally *tally, const struct tf_tally_store *store,
+void tf_tally_collect(const struct tf_tally *tally, const struct tf_tally_seen *seen,
                       struct tf_metrics *metrics)
 {
     const struct tf_metric *m = tf_tally_metrics;
@@ -142,12 +151,21 @@ void tf_tally_collect(const struct tf_tally *tally, const struct tf_tally_store 
     tf_metrics_add_histogram(metrics, &m[STEPS], TF_NO_LABELS, &tally->steps);
     tf_metrics_add_histogram(metrics, &m[TRANSACTIONS], TF_NO_LABELS, &tally->transactions);
     tf_metrics_add(metrics, &m[RECORDS], TF_NO_LABELS, (int64_t)tally->records);
-    if (store->quota_bytes) {
-        tf_metrics_add(metrics, &m[STORE_USED], TF_NO_LABELS, store->used_bytes);
-        tf_metrics_add(metrics, &m[STORE_QUOTA], TF_NO_LABELS, store->quota_bytes);
+    if (seen->quota_bytes) {
+        tf_metrics_add(metrics, &m[STORE_USED], TF_NO_LABELS, seen->used_bytes);
+        tf_metrics_add(metrics, &m[STORE_QUOTA], TF_NO_LABELS, seen->quota_bytes);
     }
-    tf_metrics_add(metrics, &m[STORE_TROUBLE], TF_NO_LABELS, store->trouble);
-    tf_metrics_add(metrics, &m[QUARANTINED], TF_NO_LABELS, (int64_t)store->quarantined);
+    tf_metrics_add(metrics, &m[STORE_TROUBLE], TF_NO_LABELS, seen->trouble);
+    tf_metrics_add(metrics, &m[QUARANTINED], TF_NO_LABELS, (int64_t)seen->quarantined);
     tf_metrics_add(metrics, &m[RELOAD_FAILED], TF_NO_LABELS, tally->reload_failed);
     tf_metrics_add(metrics, &m[RESTART_KEYS], TF_NO_LABELS, (int64_t)tally->restart_keys);
+    tf_metrics_add(metrics, &m[EVENTLOG_STOPPED], TF_NO_LABELS, seen->eventlog_stopped);
+}
+
+void tf_tally_markdown(const struct tf_metric *own, size_t count, struct tf_buf *out)
+{
+    tf_buf_str(out, "| name | type | labels | meaning |\n| --- | --- | --- | --- |\n");
+    tf_metrics_markdown(own, count, out);
+    tf_metrics_markdown(tf_tally_metrics, tf_tally_metric_count, out);
+    tf_metrics_markdown(tf_monitor_metrics, tf_monitor_metric_count, out);
 }
