@@ -126,17 +126,28 @@ void fed_cluster_event(struct fed *fed, struct cluster *cluster, const char *typ
     fed_touch_cluster(fed, cluster);
 }
 
-struct tf_wall fed_cluster_lost_at(const struct cluster *cluster)
+/* When it went away in that way, if that is how it went the last time, and it is away still. */
+static struct tf_wall went_at(const struct cluster *cluster, const char *how)
 {
     const struct tf_job_events *events = &cluster->record.events;
     for (size_t i = events->count; i > 0; i--) {
         const struct tf_job_event *e = &events->items[i - 1];
-        if (strcmp(e->type, FED_CLUSTER_LOST_EVENT) == 0)
+        if (strcmp(e->type, how) == 0)
             return e->at;
         if (strcmp(e->type, FED_CLUSTER_RETURNED_EVENT) == 0)
             break;
     }
     return (struct tf_wall){0};
+}
+
+struct tf_wall fed_cluster_lost_at(const struct cluster *cluster)
+{
+    return went_at(cluster, FED_CLUSTER_LOST_EVENT);
+}
+
+struct tf_wall fed_cluster_stopped_at(const struct cluster *cluster)
+{
+    return went_at(cluster, FED_CLUSTER_STOPPED_EVENT);
 }
 
 void fed_cluster_grew(struct fed *fed, struct cluster *cluster)

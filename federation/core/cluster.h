@@ -10,12 +10,15 @@ struct cluster *fed_cluster_by_link(const struct fed *fed, uint64_t link);
 /* Registers the name if it is new. */
 struct cluster *fed_cluster_add(struct fed *fed, const char *name);
 #define FED_CLUSTER_LOST_EVENT "Lost"
+#define FED_CLUSTER_STOPPED_EVENT "Stopped"
 #define FED_CLUSTER_RETURNED_EVENT "Returned"
 /* Writes down what people may want to know of it later. */
 void fed_cluster_event(struct fed *fed, struct cluster *cluster, const char *type, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-/* When it was lost, if it has not returned since; also when that was written by an earlier leader. Else 0. */
+/* When it was lost, or its subclusterd was stopped, if it has not returned since; also when that was written
+ * by an earlier leader. Else 0. */
 struct tf_wall fed_cluster_lost_at(const struct cluster *cluster);
+struct tf_wall fed_cluster_stopped_at(const struct cluster *cluster);
 void fed_cluster_destroy(struct cluster *cluster);
 
 /* An epoch of the job was committed to it; has ended. */

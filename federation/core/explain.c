@@ -55,17 +55,30 @@ static int64_t away_seconds(const struct question *q, const struct cluster *c)
     return (q->now.mono.ms - c->away_since.ms) / TF_SECOND;
 }
 
+static char *stopped_text(const struct question *q, struct tf_wall stopped)
+{
+    int64_t ago = q->now.wall.ms - stopped.ms;
+    return tf_asprintf("its subclusterd was stopped, %" PRId64 " s ago", ago > 0 ? ago / TF_SECOND : 0);
+}
+
 static void explain_lost(const struct question *q, const struct cluster *c, struct fed_blocker *out)
 {
-    out->text = c->record.forgotten
-                    ? tf_strdup("it was declared dead; it is asked again when it attaches")
-                    : tf_asprintf("its stream has been away for %" PRId64 " s", away_seconds(q, c));
+    struct tf_wall stopped = fed_cluster_stopped_at(c);
+    if (c->record.forgotten)
+        out->text = tf_strdup("it was declared dead; it is asked again when it attaches");
+    else if (stopped.ms)
+        out->text = stopped_text(q, stopped);
+    else
+        out->text = tf_asprintf("its stream has been away for %" PRId64 " s", away_seconds(q, c));
     out->unblock = tf_strdup("a subclusterd of it that runs and reaches this federation");
 }
 
 static void explain_not_yet(const struct question *q, const struct cluster *c, struct fed_blocker *out)
 {
-    if (!c->link)
+    struct tf_wall stopped = fed_cluster_stopped_at(c);
+    if (!c->link && stopped.ms)
+        out->text = stopped_text(q, stopped);
+    else if (!c->link)
         out->text = tf_asprintf("it is not attached, since %" PRId64 " s", away_seconds(q, c));
     else
         out->text =

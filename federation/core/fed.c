@@ -176,7 +176,7 @@ static void take_event(struct fed *fed, struct fed_event *event)
         fed_link_up(fed, event->link, &event->hello);
         break;
     case FED_EV_LINK_DOWN:
-        fed_link_down(fed, event->link);
+        fed_link_down(fed, event->link, event->left);
         break;
     case FED_EV_UP:
         fed_link_said(fed, event->link, &event->up);

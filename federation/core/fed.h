@@ -36,15 +36,15 @@ enum fed_event_kind {
     FED_EV_SCALE,
     FED_EV_HOLD,
     FED_EV_RESUME,
-    FED_EV_CORDON,  /* a subcluster, or no longer */
-    FED_EV_FORGET,  /* a subcluster that is known to be dead */
-    FED_EV_FREEZE,  /* evictions, growth, moves, or no longer */
-    FED_EV_BARRIER, /* a read was rendered: reply when what it shows is durable */
-    FED_EV_LINK_UP, /* a subcluster's stream has said hello */
-    FED_EV_LINK_DOWN,
-    FED_EV_UP,       /* a message from it */
-    FED_EV_TIMER,    /* the moment of the last FED_ACT_WAKE has come */
-    FED_EV_CONTINUE, /* asked for by FED_ACT_CONTINUE: the decision budget was used up */
+    FED_EV_CORDON,    /* a subcluster, or no longer */
+    FED_EV_FORGET,    /* a subcluster that is known to be dead */
+    FED_EV_FREEZE,    /* evictions, growth, moves, or no longer */
+    FED_EV_BARRIER,   /* a read was rendered: reply when what it shows is durable */
+    FED_EV_LINK_UP,   /* a subcluster's stream has said hello */
+    FED_EV_LINK_DOWN, /* the stream is gone; left: its subclusterd took its leave */
+    FED_EV_UP,        /* a message from it */
+    FED_EV_TIMER,     /* the moment of the last FED_ACT_WAKE has come */
+    FED_EV_CONTINUE,  /* asked for by FED_ACT_CONTINUE: the decision budget was used up */
 };
 
 struct fed_submit {
@@ -86,6 +86,7 @@ struct fed_event {
             bool on;
         } freeze;
         struct tf_hello hello;
+        bool left; /* LINK_DOWN */
         struct tf_up up;
     };
 };
@@ -179,7 +180,9 @@ struct fed_cluster_view {
     const struct tf_cluster_record *record;
     const struct tf_profile *profile; /* NULL until one came */
     const struct tf_hello *hello;     /* of the present or last attach; NULL if none since the election */
-    bool attached, lost;
+    bool attached;
+    bool stopped;  /* not attached, since its subclusterd took its leave: people know of that */
+    bool lost;     /* away for so long that it is not reckoned with, stopped or not */
     uint64_t link; /* of the present attach */
     struct tf_wall contact;
     int32_t placements; /* unfinished epochs placed there */

@@ -102,10 +102,12 @@ static void image_event_part(struct tf_image *image, struct fed_event *event)
     case FED_EV_UP:
         tf_image_up(image, &event->up);
         return;
+    case FED_EV_LINK_DOWN:
+        tf_image_number(image, &event->left);
+        return;
     case FED_EV_LOADED:
     case FED_EV_COMMITTED:
     case FED_EV_BARRIER:
-    case FED_EV_LINK_DOWN:
     case FED_EV_TIMER:
     case FED_EV_CONTINUE:
         return;

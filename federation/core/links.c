@@ -123,12 +123,13 @@ static bool refuse_hello(struct fed *fed, uint64_t link, const struct tf_hello *
 /* A stream that breaks and comes back before its subcluster counts as lost is no news. */
 static void tell_return(struct fed *fed, struct cluster *cluster)
 {
-    struct tf_wall lost = fed_cluster_lost_at(cluster);
+    struct tf_wall lost = fed_cluster_lost_at(cluster), stopped = fed_cluster_stopped_at(cluster);
+    int64_t since = fed->now.wall.ms - (lost.ms ? lost.ms : stopped.ms);
     if (cluster->record.forgotten)
         fed_cluster_event(fed, cluster, FED_CLUSTER_RETURNED_EVENT, "it was forgotten, and counts again");
-    else if (lost.ms)
-        fed_cluster_event(fed, cluster, FED_CLUSTER_RETURNED_EVENT, "%" PRId64 " s after it was lost",
-                          fed->now.wall.ms > lost.ms ? (fed->now.wall.ms - lost.ms) / TF_SECOND : 0);
+    else if (lost.ms || stopped.ms)
+        fed_cluster_event(fed, cluster, FED_CLUSTER_RETURNED_EVENT, "%" PRId64 " s after it was %s",
+                          since > 0 ? since / TF_SECOND : 0, lost.ms ? "lost" : "stopped");
 }
 
 /* The registration is written when it is new or says something else. */
@@ -188,11 +189,18 @@ void fed_link_up(struct fed *fed, uint64_t link, struct tf_hello *hello)
         fed_desired_all(fed, cluster);
 }
 
-void fed_link_down(struct fed *fed, uint64_t link)
+/* That it was stopped is written at once: a leader who is elected before it would count as lost must know. */
+void fed_link_down(struct fed *fed, uint64_t link, bool left)
 {
     struct cluster *cluster = fed_cluster_by_link(fed, link);
-    if (cluster)
-        detach(fed, cluster);
+    if (!cluster)
+        return;
+    detach(fed, cluster);
+    if (!left)
+        return;
+    tf_reached(fed, FED_CLUSTER_STOPPED);
+    fed_cluster_event(fed, cluster, FED_CLUSTER_STOPPED_EVENT,
+                      "its subclusterd was stopped; what runs there goes on");
 }
 
 /* ---- what it says ---- */
@@ -256,6 +264,19 @@ static struct tf_mono lost_at(const struct fed *fed, const struct cluster *clust
     return (struct tf_mono){cluster->away_since.ms + fed->settings.cluster_lost_after};
 }
 
+static void tell_lost(struct fed *fed, struct cluster *cluster)
+{
+    int64_t seconds = fed_cluster_away_seconds(fed, cluster);
+    if (!fed_cluster_lost_at(cluster).ms)
+        fed_cluster_event(fed, cluster, FED_CLUSTER_LOST_EVENT,
+                          "its stream has been away for %" PRId64 " s; what runs there goes on", seconds);
+    fed_alarm_now(fed,
+                  "subcluster %s is lost: its stream has been away for %" PRId64
+                  " s. What runs there goes on, and its jobs wait for it",
+                  cluster->record.name, seconds);
+}
+
+/* Nothing goes to one that was stopped either, but nobody is woken for it. */
 void fed_links_judge(struct fed *fed)
 {
     if (fed->stage != FED_STAGE_OPEN)
@@ -265,14 +286,8 @@ void fed_links_judge(struct fed *fed)
             continue;
         (*c)->lost = true;
         tf_reached(fed, FED_CLUSTER_LOST);
-        if (!fed_cluster_lost_at(*c).ms)
-            fed_cluster_event(fed, *c, FED_CLUSTER_LOST_EVENT,
-                              "its stream has been away for %" PRId64 " s; what runs there goes on",
-                              fed_cluster_away_seconds(fed, *c));
-        fed_alarm_now(fed,
-                      "subcluster %s is lost: its stream has been away for %" PRId64
-                      " s. What runs there goes on, and its jobs wait for it",
-                      (*c)->record.name, fed_cluster_away_seconds(fed, *c));
+        if (!fed_cluster_stopped_at(*c).ms)
+            tell_lost(fed, *c);
     }
 }
 

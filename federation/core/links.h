@@ -7,7 +7,7 @@
 /* Streams of subclusters: who may attach, what they say, who is lost. */
 
 void fed_link_up(struct fed *fed, uint64_t link, struct tf_hello *hello); /* hello is taken */
-void fed_link_down(struct fed *fed, uint64_t link);
+void fed_link_down(struct fed *fed, uint64_t link, bool left);
 void fed_link_said(struct fed *fed, uint64_t link, struct tf_up *up); /* what up owns may be taken */
 
 /* Those whose stream has been away for too long are lost: a condition, nothing is stopped. */

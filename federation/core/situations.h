@@ -16,6 +16,7 @@
     X(FED_LINK_REPLACED, "federation: a newer stream of a subcluster took over")                        \
     X(FED_OLD_OWNER, "federation: an older owner's stream was turned away")                             \
     X(FED_CLUSTER_LOST, "federation: a subcluster was judged lost")                                     \
+    X(FED_CLUSTER_STOPPED, "federation: a subclusterd took its leave")                                  \
     X(FED_CLUSTER_BACK, "federation: a lost subcluster came back")                                      \
     X(FED_FLIGHT_CUT, "federation: a stream went while placements were in flight on it")                \
     X(FED_FLIGHT_SHRUNK, "federation: a profile left less than what was in flight")                     \

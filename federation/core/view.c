@@ -71,6 +71,7 @@ struct fed_cluster_view fed_cluster_at(const struct fed *fed, size_t index)
                                      .profile = c->profile,
                                      .hello = c->hello,
                                      .attached = c->link != 0,
+                                     .stopped = !c->link && fed_cluster_stopped_at(c).ms,
                                      .lost = c->lost,
                                      .link = c->link,
                                      .contact = c->contact,

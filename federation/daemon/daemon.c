@@ -130,7 +130,6 @@ void fedd_destroy(struct fedd *fedd)
     fedd_config_release(&fedd->first_config);
     free(fedd->address);
     free(fedd->leader);
-    tf_strs_release(&fedd->left);
     free(fedd);
 }
 

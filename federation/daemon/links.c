@@ -33,8 +33,9 @@ static struct link *find(const struct fedd *fedd, uint64_t number)
     return link;
 }
 
-/* Forgets the link; the core hears of it if it knew it. The stream is over, or is ended by the caller. */
-static void drop(struct link *link)
+/* Forgets the link; the core hears of it if it knew it. The stream is over, or is ended by the caller. left:
+ * its subclusterd took its leave. */
+static void drop(struct link *link, bool left)
 {
     struct fedd *fedd = link->fedd;
     bool known = link->name != NULL;
@@ -46,7 +47,7 @@ static void drop(struct link *link)
     free(link);
     asks_link_down(fedd, number);
     if (known && fedd->fed)
-        host_step(fedd, &(struct fed_event){.kind = FED_EV_LINK_DOWN, .link = number});
+        host_step(fedd, &(struct fed_event){.kind = FED_EV_LINK_DOWN, .link = number, .left = left});
 }
 
 static void refuse(struct link *link, enum tf_error_code code, const char *fmt, ...)
@@ -63,7 +64,7 @@ static void refuse(struct link *link, enum tf_error_code code, const char *fmt, 
     tf_log_warn("closing the stream of a subcluster name=%s peer=%s error=%s", link->name ? link->name : "?",
                 tf_stream_peer(link->stream), error.text);
     tf_stream_finish(link->stream, &error, (struct tf_bytes){0});
-    drop(link);
+    drop(link, false);
 }
 
 static void on_no_hello(struct tf_timer *timer)
@@ -100,24 +101,6 @@ static bool is_impostor(struct link *link, const struct tf_hello *hello)
     return true;
 }
 
-bool links_left(const struct fedd *fedd, const char *name)
-{
-    tf_vec_each (left, &fedd->left)
-        if (strcmp(*left, name) == 0)
-            return true;
-    return false;
-}
-
-static void forget_leave(struct fedd *fedd, const char *name)
-{
-    for (size_t i = 0; i < fedd->left.count; i++)
-        if (strcmp(fedd->left.items[i], name) == 0) {
-            free(fedd->left.items[i]);
-            tf_vec_remove(&fedd->left, i);
-            return;
-        }
-}
-
 static void say_hello(struct link *link, struct tf_up *up)
 {
     if (is_impostor(link, &up->hello) || in_quarantine(link, &up->hello)) {
@@ -125,7 +108,6 @@ static void say_hello(struct link *link, struct tf_up *up)
         return;
     }
     tf_timer_cancel(link->fedd->loop, &link->hello);
-    forget_leave(link->fedd, up->hello.name);
     link->name = tf_strdup(up->hello.name);
     tf_log_info("subcluster attached name=%s engine=%s version=%s peer=%s", up->hello.name, up->hello.engine,
                 up->hello.version, tf_stream_peer(link->stream));
@@ -199,11 +181,9 @@ static void on_message(void *arg, struct tf_stream *stream, struct tf_bytes body
 static void on_half_closed(void *arg, struct tf_stream *stream)
 {
     struct link *link = arg;
-    if (link->name && !links_left(link->fedd, link->name))
-        tf_strs_add(&link->fedd->left, link->name);
     tf_stream_finish(stream, NULL, (struct tf_bytes){0});
     tf_log_info("subcluster left name=%s", link->name ? link->name : "?");
-    drop(link);
+    drop(link, true);
 }
 
 static void on_ended(void *arg, struct tf_stream *stream, const struct tf_error *error,
@@ -214,7 +194,7 @@ static void on_ended(void *arg, struct tf_stream *stream, const struct tf_error 
     (void)details;
     tf_log_warn("the stream of a subcluster broke name=%s error=%s", link->name ? link->name : "?",
                 error->text);
-    drop(link);
+    drop(link, false);
 }
 
 static const struct tf_stream_events events = {

@@ -19,6 +19,7 @@ enum {
     EPOCHS_ENDED,
     REFUSALS,
     CLUSTER_ATTACHED,
+    CLUSTER_STOPPED,
     CLUSTER_LOST,
     CLUSTER_CORDONED,
     CONTACT_AGE,
@@ -104,12 +105,19 @@ const struct tf_metric fedd_metrics[] = {
                           {"subcluster"},
                           NULL,
                           "1 while its stream is open"},
+    [CLUSTER_STOPPED] = {"tidefed_subcluster_stopped",
+                         TF_METRIC_GAUGE,
+                         TF_UNIT_ONE,
+                         {"subcluster"},
+                         NULL,
+                         "1 when its subclusterd was stopped by people and none has come since"},
     [CLUSTER_LOST] = {"tidefed_subcluster_lost",
                       TF_METRIC_GAUGE,
                       TF_UNIT_ONE,
                       {"subcluster"},
                       NULL,
-                      "1 when it has been away for `clusterLostAfter`: nothing new goes there"},
+                      "1 when it has been away for `clusterLostAfter` without having been stopped: nothing "
+                      "new goes there"},
     [CLUSTER_CORDONED] = {"tidefed_subcluster_cordoned",
                           TF_METRIC_GAUGE,
                           TF_UNIT_ONE,
@@ -269,10 +277,16 @@ static int64_t is_attached(const struct fedd *fedd, const struct fed_cluster_vie
     return cluster->attached;
 }
 
+static int64_t is_stopped(const struct fedd *fedd, const struct fed_cluster_view *cluster)
+{
+    (void)fedd;
+    return cluster->stopped;
+}
+
 static int64_t is_lost(const struct fedd *fedd, const struct fed_cluster_view *cluster)
 {
     (void)fedd;
-    return cluster->lost;
+    return cluster->lost && !cluster->stopped;
 }
 
 static int64_t is_cordoned(const struct fedd *fedd, const struct fed_cluster_view *cluster)
@@ -307,8 +321,9 @@ static void collect_figures(const struct fedd *fedd, struct tf_metrics *out)
         int row;
         figure_f figure;
     } figures[] = {
-        {CLUSTER_ATTACHED, is_attached}, {CLUSTER_LOST, is_lost},    {CLUSTER_CORDONED, is_cordoned},
-        {CONTACT_AGE, contact_age},      {PROFILE_AGE, profile_age}, {PLACEMENTS, placements},
+        {CLUSTER_ATTACHED, is_attached}, {CLUSTER_STOPPED, is_stopped}, {CLUSTER_LOST, is_lost},
+        {CLUSTER_CORDONED, is_cordoned}, {CONTACT_AGE, contact_age},    {PROFILE_AGE, profile_age},
+        {PLACEMENTS, placements},
     };
     for (size_t f = 0; f < TF_ARRAY_LEN(figures); f++)
         for (size_t i = 0; i < fed_cluster_count(fedd->fed); i++) {

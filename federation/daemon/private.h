@@ -55,7 +55,6 @@ struct fedd {
     uint64_t next_number;
     struct request *requests;
     struct link *links;
-    struct tf_strs left; /* subclusters whose subclusterd took its leave, and none of that name came since */
     struct watcher *watchers;
     uint64_t watch_sequence;
     struct tf_timer bookmark;
@@ -120,7 +119,6 @@ void call_fail_code(struct tf_call *call, enum tf_error_code code, const char *f
     __attribute__((format(printf, 3, 4)));
 
 /* links.c */
-bool links_left(const struct fedd *fedd, const char *name);
 void links_register(struct fedd *fedd);
 void links_send(struct fedd *fedd, uint64_t link, const struct tf_down *down);
 void links_close(struct fedd *fedd, uint64_t link, const char *why);

@@ -321,8 +321,8 @@ static void view_cluster(const struct fedd *fedd, const struct fed_cluster_view 
     out->region = tf_strdup(record->region);
     tf_pairs_copy(&out->labels, &record->labels);
     out->attached = cluster->attached;
-    out->lost = cluster->lost;
-    out->stopped = !cluster->attached && links_left(fedd, record->name);
+    out->lost = cluster->lost && !cluster->stopped;
+    out->stopped = cluster->stopped;
     out->cordoned = record->cordoned;
     out->cordon_reason = tf_strdup(record->cordon_reason);
     out->forgotten = record->forgotten;

@@ -285,11 +285,11 @@ void fedd_hears_up(struct sim_fedd *fedd, struct sim_link *link, const struct si
     fedd_step(fedd, event);
 }
 
-void fedd_hears_close(struct sim_fedd *fedd, struct sim_link *link)
+void fedd_hears_close(struct sim_fedd *fedd, struct sim_link *link, bool left)
 {
     link_close_fedd(link);
     if (link->hello)
-        fedd_step(fedd, (struct fed_event){.kind = FED_EV_LINK_DOWN, .link = link->number});
+        fedd_step(fedd, (struct fed_event){.kind = FED_EV_LINK_DOWN, .link = link->number, .left = left});
 }
 
 /* ---- clients ---- */

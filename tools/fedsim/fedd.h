@@ -35,7 +35,7 @@ void fedd_pause(struct sim_fedd *fedd, int64_t ms);
 void fedd_reload(struct sim_fedd *fedd);      /* its settings, in which nothing has changed */
 bool fedd_leads(const struct sim_fedd *fedd); /* it holds the prefix and has loaded */
 void fedd_hears_up(struct sim_fedd *fedd, struct sim_link *link, const struct sim_packet *packet);
-void fedd_hears_close(struct sim_fedd *fedd, struct sim_link *link);
+void fedd_hears_close(struct sim_fedd *fedd, struct sim_link *link, bool left);
 /* A client's request; event is taken. Answered by client_answered (client.h), or never. */
 void fedd_request(struct sim_fedd *fedd, uint64_t call, struct fed_event event);
 /* A client looks at a job. */

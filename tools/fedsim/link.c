@@ -39,7 +39,7 @@ static void arrive_up(void *arg, void *thing)
         if (packet->bytes)
             fedd_hears_up(link->fedd, link, packet);
         else
-            fedd_hears_close(link->fedd, link);
+            fedd_hears_close(link->fedd, link, packet->left);
     }
     packet_free(packet);
 }
@@ -98,12 +98,16 @@ struct sim_link *link_find(struct sim_world *world, uint64_t number)
     return NULL;
 }
 
-void link_send(struct sim_pipe *pipe, char *bytes, size_t len)
+static void send(struct sim_pipe *pipe, struct sim_packet what)
 {
     struct sim_packet *packet = tf_calloc(1, sizeof *packet);
-    packet->bytes = bytes;
-    packet->len = len;
+    *packet = what;
     sim_pipe_put(pipe, packet);
+}
+
+void link_send(struct sim_pipe *pipe, char *bytes, size_t len)
+{
+    send(pipe, (struct sim_packet){.bytes = bytes, .len = len});
 }
 
 /* Some of what was under way when an end broke off never arrives. */
@@ -114,13 +118,14 @@ static void lose_some(struct sim_link *link, struct sim_pipe *pipe)
         sim_pipe_cut_tail(pipe, (size_t)tf_rng_below(&link->world->rng, count + 1));
 }
 
-void link_close_subd(struct sim_link *link)
+void link_close_subd(struct sim_link *link, bool leaves)
 {
     if (!link->subd_open)
         return;
     link->subd_open = false;
-    lose_some(link, &link->up);
-    link_send(&link->up, NULL, 0);
+    if (!leaves)
+        lose_some(link, &link->up);
+    send(&link->up, (struct sim_packet){.left = leaves});
 }
 
 void link_close_fedd(struct sim_link *link)
@@ -129,7 +134,7 @@ void link_close_fedd(struct sim_link *link)
         return;
     link->fedd_open = false;
     lose_some(link, &link->down);
-    link_send(&link->down, NULL, 0);
+    send(&link->down, (struct sim_packet){0});
 }
 
 /* ---- cuts ---- */
@@ -146,7 +151,7 @@ static void keepalive_gives_up(void *arg, uint64_t tag)
     if (subds_end && subd_hears(link))
         subd_hears_close(link->subd);
     else if (!subds_end && fedd_hears(link))
-        fedd_hears_close(link->fedd, link);
+        fedd_hears_close(link->fedd, link, false);
 }
 
 static void watch(struct sim_link *link, uint64_t subds_end)

@@ -28,13 +28,15 @@ struct sim_link {
 struct sim_packet {
     char *bytes; /* NULL: the other end has closed */
     size_t len;
+    bool left; /* and took its leave */
 };
 
 struct sim_link *link_open(struct sim_world *world, struct sim_subd *subd, struct sim_fedd *fedd);
 struct sim_link *link_find(struct sim_world *world, uint64_t number); /* NULL if both ends are closed */
 void link_send(struct sim_pipe *pipe, char *bytes, size_t len);       /* bytes are taken */
-/* One end closes by its own will or with its process; its core is not told. */
-void link_close_subd(struct sim_link *link);
+/* One end closes by its own will or with its process; its core is not told. leaves: it is stopped politely,
+ * and says so when all that it had said has gone. */
+void link_close_subd(struct sim_link *link, bool leaves);
 void link_close_fedd(struct sim_link *link);
 /* The way between a subcluster and a federation daemon: which directions are cut. */
 void link_cut(struct sim_world *world, size_t site, size_t fedd, bool up, bool down);

@@ -256,7 +256,9 @@ void process_hand_over(struct sim_process *process)
     if (!process->up || process_is_paused(process) || !tf_guard_held(process->guard))
         return;
     world_say(process->world, process->name, "hands over");
+    process->leaves = true;
     drop_core(process);
+    process->leaves = false;
     tf_guard_release(process->guard);
 }
 

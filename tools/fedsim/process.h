@@ -69,6 +69,7 @@ struct sim_process {
     bool accept_rollback;    /* it is started with that option */
     bool reserve;            /* it is not started with the world */
     bool up;
+    bool leaves;     /* its core goes since it hands over */
     uint64_t starts; /* so many times */
     uint64_t life;   /* grows with each start, each end, and each new core */
     struct tf_mono paused_until;

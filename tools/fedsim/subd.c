@@ -57,7 +57,7 @@ static void dial(struct sim_subd *subd, int64_t wait)
 static void hang_up(struct sim_subd *subd)
 {
     if (subd->link)
-        link_close_subd(subd->link);
+        link_close_subd(subd->link, subd->process.leaves);
     subd->link = NULL;
 }
 

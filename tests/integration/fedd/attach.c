@@ -334,6 +334,10 @@ static void test_planned_stop(void)
     fake_take_leave(&fake);
     CU_ASSERT_EQUAL(fake.ended.code, TF_OK);
     CU_ASSERT_TRUE(is_shown(false, true));
+    CU_ASSERT_EQUAL(bench_stop(&b, 0), 0);
+    bench_start(&b, 0);
+    bench_wait_leads(&b, 0);
+    CU_ASSERT_TRUE(is_shown(false, true)); /* the next leader knows it from the store */
     fake_attach(&fake, 0);
     CU_ASSERT_TRUE(is_shown(true, false));
     fake_leave(&fake); /* an accident */

@@ -257,12 +257,22 @@ struct drive_cluster *drive_attach(struct drive *d, const char *name, const char
     return drive_find(d, name);
 }
 
-void drive_detach(struct drive *d, const char *name)
+static void hang_up(struct drive *d, const char *name, bool left)
 {
     struct drive_cluster *c = drive_find(d, name);
     uint64_t link = c->link;
     c->link = 0;
-    drive_step(d, (struct fed_event){.kind = FED_EV_LINK_DOWN, .link = link});
+    drive_step(d, (struct fed_event){.kind = FED_EV_LINK_DOWN, .link = link, .left = left});
+}
+
+void drive_detach(struct drive *d, const char *name)
+{
+    hang_up(d, name, false);
+}
+
+void drive_leave(struct drive *d, const char *name)
+{
+    hang_up(d, name, true);
 }
 
 void drive_say(struct drive *d, const char *name, struct tf_up up)

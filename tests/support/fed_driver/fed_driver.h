@@ -99,6 +99,7 @@ uint64_t drive_barrier(struct drive *d);
 struct drive_cluster *drive_attach(struct drive *d, const char *name, const char *region);
 void drive_hello(struct drive *d, const char *name, struct tf_hello hello); /* hello is taken */
 void drive_detach(struct drive *d, const char *name);
+void drive_leave(struct drive *d, const char *name); /* its subclusterd is stopped */
 void drive_profile(struct drive *d, const char *name, const char *rows);
 void drive_profile_at(struct drive *d, const char *name, const char *rows, uint64_t reflects_n);
 void drive_say(struct drive *d, const char *name, struct tf_up up); /* taken; goes over the wire */

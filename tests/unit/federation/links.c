@@ -325,6 +325,45 @@ static void test_what_happened_to_a_subcluster_is_kept(void)
     drive_release(&d);
 }
 
+#define STOPPED "Stopped: its subclusterd was stopped; what runs there goes on"
+
+/* The first row of why rec/x waits says so. */
+static void expect_blocker(const struct drive *d, const char *words)
+{
+    struct fed_explanation e = {0};
+    CU_ASSERT_EQUAL_FATAL(fed_explain(d->fed, "rec", "x", d->now, &e, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(e.rows.count, 1);
+    CU_ASSERT_STRING_EQUAL(e.rows.items[0].first.text, words);
+    fed_explanation_release(&e);
+}
+
+/* Nothing goes there, but it is no loss: nobody is woken, under whichever leader. */
+static void test_a_planned_stop_is_no_loss(void)
+{
+    struct drive d;
+    drive_init(&d);
+    drive_cluster_up(&d, "bj-a", "4x8");
+    drive_leave(&d, "bj-a");
+    CU_ASSERT_TRUE(fed_cluster_at(d.fed, 0).stopped);
+    drive_submit(&d, "rec/x", "n=2 gpus=8");
+    expect_blocker(&d, "its subclusterd was stopped, 0 s ago");
+    drive_elapse(&d, 10000);
+    drive_crash(&d);
+    CU_ASSERT_TRUE(fed_cluster_at(d.fed, 0).stopped);
+    drive_elapse(&d, 60000);
+    CU_ASSERT_TRUE(fed_cluster_at(d.fed, 0).lost);
+    expect_blocker(&d, "its subclusterd was stopped, 70 s ago");
+    expect_events(&d, "Registered: north, engine test; " STOPPED);
+    drive_attach(&d, "bj-a", "north");
+    CU_ASSERT_FALSE(fed_cluster_at(d.fed, 0).stopped);
+    drive_detach(&d, "bj-a"); /* and what comes later by itself is one */
+    drive_elapse(&d, 30000);
+    CU_ASSERT_FALSE(fed_cluster_at(d.fed, 0).stopped);
+    expect_events(&d,
+                  "Registered: north, engine test; " STOPPED "; Returned: 70 s after it was stopped; " LOST);
+    drive_release(&d);
+}
+
 /* The oldest go, and are counted. */
 static void test_events_of_a_subcluster_are_bounded(void)
 {
@@ -571,6 +610,7 @@ static const struct suite_test tests[] = {
     {"another subcluster's word does not count", test_another_subclusters_word_does_not_count},
     {"unknown waits for the listing", test_unknown_waits_for_the_listing},
     {"lost is only a condition", test_lost_is_only_a_condition},
+    {"a planned stop is no loss", test_a_planned_stop_is_no_loss},
     {"what happened to a subcluster is kept", test_what_happened_to_a_subcluster_is_kept},
     {"events of a subcluster are bounded", test_events_of_a_subcluster_are_bounded},
     {"own outage counts against nobody", test_own_outage_counts_against_nobody},
