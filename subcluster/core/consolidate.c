@@ -11,8 +11,16 @@
 /* Domains that are planned to the end, of those that could free most. */
 enum { DOMAIN_TRIES = 4 };
 
-/* One way to go about it, from the beginning. */
+/* Ways to go about it; none is the best for all pools. */
+static const struct way {
+    bool direct; /* direct moves before any chain */
+    bool many;   /* among sites of one cost: many small instances first, which find places easily; else few
+                    large ones, which are fewer moves */
+} ways[] = {{true, false}, {true, true}, {false, true}};
+
+/* One of them, from the beginning. */
 struct attempt {
+    const struct way *way;
     const struct consolidate_ask *ask;
     uint32_t domain;
     struct pool pool;
@@ -24,7 +32,7 @@ struct attempt {
 struct candidate {
     uint32_t node;
     int64_t cost;
-    size_t count;
+    int64_t order; /* among those of the same cost */
 };
 
 static bool is_worn_out(const struct attempt *attempt)
@@ -68,8 +76,8 @@ static int candidate_cmp(const void *a, const void *b)
     const struct candidate *x = a, *y = b;
     if (x->cost != y->cost)
         return x->cost < y->cost ? -1 : 1;
-    if (x->count != y->count) /* many small ones find their places more easily than one large */
-        return x->count > y->count ? -1 : 1;
+    if (x->order != y->order)
+        return x->order < y->order ? -1 : 1;
     return x->node < y->node ? -1 : 1;
 }
 
@@ -80,7 +88,8 @@ static size_t list_candidates(struct attempt *attempt, struct candidate *out)
         struct choice choice;
         attempt->pool.work++;
         if (is_site(attempt->ask, n, attempt->domain) && leavers_of(attempt, n, &choice))
-            out[count++] = (struct candidate){n, choice.cost, choice.count};
+            out[count++] = (struct candidate){
+                n, choice.cost, attempt->way->many ? -(int64_t)choice.count : (int64_t)choice.count};
     }
     qsort(out, count, sizeof *out, candidate_cmp);
     return count;
@@ -141,11 +150,11 @@ static void attempt_release(struct attempt *attempt)
     tf_vec_release(&attempt->sites);
 }
 
-static void attempt_run(struct attempt *attempt, bool direct_first)
+static void attempt_run(struct attempt *attempt)
 {
     pool_init(&attempt->pool, attempt->ask);
     keep_what_is_free(attempt);
-    if (direct_first)
+    if (attempt->way->direct)
         pass(attempt, false);
     while (attempt->freed < attempt->want && !is_worn_out(attempt) && pass(attempt, true) > 0)
         ;
@@ -180,24 +189,28 @@ static void tell_sites(const struct attempt *attempt, struct consolidate_plan *o
 static void plan_in(const struct consolidate_ask *ask, uint32_t domain, int32_t want,
                     struct consolidate_plan *out)
 {
-    struct attempt attempts[2];
+    struct attempt best = {0};
     int64_t work = 0;
     bool cut = false;
-    for (int i = 0; i < 2; i++) {
-        attempts[i] = (struct attempt){.ask = ask, .domain = domain, .want = want};
-        attempt_run(&attempts[i], i == 0);
-        work += attempts[i].pool.work;
-        cut |= is_worn_out(&attempts[i]);
+    for (size_t i = 0; i < TF_ARRAY_LEN(ways); i++) {
+        struct attempt attempt = {.way = &ways[i], .ask = ask, .domain = domain, .want = want};
+        attempt_run(&attempt);
+        work += attempt.pool.work;
+        cut |= is_worn_out(&attempt);
+        if (!best.way || is_better(&attempt, &best)) {
+            struct attempt worse = best;
+            best = attempt;
+            attempt = worse;
+        }
+        attempt_release(&attempt);
     }
-    struct attempt *best = is_better(&attempts[1], &attempts[0]) ? &attempts[1] : &attempts[0];
-    tell_sites(best, out);
+    tell_sites(&best, out);
     out->domain = domain;
-    order_moves(&best->pool, out);
+    order_moves(&best.pool, out);
     bound_plan(ask, domain, &out->figures, out->figures.freed);
     out->figures.work = work;
     out->figures.cut = cut;
-    attempt_release(&attempts[0]);
-    attempt_release(&attempts[1]);
+    attempt_release(&best);
 }
 
 static int32_t most_wanted(const struct consolidate_ask *ask, uint32_t domain)

@@ -58,7 +58,7 @@ static void let_stay(struct pool *pool)
     for (uint32_t i = 0; i < ask->instance_count; i++) {
         uint32_t home = ask->instances[i].node;
         const struct bin *bin = &pool->bins[home];
-        if (pool->at[i] == home || !bin->indexed || !tf_vector_fits(ask->instances[i].need, bin->free))
+        if (pool->at[i] == home || !bin->open || !tf_vector_fits(ask->instances[i].need, bin->free))
             continue;
         pool_lift(pool, i);
         pool_put(pool, i, home);

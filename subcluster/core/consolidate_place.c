@@ -153,7 +153,7 @@ static bool look_direct(struct pool *pool, uint32_t node, void *ctx)
 static bool put_direct(struct pool *pool, uint32_t instance)
 {
     struct direct direct = {instance, IN_HAND};
-    pool_each(pool, instance, need_of(pool, instance)->gpus, (int32_t)pool->index.gpus, look_direct, &direct);
+    pool_each_direct(pool, instance, look_direct, &direct);
     if (direct.node == IN_HAND)
         return false;
     pool_put(pool, instance, direct.node);
@@ -191,7 +191,9 @@ static bool put_ejecting(struct pool *pool, uint32_t instance, int depth, struct
     struct ejection ejection = {.instance = instance, .node = IN_HAND};
     if (depth >= CONSOLIDATE_DEPTH)
         return false;
-    pool_each(pool, instance, (int32_t)pool->index.gpus, 0, look_eject, &ejection);
+    pool_each_ejecting(pool, instance, false, look_eject, &ejection);
+    if (ejection.node == IN_HAND)
+        pool_each_ejecting(pool, instance, true, look_eject, &ejection);
     if (ejection.node == IN_HAND)
         return false;
     for (size_t i = 0; i < ejection.best.count; i++) {

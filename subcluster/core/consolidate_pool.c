@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the instances are while a plan is made, with undo, and which nodes have how much free. What goes
- * where is consolidate_place.c's. */
+/* Where the instances are while a plan is made, with undo. Which nodes have how much free is
+ * consolidate_index.c's, what goes where consolidate_place.c's. */
 #include "subcluster/core/consolidate_private.h"
 
 #include "common/base/cleanup.h"
@@ -57,95 +57,19 @@ static void list_set_nodes(struct pool *pool)
     pool->set_first[ask->set_count] = used;
 }
 
-/* ---- the index ---- */
-
-static size_t cpu_level(const struct bucket_index *index, int64_t cpu)
-{
-    if (index->cpu_max <= 0 || cpu <= 0)
-        return 0;
-    int64_t level =
-        cpu >= index->cpu_max ? POOL_CPU_LEVELS - 1 : cpu * (POOL_CPU_LEVELS - 1) / index->cpu_max;
-    return (size_t)level;
-}
-
-static uint32_t bucket_of(const struct pool *pool, const struct bin *bin)
-{
-    size_t gpus = bin->free.gpus > 0 ? (size_t)bin->free.gpus : 0;
-    return (uint32_t)(gpus * POOL_CPU_LEVELS + cpu_level(&pool->index, bin->free.cpu));
-}
-
-static uint64_t *bits_of(const struct bucket_index *index, uint32_t bucket)
-{
-    return &index->bits[bucket * (index->words + index->summary)];
-}
-
-static void index_add(struct pool *pool, struct bin *bin)
-{
-    bin->bucket = bucket_of(pool, bin);
-    uint64_t *bits = bits_of(&pool->index, bin->bucket), *summary = bits + pool->index.words;
-    uint32_t word = bin->rank / 64;
-    bits[word] |= UINT64_C(1) << bin->rank % 64;
-    summary[word / 64] |= UINT64_C(1) << word % 64;
-    pool->index.count[bin->bucket]++;
-}
-
-static void index_remove(struct pool *pool, struct bin *bin)
-{
-    uint64_t *bits = bits_of(&pool->index, bin->bucket), *summary = bits + pool->index.words;
-    uint32_t word = bin->rank / 64;
-    bits[word] &= ~(UINT64_C(1) << bin->rank % 64);
-    if (bits[word] == 0)
-        summary[word / 64] &= ~(UINT64_C(1) << word % 64);
-    pool->index.count[bin->bucket]--;
-}
-
-/* The lowest rank >= from in the bucket; UINT32_MAX if there is none. */
-static uint32_t index_next(const struct bucket_index *index, uint32_t bucket, uint32_t from)
-{
-    const uint64_t *bits = bits_of(index, bucket), *summary = bits + index->words;
-    size_t word = from / 64;
-    if (word >= index->words)
-        return UINT32_MAX;
-    uint64_t rest = bits[word] & (UINT64_MAX << from % 64);
-    if (rest)
-        return (uint32_t)(word * 64 + (size_t)__builtin_ctzll(rest));
-    for (size_t s = (word + 1) / 64; s < index->summary; s++) {
-        uint64_t more = summary[s] & (s == (word + 1) / 64 ? UINT64_MAX << (word + 1) % 64 : UINT64_MAX);
-        if (more) {
-            size_t w = s * 64 + (size_t)__builtin_ctzll(more);
-            return (uint32_t)(w * 64 + (size_t)__builtin_ctzll(bits[w]));
-        }
-    }
-    return UINT32_MAX;
-}
-
-static void index_update(struct pool *pool, struct bin *bin)
-{
-    if (bin->indexed && bucket_of(pool, bin) != bin->bucket) {
-        index_remove(pool, bin);
-        index_add(pool, bin);
-    }
-}
+/* ---- instances ---- */
 
 void pool_open(struct pool *pool, uint32_t node)
 {
-    struct bin *bin = &pool->bins[node];
-    if (bin->indexed || !pool->ask->nodes[node].takes)
-        return;
-    bin->indexed = true;
-    index_add(pool, bin);
+    pool->bins[node].open = pool->ask->nodes[node].takes;
+    index_update(pool, &pool->bins[node]);
 }
 
 void pool_close(struct pool *pool, uint32_t node)
 {
-    struct bin *bin = &pool->bins[node];
-    if (!bin->indexed)
-        return;
-    index_remove(pool, bin);
-    bin->indexed = false;
+    pool->bins[node].open = false;
+    index_update(pool, &pool->bins[node]);
 }
-
-/* ---- instances ---- */
 
 static void unlink_instance(struct pool *pool, uint32_t i)
 {
@@ -177,12 +101,14 @@ static void shift(struct pool *pool, uint32_t i, uint32_t to)
     if (from != IN_HAND) {
         unlink_instance(pool, i);
         pool->bins[from].free = tf_vector_add(pool->bins[from].free, instance->need);
+        index_count(pool, &pool->bins[from], instance, -1);
         index_update(pool, &pool->bins[from]);
     }
     pool->at[i] = to;
     if (to != IN_HAND) {
         link_instance(pool, i, to);
         pool->bins[to].free = tf_vector_sub(pool->bins[to].free, instance->need);
+        index_count(pool, &pool->bins[to], instance, 1);
         index_update(pool, &pool->bins[to]);
     }
     pool->moved += is_away - was_away;
@@ -216,72 +142,6 @@ void pool_keep(struct pool *pool, uint32_t node, struct tf_vector amount)
     bin->free = tf_vector_sub(bin->free, amount);
     bin->kept = tf_vector_add(bin->kept, amount);
     index_update(pool, bin);
-}
-
-/* ---- looking for a place ---- */
-
-static bool look_in_bucket(struct pool *pool, uint32_t set, uint32_t bucket, pool_look_f *look, void *ctx)
-{
-    int looks = 0;
-    if (pool->index.count[bucket] == 0)
-        return true;
-    for (uint32_t rank = index_next(&pool->index, bucket, 0); rank != UINT32_MAX && looks < POOL_LOOKS;
-         rank = index_next(&pool->index, bucket, rank + 1)) {
-        uint32_t node = pool->index.by_rank[rank];
-        pool->work++, looks++;
-        if (pool_admits(pool, set, node) && !look(pool, node, ctx))
-            return false;
-    }
-    return true;
-}
-
-/* The bucket and rank of one of few nodes, in one number to sort by. */
-static uint64_t order_of(const struct bin *bin, bool down)
-{
-    uint64_t gpus = bin->bucket / POOL_CPU_LEVELS, cpu = bin->bucket % POOL_CPU_LEVELS;
-    gpus = down ? CONSOLIDATE_GPUS_MAX - gpus : gpus;
-    return (gpus * POOL_CPU_LEVELS + cpu) << 32 | bin->rank;
-}
-
-static void look_at_few(struct pool *pool, const uint32_t *nodes, size_t count, int32_t from, int32_t to,
-                        pool_look_f *look, void *ctx)
-{
-    bool down = from > to;
-    int32_t low = down ? to : from, high = down ? from : to;
-    uint64_t last = 0;
-    for (bool first = true;; first = false) {
-        uint64_t best = UINT64_MAX;
-        uint32_t node = 0;
-        for (size_t i = 0; i < count; i++) {
-            const struct bin *bin = &pool->bins[nodes[i]];
-            int32_t gpus = (int32_t)(bin->bucket / POOL_CPU_LEVELS);
-            if (!bin->indexed || gpus < low || gpus > high)
-                continue;
-            uint64_t order = order_of(bin, down);
-            if (order < best && (first || order > last))
-                best = order, node = nodes[i];
-        }
-        pool->work += (int64_t)count;
-        if (best == UINT64_MAX || !look(pool, node, ctx))
-            return;
-        last = best;
-    }
-}
-
-void pool_each(struct pool *pool, uint32_t instance, int32_t from, int32_t to, pool_look_f *look, void *ctx)
-{
-    const struct consolidate_instance *item = &pool->ask->instances[instance];
-    size_t few, lowest = cpu_level(&pool->index, item->need.cpu);
-    const uint32_t *nodes = pool_set_nodes(pool, item->set, &few);
-    if (few) {
-        look_at_few(pool, nodes, few, from, to, look, ctx);
-        return;
-    }
-    bool down = from > to;
-    for (int32_t g = from; down ? g >= to : g <= to; g += down ? -1 : 1)
-        for (size_t c = down ? 0 : lowest; c < POOL_CPU_LEVELS; c++)
-            if (!look_in_bucket(pool, item->set, (uint32_t)((size_t)g * POOL_CPU_LEVELS + c), look, ctx))
-                return;
 }
 
 /* ---- the pool ---- */
@@ -322,27 +182,9 @@ static void rank_nodes(struct pool *pool)
     }
 }
 
-static void init_index(struct pool *pool)
-{
-    const struct consolidate_ask *ask = pool->ask;
-    struct bucket_index *index = &pool->index;
-    for (size_t n = 0; n < ask->node_count; n++) {
-        const struct tf_vector *capacity = &ask->nodes[n].capacity;
-        assert(capacity->gpus >= 0 && capacity->gpus <= CONSOLIDATE_GPUS_MAX);
-        index->gpus = (size_t)capacity->gpus > index->gpus ? (size_t)capacity->gpus : index->gpus;
-        index->cpu_max = capacity->cpu > index->cpu_max ? capacity->cpu : index->cpu_max;
-    }
-    size_t buckets = (index->gpus + 1) * POOL_CPU_LEVELS;
-    index->words = (ask->node_count + 63) / 64;
-    index->summary = (index->words + 63) / 64;
-    index->bits = tf_calloc(buckets * (index->words + index->summary) + 1, sizeof *index->bits);
-    index->count = tf_calloc(buckets, sizeof *index->count);
-    index->by_rank = tf_calloc(ask->node_count + 1, sizeof *index->by_rank);
-}
-
 void pool_init(struct pool *pool, const struct consolidate_ask *ask)
 {
-    *pool = (struct pool){.ask = ask};
+    *pool = (struct pool){.ask = ask, .far = POOL_FAR * (int64_t)ask->node_count};
     pool->bins = tf_calloc(ask->node_count + 1, sizeof *pool->bins);
     pool->at = tf_calloc(ask->instance_count + 1, sizeof *pool->at);
     pool->next = tf_calloc(ask->instance_count + 1, sizeof *pool->next);
@@ -353,8 +195,10 @@ void pool_init(struct pool *pool, const struct consolidate_ask *ask)
         pool->at[i] = ask->instances[i].node;
         link_instance(pool, i, pool->at[i]);
     }
-    init_index(pool);
+    index_init(pool);
     rank_nodes(pool);
+    for (uint32_t i = 0; i < ask->instance_count; i++)
+        index_count(pool, &pool->bins[pool->at[i]], &ask->instances[i], 1);
     list_set_nodes(pool);
     for (uint32_t n = 0; n < ask->node_count; n++)
         pool_open(pool, n);
@@ -366,9 +210,7 @@ void pool_release(struct pool *pool)
     free(pool->at);
     free(pool->next);
     free(pool->prev);
-    free(pool->index.bits);
-    free(pool->index.count);
-    free(pool->index.by_rank);
+    index_release(&pool->index);
     free(pool->set_first);
     free(pool->set_nodes);
     tf_vec_release(&pool->log);

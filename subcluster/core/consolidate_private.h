@@ -9,30 +9,40 @@
 #define IN_HAND UINT32_MAX /* node of an instance that was lifted and not yet put down */
 
 /* A node while a plan is made. */
+enum { TABLES_MAX = 9 };
 struct bin {
-    struct tf_vector free; /* less what is kept free as a result */
-    struct tf_vector kept; /* that: units that are free, or were freed */
-    uint32_t first;        /* of its instances; IN_HAND: none */
-    uint32_t rank;         /* among equals the lowest takes first: those that are dear to free */
-    uint32_t bucket;       /* while it is in the index */
-    bool indexed;
+    struct tf_vector free;     /* less what is kept free as a result */
+    struct tf_vector kept;     /* that: units that are free, or were freed */
+    uint32_t first;            /* of its instances; IN_HAND: none */
+    uint32_t rank;             /* among equals the lowest takes first: those that are dear to free */
+    bool open;                 /* it takes instances */
+    int32_t movable;           /* instances on it that may move */
+    int32_t small[TABLES_MAX]; /* GPUs of those that are smaller than each table's size */
+    uint32_t bucket;           /* in the tables */
+    uint32_t tables;           /* bit set of those that it is in */
 };
 
 struct pool_step {
     uint32_t instance, from, to;
 };
 
-/* Nodes that may take instances, by free GPUs, then by free CPU in coarse levels, then by rank. */
+/* Nodes that take instances, in tables of buckets: by free GPUs, then by free CPU in coarse levels; in a
+ * bucket by rank. Table 0 has all of them; each other one those on which an instance of its size might find a
+ * place if smaller ones left. */
+enum { POOL_CPU_LEVELS = 16 };
 struct bucket_index {
-    size_t gpus;  /* buckets are (gpus + 1) x POOL_CPU_LEVELS */
+    int32_t gpus; /* the most of a node */
     size_t words; /* of one bucket's bit set of ranks, its summary behind it */
     size_t summary;
     uint64_t *bits;
     uint32_t *count;
     uint32_t *by_rank; /* nodes */
     int64_t cpu_max;
+    int32_t sizes[TABLES_MAX]; /* GPUs, of each table, ascending; the first is not used */
+    size_t tables;
+    bool exact; /* every size there is has its table */
+    bool plain; /* nothing but GPUs counts */
 };
-enum { POOL_CPU_LEVELS = 16 };
 
 /* The instances where the plan so far has them. */
 struct pool {
@@ -45,6 +55,7 @@ struct pool {
     int32_t moved;                   /* instances that are not where they were */
     int64_t cost;
     int64_t work;
+    int64_t far; /* looks that may still be spent beyond the first of each bucket */
 };
 
 /* ---- consolidate_pool.c ---- */
@@ -62,14 +73,26 @@ void pool_close(struct pool *pool, uint32_t node);
 /* So much of what is free there stays free; a negative amount is given back. */
 void pool_keep(struct pool *pool, uint32_t node, struct tf_vector amount);
 
-/* Looks at nodes that take, of those that the instance may go to, in order of free GPUs from low to high
- * (high to low: down), then free CPU, then rank, until look returns false. At most POOL_LOOKS a bucket. */
-enum { POOL_LOOKS = 48 };
-typedef bool pool_look_f(struct pool *pool, uint32_t node, void *ctx);
-void pool_each(struct pool *pool, uint32_t instance, int32_t from, int32_t to, pool_look_f *look, void *ctx);
-
 /* Nodes of a set that has few, sorted; count 0: it has many. */
 const uint32_t *pool_set_nodes(const struct pool *pool, uint32_t set, size_t *count);
+
+/* ---- consolidate_index.c ---- */
+
+void index_init(struct pool *pool);
+void index_release(struct bucket_index *index);
+/* The instance came to the bin, or left it (sign -1); index_update follows. */
+void index_count(struct pool *pool, struct bin *bin, const struct consolidate_instance *instance, int sign);
+/* The bin has changed. */
+void index_update(struct pool *pool, struct bin *bin);
+
+/* Looks at nodes that take, of those that the instance may go to, until look returns false. At most
+ * POOL_LOOKS a bucket; far: more, while there is something left of pool->far.
+ * Direct: from the fewest free GPUs that suffice on; then by free CPU, then rank.
+ * Ejecting: only where smaller ones could make the place; from the most free GPUs down. */
+enum { POOL_LOOKS = 48, POOL_FAR = 100 };
+typedef bool pool_look_f(struct pool *pool, uint32_t node, void *ctx);
+void pool_each_direct(struct pool *pool, uint32_t instance, pool_look_f *look, void *ctx);
+void pool_each_ejecting(struct pool *pool, uint32_t instance, bool far, pool_look_f *look, void *ctx);
 
 /* ---- consolidate_place.c ---- */
 

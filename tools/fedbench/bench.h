@@ -18,5 +18,6 @@ int bench_scale(int argc, char **argv);
 int bench_crowd(int argc, char **argv);
 int bench_sub(int argc, char **argv);
 int bench_decide(int argc, char **argv);
+int bench_consolidate(int argc, char **argv);
 
 #endif

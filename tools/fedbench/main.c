@@ -11,6 +11,7 @@ static const struct bench benches[] = {
     {"crowd", "restart, lists, explain and memory with very many jobs in the store", bench_crowd},
     {"sub", "decisions of one subcluster with up to 12,500 nodes", bench_sub},
     {"decide", "decisions of the leader with many subclusters and very many waiting jobs", bench_decide},
+    {"consolidate", "plans that free whole nodes, against the optimum", bench_consolidate},
     {"scale", "how cost grows with size: slopes on log-log axes", bench_scale},
 };
 
