@@ -275,6 +275,19 @@ void tf_image_node_claim(struct tf_image *image, struct tf_node_claim *claim)
     tf_image_close(image);
 }
 
+static void image_leader(struct tf_image *image, struct tf_leader *leader)
+{
+    tf_image_open(image, leader);
+    tf_image_term(image, &leader->term);
+    tf_image_number(image, &leader->epoch);
+    tf_image_close(image);
+}
+
+void tf_image_leaders(struct tf_image *image, struct tf_leaders *leaders)
+{
+    tf_image_list(image, leaders, image_leader);
+}
+
 void tf_image_record(struct tf_image *image, struct tf_record *record)
 {
     tf_image_open(image, record);
@@ -315,6 +328,9 @@ void tf_image_record(struct tf_image *image, struct tf_record *record)
         break;
     case TF_RECORD_NODE_CLAIM:
         tf_image_node_claim(image, &record->node_claim);
+        break;
+    case TF_RECORD_LEADERS:
+        tf_image_leaders(image, &record->leaders);
         break;
     }
     tf_image_close(image);

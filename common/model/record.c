@@ -385,6 +385,9 @@ void tf_record_release(struct tf_record *record)
     case TF_RECORD_NODE_CLAIM:
         tf_node_claim_release(&record->node_claim);
         break;
+    case TF_RECORD_LEADERS:
+        tf_leaders_release(&record->leaders);
+        break;
     case TF_RECORD_NONE:
     case TF_RECORD_EPOCH:
     case TF_RECORD_TERM:
@@ -422,6 +425,9 @@ void tf_record_copy(struct tf_record *to, const struct tf_record *from)
         break;
     case TF_RECORD_NODE_CLAIM:
         tf_node_claim_copy(&copy.node_claim, &from->node_claim);
+        break;
+    case TF_RECORD_LEADERS:
+        tf_leaders_copy(&copy.leaders, &from->leaders);
         break;
     case TF_RECORD_EPOCH:
     case TF_RECORD_FLOOR:

@@ -6,6 +6,7 @@
 #include "common/model/cordon.h"
 #include "common/model/evicted.h"
 #include "common/model/freeze.h"
+#include "common/model/leaders.h"
 #include "common/model/policy.h"
 #include "common/model/profile.h"
 
@@ -239,7 +240,8 @@ enum tf_record_kind {
     TF_RECORD_CORDON,     /* subcluster: of one node */
     TF_RECORD_FREEZE,     /* federation */
     TF_RECORD_NODE_CLAIM, /* subcluster: by the uid of its owner */
-    TF_RECORD_LAST = TF_RECORD_NODE_CLAIM,
+    TF_RECORD_LEADERS,    /* federation */
+    TF_RECORD_LAST = TF_RECORD_LEADERS,
 };
 struct tf_record {
     enum tf_record_kind kind;
@@ -255,6 +257,7 @@ struct tf_record {
         struct tf_cordon cordon;
         struct tf_freeze freeze;
         struct tf_node_claim node_claim;
+        struct tf_leaders leaders;
     };
 };
 void tf_record_release(struct tf_record *record);

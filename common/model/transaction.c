@@ -125,6 +125,8 @@ size_t tf_record_weight(const struct tf_record *record)
         return sum + weigh_freeze(&record->freeze);
     case TF_RECORD_NODE_CLAIM:
         return sum + weigh_node_claim(&record->node_claim);
+    case TF_RECORD_LEADERS:
+        return sum + record->leaders.count * sizeof(struct tf_leader);
     case TF_RECORD_NONE:
     case TF_RECORD_EPOCH:
     case TF_RECORD_TERM:

@@ -253,6 +253,38 @@ const struct tf_wire_table tf_wire_node_claim =
 #undef MODEL
 #undef WIRE
 
+static int check_leaders(const void *object, const struct tf_wire_path *path, struct tf_error *err)
+{
+    const char *fault = tf_leaders_fault(object);
+    return fault ? tf_wire_error(path, err, "%s", fault) : 0;
+}
+
+#define MODEL struct tf_leader
+#define WIRE Tidefed__V1__Leader
+static const struct tf_wire_row leader_rows[] = {
+    WIRE_OBJECT(term, tf_wire_term, 0),
+    WIRE_COUNTER(epoch),
+};
+const struct tf_wire_table tf_wire_leader = WIRE_TABLE(leader_rows, tidefed__v1__leader__descriptor);
+#undef MODEL
+#undef WIRE
+
+#define MODEL struct tf_leaders
+#define WIRE Tidefed__V1__Leaders
+static const struct tf_wire_row leaders_rows[] = {
+    {.name = "leaders",
+     .kind = TF_WIRE_LIST,
+     .model = 0,
+     .wire = offsetof(WIRE, leaders),
+     .quantifier = offsetof(WIRE, n_leaders),
+     .table = &tf_wire_leader,
+     .max = TF_LEADERS_MAX},
+};
+const struct tf_wire_table tf_wire_leaders =
+    WIRE_TABLE(leaders_rows, tidefed__v1__leaders__descriptor, .check = check_leaders);
+#undef MODEL
+#undef WIRE
+
 /* ---- kinds ---- */
 
 /* How a kind is named and stored. */
@@ -282,6 +314,8 @@ static const struct kind {
     [TF_RECORD_FREEZE] = {"freezes", 2, "freeze of", &tf_wire_freeze, offsetof(struct tf_record, freeze)},
     [TF_RECORD_NODE_CLAIM] = {"claims", 1, "claim of", &tf_wire_node_claim,
                               offsetof(struct tf_record, node_claim)},
+    [TF_RECORD_LEADERS] = {"leaders", 0, "the leaders", &tf_wire_leaders,
+                           offsetof(struct tf_record, leaders)},
 };
 
 static const struct kind *kind_of(const struct tf_record *record)

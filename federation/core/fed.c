@@ -60,6 +60,7 @@ void fed_destroy(struct fed *fed)
         fed_cluster_destroy(*cluster);
     tf_vec_release(&fed->clusters);
     tf_freezes_release(&fed->freezes);
+    tf_leaders_release(&fed->leaders);
     tf_vec_release(&fed->round);
     tf_vec_release(&fed->claimants);
     fed_outbox_release(fed);

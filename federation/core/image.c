@@ -460,6 +460,7 @@ static void image_fed(struct tf_image *image, struct fed *fed)
     tf_image_number(image, &fed->waits_for_all);
     tf_image_number(image, &fed->adopted_up_to);
     tf_image_string(image, &fed->closed);
+    tf_image_leaders(image, &fed->leaders);
     tf_image_number(image, &fed->epoch);
     tf_image_skip(image, &fed->journal, "as it is:");
     tf_image_journal(image, fed->journal);

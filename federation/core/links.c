@@ -54,8 +54,9 @@ static void refuse_to_act(struct fed *fed, const struct tf_hello *hello)
     char text[600];
     snprintf(text, sizeof text,
              "subcluster %s has seen term %" PRIu64 ".%" PRIu64 " and epoch %" PRIu64
-             ", this leader has term %" PRIu64 ".%" PRIu64 " and epoch %" PRIu64
-             ": the federation's store was restored to an older state. Nothing is changed until an operator "
+             ", of which this leader's store (term %" PRIu64 ".%" PRIu64 ", epoch %" PRIu64
+             ") knows nothing: the federation's store was restored to an older state. Nothing is changed "
+             "until an operator "
              "restarts the leader once with `fedd --accept-rollback`",
              hello->name, hello->highest_term.era, hello->highest_term.revision, hello->highest_epoch,
              fed->term.era, fed->term.revision, fed->epoch);
@@ -77,7 +78,10 @@ static bool is_ahead(const struct fed *fed, const struct tf_hello *hello)
 {
     if (tf_term_cmp(hello->highest_term, fed->term) > 0)
         return true;
-    return hello->highest_epoch > fed->epoch && !fed->accept_rollback && !fed->waits_for_all;
+    if (fed->accept_rollback || fed->waits_for_all)
+        return false;
+    return hello->highest_epoch > fed->epoch ||
+           !tf_leaders_led(&fed->leaders, hello->highest_term, hello->highest_epoch);
 }
 
 /* ---- hello ---- */

@@ -87,6 +87,9 @@ void fed_load_record(struct fed *fed, struct tf_record *record)
     case TF_RECORD_ROLLBACK:
         fed_rollback_load(fed, record->number);
         break;
+    case TF_RECORD_LEADERS:
+        tf_leaders_copy(&fed->leaders, &record->leaders);
+        break;
     case TF_RECORD_JOB:
         load_job(fed, &record->job);
         break;
@@ -134,6 +137,8 @@ void fed_load_done(struct fed *fed)
         if (job->record.phase != phase)
             fed_touch_job(fed, job);
     }
+    tf_leaders_add(&fed->leaders, (struct tf_leader){fed->term, fed->epoch});
+    fed_touch_leaders(fed);
     if (fed->accept_rollback)
         fed_touch_rollback(fed);
     fed_rollback_look(fed);

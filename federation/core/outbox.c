@@ -101,6 +101,10 @@ static void read_record(struct tf_journal_key key, struct tf_record *out, void *
         out->number = fed->adopted_up_to;
         return;
     }
+    if (key.kind == TF_RECORD_LEADERS) {
+        tf_leaders_copy(&out->leaders, &fed->leaders);
+        return;
+    }
     if (key.kind == TF_RECORD_JOB) {
         read_job(fed, name, out);
         return;
@@ -182,6 +186,11 @@ void fed_touch_epoch(struct fed *fed)
 void fed_touch_rollback(struct fed *fed)
 {
     tf_journal_touch(fed->journal, (struct tf_journal_key){.kind = TF_RECORD_ROLLBACK});
+}
+
+void fed_touch_leaders(struct fed *fed)
+{
+    tf_journal_touch(fed->journal, (struct tf_journal_key){.kind = TF_RECORD_LEADERS});
 }
 
 void fed_touch_cluster(struct fed *fed, const struct cluster *cluster)

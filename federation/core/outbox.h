@@ -25,6 +25,7 @@ void fed_alarm_now(struct fed *fed, const char *fmt, ...) __attribute__((format(
 void fed_touch_job(struct fed *fed, struct job *job);
 void fed_touch_epoch(struct fed *fed); /* before the job that uses it */
 void fed_touch_rollback(struct fed *fed);
+void fed_touch_leaders(struct fed *fed);
 void fed_touch_cluster(struct fed *fed, const struct cluster *cluster);
 void fed_touch_summary(struct fed *fed, const struct cluster *cluster);
 /* What is held from now on waits for a proof that this process still leads. */

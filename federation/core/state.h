@@ -196,7 +196,8 @@ struct fed {
     uint64_t adopted_up_to; /* running epochs up to this one may have been forgotten by a restored store */
     char *closed;           /* why nothing is done: the store was restored; NULL = all is well */
 
-    uint64_t epoch; /* the counter: the highest one given out */
+    struct tf_leaders leaders; /* this one is the last */
+    uint64_t epoch;            /* the counter: the highest one given out */
     struct tf_journal *journal;
     struct outbox outbox;
 

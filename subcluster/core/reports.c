@@ -106,26 +106,47 @@ static void add_stray(struct tf_report *report, const struct stray *stray)
     report->ready += stray->ready;
 }
 
+/* The strays of one epoch, from the first; how many they are. Those that are stopped already are told only if
+ * all are: they may run on for as long as it takes, and a leader whose store has forgotten the epoch would
+ * place the job elsewhere meanwhile. */
+static size_t render_epoch(struct sub *sub, size_t first, struct tf_report *report)
+{
+    const struct stray *strays = &sub->strays.items[first];
+    size_t count = 0, stopping = 0;
+    while (first + count < sub->strays.count && tf_uid_eq(strays[count].id.uid, strays->id.uid) &&
+           strays[count].id.epoch == strays->id.epoch)
+        stopping += strays[count++].stopping;
+    report->uid = strays->id.uid;
+    report->epoch = strays->id.epoch;
+    report->tenant = tf_strdup(strays->tenant);
+    report->name = tf_strdup(strays->name);
+    report->phase = stopping == count ? TF_PHASE_STOPPING : TF_PHASE_RUNNING;
+    for (size_t i = 0; i < count; i++)
+        if (stopping == count || !strays[i].stopping)
+            add_stray(report, &strays[i]);
+    return count;
+}
+
+/* Its own record tells of it; or what is stopped is on nodes that were given up, and it has ended without. */
+static bool is_told(const struct sub *sub, const struct tf_report *report)
+{
+    if (report->phase != TF_PHASE_STOPPING)
+        return false;
+    const struct job *job = job_find(sub, report->uid);
+    return (job && job_lives(job) && job->record.epoch == report->epoch) ||
+           !strays_live(sub, report->uid, report->epoch, false);
+}
+
 /* One report an epoch of which something runs and no record is. */
 static void send_strays(struct sub *sub)
 {
     for (size_t i = 0; i < sub->strays.count;) {
-        const struct stray *first = &sub->strays.items[i];
         struct tf_up up = {.kind = TF_UP_REPORT};
-        up.report.uid = first->id.uid;
-        up.report.epoch = first->id.epoch;
-        up.report.tenant = tf_strdup(first->tenant);
-        up.report.name = tf_strdup(first->name);
-        up.report.phase = TF_PHASE_RUNNING;
-        for (; i < sub->strays.count && tf_uid_eq(sub->strays.items[i].id.uid, first->id.uid) &&
-               sub->strays.items[i].id.epoch == first->id.epoch;
-             i++)
-            if (!sub->strays.items[i].stopping)
-                add_stray(&up.report, &sub->strays.items[i]);
-        if (up.report.size)
-            send(sub, up);
-        else
+        i += render_epoch(sub, i, &up.report);
+        if (is_told(sub, &up.report))
             tf_up_release(&up);
+        else
+            send(sub, up);
     }
 }
 

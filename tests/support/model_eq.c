@@ -257,6 +257,8 @@ bool eq_record(const struct tf_record *a, const struct tf_record *b)
                              &(struct tf_freezes){.items = (struct tf_freeze *)&b->freeze, .count = 1});
     case TF_RECORD_NODE_CLAIM:
         return eq_node_claim(&a->node_claim, &b->node_claim);
+    case TF_RECORD_LEADERS:
+        return tf_leaders_eq(&a->leaders, &b->leaders);
     case TF_RECORD_NONE:
         break;
     }

@@ -502,6 +502,15 @@ void random_cordon(struct tf_rng *r, struct tf_cordon *out)
     RANDOM_LIST(r, &out->gpus, random_gpu_cordon);
 }
 
+static void random_leaders(struct tf_rng *r, struct tf_leaders *out)
+{
+    struct tf_term term = {0};
+    for (uint64_t n = tf_rng_below(r, 4); n > 0; n--) {
+        term.revision += 1 + tf_rng_below(r, 1000);
+        tf_leaders_add(out, (struct tf_leader){term, COUNTER});
+    }
+}
+
 void random_record(struct tf_rng *r, enum tf_record_kind kind, struct tf_record *out)
 {
     *out = (struct tf_record){.kind = kind};
@@ -540,6 +549,9 @@ void random_record(struct tf_rng *r, enum tf_record_kind kind, struct tf_record 
     case TF_RECORD_NODE_CLAIM:
         out->node_claim = (struct tf_node_claim){random_uid(r), NAME, NAME, spec(r), LATER, WALL};
         random_strs(r, &out->node_claim.nodes);
+        break;
+    case TF_RECORD_LEADERS:
+        random_leaders(r, &out->leaders);
         break;
     case TF_RECORD_NONE:
         break;

@@ -94,6 +94,8 @@ static void add_record(struct tf_buf *log, const struct tf_record *r)
     else if (r->kind == TF_RECORD_FREEZE)
         tf_buf_fmt(log, "%sfreeze %s/%s", gone, tf_frozen_name(r->freeze.what),
                    r->freeze.cluster ? r->freeze.cluster : "*");
+    else if (r->kind == TF_RECORD_LEADERS)
+        tf_buf_fmt(log, "leaders");
     else
         tf_buf_fmt(log, "summary %s", r->summary.name);
 }

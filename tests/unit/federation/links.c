@@ -453,6 +453,39 @@ static void test_a_higher_term_is_a_restored_store_too(void)
     drive_release(&d);
 }
 
+/* The store was restored, and its epochs and terms have since passed what a subcluster has seen. */
+static void test_a_restored_store_that_has_caught_up(void)
+{
+    struct drive d;
+    drive_init(&d);
+    struct tf_term first = d.term;
+    drive_cluster_up(&d, "gz-b", "4x8");
+    drive_submit(&d, "rec/x", "n=1 gpus=8");
+    d.term.revision += 5;
+    drive_crash(&d);
+    drive_cluster_up(&d, "gz-b", "4x8");
+    drive_submit(&d, "rec/y", "n=1 gpus=8");
+    drive_submit(&d, "rec/z", "n=1 gpus=8");
+
+    struct tf_hello old = hello("bj-a");
+    old.highest_term = first;
+    old.highest_epoch = 1;
+    drive_hello(&d, "bj-a", old);
+    CU_ASSERT_TRUE(fed_is_open(d.fed));
+    struct tf_hello further = hello("bj-a");
+    further.highest_term = first;
+    further.highest_epoch = 2; /* the first leader of this store came to 1 */
+    drive_hello(&d, "bj-a", further);
+    CU_ASSERT_FALSE(fed_is_open(d.fed));
+
+    drive_crash(&d);
+    struct tf_hello other = hello("bj-a");
+    other.highest_term = (struct tf_term){first.era, first.revision + 2};
+    drive_hello(&d, "bj-a", other);
+    CU_ASSERT_FALSE(fed_is_open(d.fed));
+    drive_release(&d);
+}
+
 /* The store forgot a placement: what runs is adopted, nothing is released, and nothing is placed before
  * everyone is known again; new epochs go on above all that was seen. */
 static void test_an_accepted_rollback_adopts(void)
@@ -617,6 +650,7 @@ static const struct suite_test tests[] = {
     {"forget ends what is bound to it", test_forget_ends_what_is_bound_to_it},
     {"a restored store refuses to act", test_a_restored_store_refuses_to_act},
     {"a higher term is a restored store, too", test_a_higher_term_is_a_restored_store_too},
+    {"a restored store that has caught up", test_a_restored_store_that_has_caught_up},
     {"an accepted rollback adopts", test_an_accepted_rollback_adopts},
     {"an accepted rollback waits no longer than forget",
      test_an_accepted_rollback_waits_no_longer_than_forget},
