@@ -42,6 +42,8 @@ expect 0 'PASS' run --html page.html good.yaml
 grep -q '^<!DOCTYPE html>' page.html
 expect 2 'no/folder/page.html: the page could not be written' run --html no/folder/page.html good.yaml
 expect 2 '--html takes one scenario at a time' run --html page.html good.yaml bad.yaml
+expect 0 'RAN' run --without absorb --without cost bad.yaml
+expect 2 '--without takes absorb, align, cost or claims' run --without sense good.yaml
 expect 1 'bad.yaml:4: job t/x at 1m: the phase is Running, expected Pending' run bad.yaml
 expect 1 'it holds, and is on the list of those that fail (it is not there yet): take it off' run --xfail stale.yaml good.yaml
 expect 2 'wrong.yaml:4:1: unknown key "expct"; did you mean "expect"?' run wrong.yaml

@@ -16,6 +16,7 @@ struct sim_world;
 struct sim_labour {
     int64_t run;                 /* ms from when its core is ready; 0 = does not end so */
     int64_t work;                /* instance-ms; 0 = does not end so */
+    int32_t step;                /* so many work together; 0 = as the job's sizes say */
     int64_t checkpoint_every;    /* ms; 0 = never: a new epoch begins from nothing */
     uint64_t epoch;              /* the latest */
     int32_t ready;               /* instances of it */

@@ -10,10 +10,16 @@ static struct sim_job *job_of(struct sim_world *world, struct tf_uid uid)
     return job ? &world->clients.jobs.items[job - world->clients.jobs.items] : NULL;
 }
 
+/* Those that work: whoever is missing partners does nothing. */
+static int32_t at_work(const struct sim_labour *labour)
+{
+    return labour->step > 1 ? labour->ready / labour->step * labour->step : labour->ready;
+}
+
 /* Instance-ms that are done by now. */
 static int64_t done_by(const struct sim_labour *labour, struct tf_mono now)
 {
-    return labour->done + labour->ready * (now.ms - labour->since.ms);
+    return labour->done + at_work(labour) * (now.ms - labour->since.ms);
 }
 
 /* What the last checkpoint at or before now has saved, if it was after `since`. */
@@ -53,8 +59,8 @@ static struct tf_mono end_of(const struct sim_labour *labour)
     int64_t left = labour->work - labour->done;
     if (left <= 0)
         return labour->since;
-    return labour->ready ? (struct tf_mono){labour->since.ms + (left + labour->ready - 1) / labour->ready}
-                         : TF_NEVER;
+    int32_t hands = at_work(labour);
+    return hands ? (struct tf_mono){labour->since.ms + (left + hands - 1) / hands} : TF_NEVER;
 }
 
 /* A plan is told by its job and its number. */

@@ -35,6 +35,7 @@ static void build_settings(struct play *play)
                                                         .window = local->mass_down_window,
                                                         .fraction = local->mass_down_fraction,
                                                         .least = local->mass_down_least});
+    play_without_settings(play, world);
 }
 
 static void set_latency(const struct play *play, struct sim_store *store)
@@ -187,10 +188,12 @@ static int add_job(struct play *play, const struct scenario_job *job, struct tf_
     }
     if (!manifest->spec.group.command.count)
         tf_strs_add(&manifest->spec.group.command, "simulated");
+    int32_t step = play_without_spec(play, &manifest->spec);
     struct sim_job made = {.uid = make_uid(world), .manifest = *manifest, .scripted = true};
     made.nature = nature_of(world, job);
     made.labour = (struct sim_labour){.run = run > 0 ? run : 0,
                                       .work = job->work > 0 ? job->work : 0,
+                                      .step = step,
                                       .checkpoint_every = job->checkpoint_every};
     if (is_restarted(play->scenario, name))
         made.again = make_uid(world);
@@ -271,8 +274,9 @@ static void scale_tide(void *arg, uint64_t number)
     struct play_tide *at = &play->tides.items[number];
     int32_t level = level_of(at->tide, play->world.agenda.now);
     if (level != at->now)
-        clients_ask(&play->world.clients, at->job, SIM_SCALE,
-                    (struct tf_elastic){level, level, at->tide->job.spec.elastic.step});
+        clients_ask(
+            &play->world.clients, at->job, SIM_SCALE,
+            play_without_sizes(play, (struct tf_elastic){level, level, at->tide->job.spec.elastic.step}));
     at->now = level;
     sim_agenda_in(&play->world.agenda, at->tide->every, scale_tide, play, number);
 }

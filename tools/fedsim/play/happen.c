@@ -453,7 +453,7 @@ static void happen_scale(struct play *play, const struct scenario_event *event, 
         sizes.max = sizes.max ? sizes.max : now->max;
         sizes.step = sizes.step ? sizes.step : now->step;
     }
-    ask(play, event->scale, SIM_SCALE, sizes);
+    ask(play, event->scale, SIM_SCALE, play_without_sizes(play, sizes));
 }
 
 static void happen_defrag(struct play *play, const struct scenario_event *event, bool over)

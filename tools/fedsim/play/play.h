@@ -8,6 +8,15 @@
 
 /* Plays a scenario in virtual time through the production cores, and says which of its expectations held. */
 
+/* Mechanisms that a run may do without. */
+enum play_without {
+    PLAY_WITHOUT_ABSORB = 1, /* nobody grows */
+    PLAY_WITHOUT_ALIGN = 2,  /* sizes that the work cannot use */
+    PLAY_WITHOUT_COST = 4,   /* victims whatever they lose */
+    PLAY_WITHOUT_CLAIMS = 8, /* large gangs take their chance */
+};
+unsigned play_without_named(const char *name); /* 0: there is none of that name */
+
 struct play_options {
     const char *folder; /* that paths in the scenario begin from; NULL = here */
     uint64_t seed;      /* with has_seed: instead of the scenario's */
@@ -15,6 +24,7 @@ struct play_options {
     int64_t until;        /* ms; negative = as the scenario says */
     enum sim_check check; /* of the invariants. Without EVERY or aloud nothing is written down:
                               there is no tail and no hash */
+    unsigned without;     /* set of play_without */
     bool aloud;           /* print all that happens */
     uint64_t tail;        /* print so many last lines after a breach */
     const char *record;   /* folder in which every daemon records its events; NULL = none do */

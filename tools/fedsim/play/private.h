@@ -85,6 +85,12 @@ int play_build(struct play *play, struct tf_error *err);
 /* Index of the job among the world's clients, -1 if there is none. */
 int64_t play_job_find(const struct play *play, const char *name);
 
+/* ---- without.c ---- */
+void play_without_settings(const struct play *play, struct sim_world *world);
+struct tf_elastic play_without_sizes(const struct play *play, struct tf_elastic sizes);
+/* The step that its work has all the same; 0: the one it says. */
+int32_t play_without_spec(const struct play *play, struct tf_job_spec *spec);
+
 /* ---- pin.c ---- */
 /* The job of that number in the scenario, and in the world's clients, starts where it says. */
 void play_pin_add(struct play *play, size_t number, size_t job);

@@ -26,9 +26,10 @@ static struct report_job *add_job(struct report *report, struct tf_uid uid, cons
     job->wanted = spec->elastic;
     job->gpus = spec->group.shape.gpus;
     job->tide = from->tide;
+    job->step = from->labour.step;
     job->loses = spec->workload == TF_WORKLOAD_TRAINING || spec->workload == TF_WORKLOAD_OFFLINE;
     job->checkpoint_every = from->labour.checkpoint_every;
-    job->begun = not_yet;
+    job->begun = job->short_since = not_yet;
     HASH_ADD(hh, report->jobs, uid, sizeof job->uid, job);
     return job;
 }
@@ -65,7 +66,7 @@ static enum report_state state_of(const struct report_job *job)
     return job->held || job->stopping > 0 ? REPORT_NOWHERE : REPORT_PENDING;
 }
 
-static void note_state(struct report *report, struct report_job *job)
+static void note_phase(struct report *report, struct report_job *job)
 {
     enum report_state now = state_of(job);
     if (now == job->state)
@@ -89,10 +90,46 @@ static void note_tide(struct report *report, struct report_job *job)
     job->tide_gpus = gpus;
 }
 
+static void sample_scale(struct report *report, struct report_job *job)
+{
+    int64_t took = report->now - job->short_since;
+    job->short_since = not_yet;
+    report_sample(&report->all.scales, took);
+    report_sample(&job->class->scales, took);
+    report_sample(&job->tenant->scales, took);
+    if (job->cluster)
+        report_sample(&job->cluster->scales, took);
+}
+
+/* What its user asked for at least, and does not have. */
+static void note_unmet(struct report *report, struct report_job *job)
+{
+    bool over = job->deleted || job->finished || tf_phase_is_final(job->stored);
+    bool wants = job->asked && !job->held && !over && job->ready < job->wanted.min;
+    int64_t gpus = wants ? (int64_t)(job->wanted.min - job->ready) * job->gpus : 0;
+    if (job->short_since != not_yet && !wants)
+        sample_scale(report, job);
+    if (gpus == job->unmet)
+        return;
+    report_integral_add(&report->all.unmet, report->now, gpus - job->unmet);
+    report_integral_add(&job->class->unmet, report->now, gpus - job->unmet);
+    report_integral_add(&job->tenant->unmet, report->now, gpus - job->unmet);
+    job->unmet = gpus;
+}
+
+/* After all that may change whether it waits, and for how much. */
+static void note_state(struct report *report, struct report_job *job)
+{
+    note_phase(report, job);
+    note_unmet(report, job);
+}
+
 /* GPUs of it that are held in a size that it can use. */
 static void note_usable(struct report *report, struct report_job *job)
 {
-    int32_t size = tf_size_align(&job->wanted, (int32_t)job->live.count);
+    struct tf_elastic sizes = job->wanted;
+    sizes.step = job->step > 0 ? job->step : sizes.step;
+    int32_t size = tf_size_align(&sizes, (int32_t)job->live.count);
     int32_t gpus = size * job->gpus;
     if (gpus == job->usable)
         return;
@@ -151,6 +188,8 @@ static void hear_asked(struct report *report, const struct sim_fact *fact)
     if (fact->verb == SIM_SCALE) {
         job->before = job->wanted;
         job->wanted = fact->elastic;
+        if (job->short_since == not_yet && job->ran && job->ready < job->wanted.min)
+            job->short_since = report->now;
     } else if (!job->asked) {
         job->asked = true;
         job->submitted = report->now;
@@ -632,6 +671,9 @@ void report_end(struct report *report)
 {
     come_to(report, report->world->agenda.now.ms);
     report_look_at_idle(report);
+    for (struct report_job *job = report->jobs; job; job = job->hh.next)
+        if (job->short_since != not_yet)
+            sample_scale(report, job);
     close_lines(report);
     report->over = true;
     report->events = report->world->agenda.done;

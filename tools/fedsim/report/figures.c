@@ -97,6 +97,11 @@ static int64_t gpu_hours_there(const struct report *report, const struct report_
     return ratio(there(report, group), hour_ms);
 }
 
+static int64_t unmet(const struct report *report, const struct report_group *group)
+{
+    return ratio(report_integral_at(&group->unmet, report->now), hour_ms);
+}
+
 static int64_t lost(const struct report *report, const struct report_group *group)
 {
     (void)report;
@@ -128,6 +133,7 @@ static const struct figure {
     {"gpuHoursHeld", gpu_hours, EVERY},
     {"gpuAllocation", allocation, EVERY},
     {"gpuUsable", usable, EVERY},
+    {"unmetGpuHours", unmet, WORK},
     {"lostGpuHours", lost, EVERY},
     {"placements", placements_of, WORK},
     {"placementsRefused", refused_of, EVERY},
@@ -152,6 +158,7 @@ static const struct {
     {"waitSeconds", offsetof(struct report_group, waits)},
     {"jctSeconds", offsetof(struct report_group, completions)},
     {"reclaimSeconds", offsetof(struct report_group, reclaims)},
+    {"scaleSeconds", offsetof(struct report_group, scales)},
 };
 
 static int64_t seconds(int64_t ms)

@@ -69,6 +69,7 @@ void report_group_release(struct report_group *group)
     tf_vec_release(&group->waits.ms);
     tf_vec_release(&group->completions.ms);
     tf_vec_release(&group->reclaims.ms);
+    tf_vec_release(&group->scales.ms);
     report_line_release(&group->held.line);
     report_line_release(&group->there.line);
     report_line_release(&group->waiting.line);

@@ -50,9 +50,9 @@ struct report_group {
     int64_t evictions, jobs_evicted, redundant;
     int64_t migrations, rolled_back, vacated;
     int64_t lost; /* GPU-ms */
-    struct report_integral there, held, usable;
+    struct report_integral there, held, usable, unmet;
     int64_t idle[REPORT_CAUSES]; /* GPU-ms */
-    struct report_samples waits, completions, reclaims;
+    struct report_samples waits, completions, reclaims, scales;
     struct report_integral waiting;      /* jobs; of a class */
     struct report_line evicted, resized; /* of a class */
     TF_VEC(struct report_share) shares;  /* of a cluster */
@@ -86,10 +86,13 @@ struct report_job {
     struct tf_elastic wanted, before; /* before: a scale that is not answered */
     bool tide;                        /* its size follows a day */
     int64_t tide_gpus;                /* that it asks for, so */
+    int32_t step;                     /* that its work has, if its sizes do not say it; else 0 */
     int32_t gpus;                     /* of an instance */
     bool loses;                       /* work is lost when an instance is */
     int64_t checkpoint_every, begun;  /* ms; begun: its core was ready in this epoch; -1 = not yet */
     int64_t submitted, last_end;      /* ms */
+    int64_t short_since;              /* of what a scale asked for; -1: it has it */
+    int64_t unmet;                    /* GPUs */
     enum report_state state;
     bool asked, held, deleted, finished, waited, reclaimed;
     enum tf_phase stored;

@@ -9,9 +9,9 @@
 
 #define MILLION 1000000
 
-static void play(const char *text, struct play_result *result)
+static void play_without(const char *text, unsigned without, struct play_result *result)
 {
-    const struct play_options options = {.until = -1};
+    const struct play_options options = {.until = -1, .without = without};
     struct tf_conf_problems problems = {0};
     struct scenario scenario;
     struct tf_error err = TF_ERROR_INIT;
@@ -25,6 +25,11 @@ static void play(const char *text, struct play_result *result)
     CU_ASSERT_EQUAL_FATAL(scenario_play(&scenario, &options, result, &err), 0);
     CU_ASSERT_TRUE(play_is_good(result));
     scenario_release(&scenario);
+}
+
+static void play(const char *text, struct play_result *result)
+{
+    play_without(text, 0, result);
 }
 
 static double figure(const struct play_result *result, const char *name)
@@ -225,9 +230,60 @@ static void test_json(void)
     play_result_release(&result);
 }
 
+/* Four nodes, of which one is busy for an hour; who can use pairs of nodes only, and would like two pairs. */
+static const char pairs[] =
+    "name: test\n"
+    "clusters: [{name: a, nodes: [{count: 4, prefix: n, model: H800, gpus: 8}]}]\n"
+    "jobs:\n"
+    "  - {at: 0s, tenant: x, name: busy, run: 1h, spec: {priority: train, instance: {gpus: 8}}}\n"
+    "  - {at: 1m, tenant: y, name: pairs,\n"
+    "     spec: {priority: offline, elastic: {min: 2, max: 4, step: 2}, instance: {gpus: 8}}}\n"
+    "until: 2h\n";
+
+static void test_without(void)
+{
+    struct play_result result;
+    play(pairs, &result);
+    expect_near(&result, "classes.offline.gpuHoursHeld", 16 + 32, 1);
+    expect_near(&result, "classes.offline.gpuUsable", (16.0 + 32) / 64, 0.01);
+    play_result_release(&result);
+    play_without(pairs, PLAY_WITHOUT_ABSORB, &result);
+    expect_near(&result, "classes.offline.gpuHoursHeld", 16 + 16, 1);
+    expect_near(&result, "resizes", 0, 0);
+    play_result_release(&result);
+    play_without(pairs, PLAY_WITHOUT_ALIGN, &result);
+    expect_near(&result, "classes.offline.gpuHoursHeld", 24 + 32, 1);
+    expect_near(&result, "classes.offline.gpuUsable", (16.0 + 32) / 64, 0.01);
+    play_result_release(&result);
+}
+
+/* A service that asks for two more when one is there: it has what it asked for when the other node is free.
+ */
+static void test_scale(void)
+{
+    struct play_result result;
+    play("name: test\n"
+         "clusters: [{name: a, nodes: [{count: 3, prefix: n, model: H800, gpus: 8}]}]\n"
+         "jobs:\n"
+         "  - {at: 0s, tenant: x, name: service, spec: {priority: train, workload: inference, elastic: {min: "
+         "1, "
+         "max: 1, step: 1}, instance: {gpus: 8}}}\n"
+         "  - {at: 0s, tenant: x, name: busy, run: 30m, spec: {priority: train, instance: {gpus: 8}}}\n"
+         "  - {at: 50m, tenant: x, name: late, spec: {priority: train, instances: 9, instance: {gpus: 8}}}\n"
+         "events:\n"
+         "  - {at: 10m, scale: x/service, elastic: {min: 3, max: 3, step: 1}}\n"
+         "until: 1h\n",
+         &result);
+    expect_near(&result, "scaleSeconds.count", 1, 0);
+    expect_near(&result, "scaleSeconds.max", 20 * 60, 5);
+    expect_near(&result, "classes.train.unmetGpuHours", 8 / 3.0 + 72 / 6.0, 0.05);
+    play_result_release(&result);
+}
+
 int main(void)
 {
-    static const struct suite_test tests[] = {
-        {"times", test_times}, {"loss", test_loss}, {"health", test_health}, {"json", test_json}};
+    static const struct suite_test tests[] = {{"times", test_times},     {"loss", test_loss},
+                                              {"health", test_health},   {"json", test_json},
+                                              {"without", test_without}, {"scale", test_scale}};
     return suite_run("report/played", tests, TF_ARRAY_LEN(tests));
 }
