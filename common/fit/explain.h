@@ -41,8 +41,10 @@ void tf_fit_explain(const struct tf_fit_view *view, const struct tf_demand *dema
  *   count         the rest: too few on one node for any shape
  *   policy        all of them, if no shape may use the node: model, GPU memory, labels, a claim
  * unhealthy: idle GPUs of nodes that are not ready, and bad ones: they are in no row; they go under health.
- * With an empty mix all others are deliverable. mix is resolved against the view's catalog. */
+ * With an empty mix all others are deliverable. mix is resolved against the view's catalog. of_rows: NULL, or
+ * room for one a row of the view: what of out belongs to it. */
 void tf_fit_idle_causes(const struct tf_fit_view *view, const struct tf_mix *mix, int32_t unhealthy,
-                        struct tf_fit_scratch *scratch, struct tf_idle_causes *out);
+                        struct tf_fit_scratch *scratch, struct tf_idle_causes *out,
+                        struct tf_idle_causes *of_rows);
 
 #endif

@@ -186,22 +186,39 @@ static void weigh(const struct survey *s)
     }
 }
 
-static void add_causes(const struct tf_profile_row *row, const struct idle_row *found,
-                       struct tf_idle_causes *out)
+/* The causes of all nodes of one row. */
+static struct tf_idle_causes causes_of(const struct tf_profile_row *row, const struct idle_row *found)
 {
+    struct tf_idle_causes out = {0};
     int64_t idle = (int64_t)tf_profile_row_at(row, TF_LEVEL_FREE).gpus * row->count;
     if (!found->admitted) {
-        *(found->placeless ? &out->topology : &out->policy) += (int32_t)idle;
-        return;
+        *(found->placeless ? &out.topology : &out.policy) = (int32_t)idle;
+        return out;
     }
-    out->deliverable += (int32_t)found->deliverable;
-    *(found->topology ? &out->topology : &out->step) += (int32_t)(found->fits - found->deliverable);
-    out->cpu_memory += (int32_t)(found->by_gpus - found->fits);
-    out->count += (int32_t)(idle - found->by_gpus);
+    out.deliverable = (int32_t)found->deliverable;
+    *(found->topology ? &out.topology : &out.step) = (int32_t)(found->fits - found->deliverable);
+    out.cpu_memory = (int32_t)(found->by_gpus - found->fits);
+    out.count = (int32_t)(idle - found->by_gpus);
+    return out;
+}
+
+/* Rows that have nothing idle take no part: of a full fleet, nearly all. */
+static void survey_all(const struct survey *s)
+{
+    fit_begin(s->view, s->scratch);
+    s->scratch->entries.count = 0;
+    for (size_t i = 0; i < s->view->count; i++) {
+        const struct tf_profile_row *row = &s->view->rows[i];
+        if (row->count > 0 && tf_profile_row_at(row, TF_LEVEL_FREE).gpus > 0)
+            look(s, (uint32_t)i);
+    }
+    give(s);
+    weigh(s);
 }
 
 void tf_fit_idle_causes(const struct tf_fit_view *view, const struct tf_mix *mix, int32_t unhealthy,
-                        struct tf_fit_scratch *scratch, struct tf_idle_causes *out)
+                        struct tf_fit_scratch *scratch, struct tf_idle_causes *out,
+                        struct tf_idle_causes *of_rows)
 {
     *out = (struct tf_idle_causes){.health = unhealthy};
     TF_AUTO_FREE struct idle_row *rows = tf_calloc(view->count + 1, sizeof *rows);
@@ -209,22 +226,18 @@ void tf_fit_idle_causes(const struct tf_fit_view *view, const struct tf_mix *mix
     TF_AUTO_FREE struct of_model *of_models = tf_calloc(view->catalog->models.count + 1, sizeof *of_models);
     bool any = false;
     tf_vec_each (entry, &mix->entries) {
-        const struct survey s = {view, &entry->demand, scratch, rows, given, of_models};
         if (entry->demand.need.gpus == 0)
             continue;
         any = true;
-        fit_begin(view, scratch);
-        scratch->entries.count = 0;
-        for (size_t i = 0; i < view->count; i++)
-            if (view->rows[i].count > 0)
-                look(&s, (uint32_t)i);
-        give(&s);
-        weigh(&s);
+        survey_all(&(const struct survey){view, &entry->demand, scratch, rows, given, of_models});
     }
     for (size_t i = 0; i < view->count; i++) {
+        struct tf_idle_causes causes = {.deliverable = tf_profile_row_at(&view->rows[i], TF_LEVEL_FREE).gpus *
+                                                       view->rows[i].count};
         if (any)
-            add_causes(&view->rows[i], &rows[i], out);
-        else
-            out->deliverable += tf_profile_row_at(&view->rows[i], TF_LEVEL_FREE).gpus * view->rows[i].count;
+            causes = causes_of(&view->rows[i], &rows[i]);
+        tf_idle_causes_add(out, &causes);
+        if (of_rows)
+            of_rows[i] = causes;
     }
 }

@@ -22,6 +22,7 @@ void tf_image_node(struct tf_image *image, struct tf_node *node);
 void tf_image_node_class(struct tf_image *image, struct tf_node_class *class);
 void tf_image_profile_row(struct tf_image *image, struct tf_profile_row *row);
 void tf_image_profile(struct tf_image *image, struct tf_profile *profile);
+void tf_image_shapes(struct tf_image *image, struct tf_shapes *shapes);
 void tf_image_policy(struct tf_image *image, struct tf_policy *policy);
 void tf_image_settings(struct tf_image *image, struct tf_settings *settings);
 void tf_image_job_record(struct tf_image *image, struct tf_job_record *record);

@@ -24,6 +24,20 @@ void tf_image_freeze(struct tf_image *image, struct tf_freeze *freeze)
     tf_image_close(image);
 }
 
+static void image_shape_asked(struct tf_image *image, struct tf_shape_asked *shape)
+{
+    tf_image_open(image, shape);
+    tf_image_spec(image, &shape->spec);
+    tf_image_number(image, &shape->instances);
+    tf_image_number(image, &shape->waits);
+    tf_image_close(image);
+}
+
+void tf_image_shapes(struct tf_image *image, struct tf_shapes *shapes)
+{
+    tf_image_list(image, shapes, image_shape_asked);
+}
+
 void tf_image_policy(struct tf_image *image, struct tf_policy *policy)
 {
     tf_image_open(image, policy);
@@ -42,6 +56,7 @@ void tf_image_policy(struct tf_image *image, struct tf_policy *policy)
     tf_image_number(image, &policy->kill_bound);
     tf_image_number(image, &policy->fence_timeout);
     tf_image_list(image, &policy->freezes, tf_image_freeze);
+    tf_image_shapes(image, &policy->shapes);
     tf_image_close(image);
 }
 
@@ -51,6 +66,7 @@ void tf_image_settings(struct tf_image *image, struct tf_settings *settings)
     tf_image_table(image, &tf_settings_table, settings);
     tf_image_number(image, &settings->policy.version);
     tf_image_list(image, &settings->policy.freezes, tf_image_freeze);
+    tf_image_shapes(image, &settings->policy.shapes);
     tf_image_close(image);
 }
 

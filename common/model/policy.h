@@ -4,7 +4,25 @@
 
 #include "common/base/error.h"
 #include "common/model/freeze.h"
+#include "common/model/job.h"
 #include "common/model/level.h"
+
+enum { TF_SHAPES_MAX = 64 };
+
+/* What unfinished jobs of one kind ask for. Of the spec only what decides where they fit is set: priority,
+ * elastic.min and step, the group's shape, topology, node labels and maxNodes. */
+struct tf_shape_asked {
+    struct tf_job_spec spec;
+    int32_t instances; /* that they ask for, together: a rough figure, at least 1 */
+    bool waits;        /* one of them does, and not only just now */
+};
+struct tf_shapes {
+    struct tf_shape_asked *items;
+    size_t count, cap;
+};
+void tf_shapes_release(struct tf_shapes *shapes);
+void tf_shapes_copy(struct tf_shapes *to, const struct tf_shapes *from); /* to is zeroed or initialised */
+bool tf_shapes_eq(const struct tf_shapes *a, const struct tf_shapes *b);
 
 /* What the federation tells every subcluster to go by, also while the federation is away. Stored by the
  * subcluster. */
@@ -17,6 +35,7 @@ struct tf_policy {
     int64_t absorb_cooldown, surplus_dwell, offer_time, repair_wait, failure_settle; /* ms */
     int64_t hub_away_after, start_timeout, kill_bound, fence_timeout;                /* ms */
     struct tf_freezes freezes; /* that concern the subcluster which is told; none in settings */
+    struct tf_shapes shapes;   /* the mix that idle GPUs are measured against; none in settings */
 };
 
 void tf_policy_release(struct tf_policy *policy);

@@ -127,6 +127,22 @@ void tf_profile_copy(struct tf_profile *to, const struct tf_profile *from)
     *to = copy;
 }
 
+void tf_idle_causes_add(struct tf_idle_causes *sum, const struct tf_idle_causes *more)
+{
+    sum->deliverable += more->deliverable;
+    sum->count += more->count;
+    sum->cpu_memory += more->cpu_memory;
+    sum->topology += more->topology;
+    sum->policy += more->policy;
+    sum->step += more->step;
+    sum->health += more->health;
+}
+
+int32_t tf_idle_causes_sum(const struct tf_idle_causes *c)
+{
+    return c->deliverable + c->count + c->cpu_memory + c->topology + c->policy + c->step + c->health;
+}
+
 int tf_generation_cmp(struct tf_generation a, struct tf_generation b)
 {
     if (a.owner != b.owner)

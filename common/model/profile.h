@@ -65,6 +65,8 @@ struct tf_generation {
 struct tf_idle_causes {
     int32_t deliverable, count, cpu_memory, topology, policy, step, health;
 };
+void tf_idle_causes_add(struct tf_idle_causes *sum, const struct tf_idle_causes *more);
+int32_t tf_idle_causes_sum(const struct tf_idle_causes *causes); /* all idle GPUs */
 
 /* What is held at a level, and what taking it would cost: told by moments, so that it need not be told again
  * as time goes by. */

@@ -476,6 +476,7 @@ static const struct tf_wire_row node_info_rows[] = {
     WIRE_LIST(instances, node_instance, TF_NODE_SLOTS_MAX),
     WIRE_OBJECT(cordon, tf_wire_cordon, 0),
     WIRE_STRING(engine),
+    WIRE_OBJECT(idle, tf_wire_idle_causes, 0),
 };
 static const struct tf_wire_table node_info = WIRE_TABLE(node_info_rows, tidefed__v1__node_view__descriptor);
 #undef MODEL

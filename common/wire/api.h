@@ -263,8 +263,9 @@ struct tf_node_info {
     uint64_t free_gpus, held_gpus; /* sets */
     struct tf_vector used;         /* by ours */
     TF_VEC(struct tf_node_instance) instances;
-    struct tf_cordon cordon; /* what people keep new work from; its node is not set */
-    char *engine;            /* what runs instances there */
+    struct tf_cordon cordon;    /* what people keep new work from; its node is not set */
+    char *engine;               /* what runs instances there */
+    struct tf_idle_causes idle; /* why its idle GPUs are idle */
 };
 
 struct tf_nodes_reply { /* also the bytes of a tf_answer to TF_ASK_NODES */

@@ -168,6 +168,18 @@ static int check_policy(const void *object, const struct tf_wire_path *path, str
     return 0;
 }
 
+#define MODEL struct tf_shape_asked
+#define WIRE Tidefed__V1__ShapeAsked
+static const struct tf_wire_row shape_asked_rows[] = {
+    WIRE_OBJECT(spec, tf_wire_spec, TF_WIRE_REQUIRED),
+    WIRE_INT32(instances, 1, INT32_MAX),
+    WIRE_BOOL(waits),
+};
+static const struct tf_wire_table shape_asked =
+    WIRE_TABLE(shape_asked_rows, tidefed__v1__shape_asked__descriptor);
+#undef MODEL
+#undef WIRE
+
 #define MODEL struct tf_policy
 #define WIRE Tidefed__V1__Policy
 static const struct tf_wire_row policy_rows[] = {
@@ -186,6 +198,7 @@ static const struct tf_wire_row policy_rows[] = {
     WIRE_DURATION(kill_bound),
     WIRE_DURATION(fence_timeout),
     WIRE_LIST(freezes, tf_wire_freeze, FREEZES_MAX),
+    WIRE_LIST(shapes, shape_asked, TF_SHAPES_MAX),
 };
 const struct tf_wire_table tf_wire_policy =
     WIRE_TABLE(policy_rows, tidefed__v1__policy__descriptor, .check = check_policy);

@@ -8,7 +8,7 @@
 
 /* ---- who may be asked ---- */
 
-static bool job_allows(const struct tf_job_spec *spec, const struct cluster *cluster)
+bool fed_candidate_lets(const struct tf_job_spec *spec, const struct cluster *cluster)
 {
     if (spec->clusters.count && !tf_strs_has(&spec->clusters, cluster->record.name))
         return false;
@@ -18,7 +18,7 @@ static bool job_allows(const struct tf_job_spec *spec, const struct cluster *clu
 
 bool fed_candidate_allows(const struct job *job, const struct cluster *cluster)
 {
-    return job->rank >= 0 && job_allows(&job->record.spec, cluster);
+    return job->rank >= 0 && fed_candidate_lets(&job->record.spec, cluster);
 }
 
 bool fed_candidate_claims_in(const struct job *job, const struct cluster *cluster)

@@ -7,6 +7,8 @@
 /* Why a subcluster may not be given the job, whatever it has free; NONE: it may. */
 enum tf_reason fed_candidate_bar(const struct fed *fed, const struct job *job, const struct cluster *cluster);
 
+/* The spec's clusters and regions let it use the subcluster. */
+bool fed_candidate_lets(const struct tf_job_spec *spec, const struct cluster *cluster);
 /* Its class is known, and its placement lets it use the subcluster: the part of that which no time changes.
  */
 bool fed_candidate_allows(const struct job *job, const struct cluster *cluster);

@@ -8,6 +8,7 @@
 #include "federation/core/freeze.h"
 #include "federation/core/jobs.h"
 #include "federation/core/ledger.h"
+#include "federation/core/mix.h"
 #include "federation/core/outbox.h"
 
 #include <assert.h>
@@ -169,6 +170,13 @@ static void add_claim(const struct job *job, void *arg)
     add_entry(arg, &entry);
 }
 
+static void policy_of(const struct fed *fed, const struct cluster *cluster, struct tf_policy *out)
+{
+    tf_policy_copy(out, &fed->settings.policy);
+    fed_freezes_of(fed, cluster, &out->freezes);
+    fed_mix_of(fed, cluster, &out->shapes);
+}
+
 void fed_desired_all(struct fed *fed, struct cluster *cluster)
 {
     cluster->set_sent = true;
@@ -177,7 +185,7 @@ void fed_desired_all(struct fed *fed, struct cluster *cluster)
                             .n = cluster->set_n,
                             .count = cluster->placed.count + fed_claims_count(fed, cluster),
                             .highest_epoch = fed->epoch};
-    fed_freeze_policy(fed, cluster, &begin.policy);
+    policy_of(fed, cluster, &begin.policy);
     hold_message(fed, cluster, begin);
     struct parts parts = {
         .fed = fed, .cluster = cluster, .message = {.kind = TF_DOWN_PART, .n = cluster->set_n}};
@@ -194,7 +202,7 @@ void fed_desired_send(struct fed *fed, struct cluster *cluster, enum tf_down_kin
 {
     struct tf_down message = {.kind = kind};
     if (kind == TF_DOWN_POLICY)
-        fed_freeze_policy(fed, cluster, &message.policy);
+        policy_of(fed, cluster, &message.policy);
     if (kind == TF_DOWN_CONSIDERED)
         message.considered = cluster->profile->generation;
     hold_message(fed, cluster, message);

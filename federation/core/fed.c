@@ -11,6 +11,7 @@
 #include "federation/core/jobs.h"
 #include "federation/core/links.h"
 #include "federation/core/load.h"
+#include "federation/core/mix.h"
 #include "federation/core/outbox.h"
 #include "federation/core/place.h"
 #include "federation/core/queue.h"
@@ -29,7 +30,7 @@ struct fed *fed_create(uint64_t seed)
     struct fed *fed = tf_calloc(1, sizeof *fed);
     fed->journal = tf_journal_create();
     fed->scratch = tf_fit_scratch_create();
-    fed->wake = fed->claims_due = TF_NEVER;
+    fed->wake = fed->claims_due = fed->mix_due = TF_NEVER;
     tf_tree_init(&fed->jobs, fed_jobs_cmp);
     tf_tree_init(&fed->todo, fed_todo_cmp);
     tf_tree_init(&fed->refused, fed_refused_cmp);
@@ -56,6 +57,7 @@ void fed_destroy(struct fed *fed)
     fed_queue_release(fed);
     destroy_jobs(fed);
     fed_tenants_release(fed);
+    fed_mix_release(fed);
     tf_vec_each (cluster, &fed->clusters)
         fed_cluster_destroy(*cluster);
     tf_vec_release(&fed->clusters);
@@ -207,6 +209,7 @@ static void wish_wake(struct fed *fed)
     struct tf_mono next =
         earlier(earlier(fed_refusals_next(fed), fed_links_next(fed)),
                 earlier(fed_retention_next(fed), earlier(fed_freeze_next(fed), fed_claims_next(fed))));
+    next = earlier(next, fed_mix_next(fed));
     if (next.ms == fed->wake.ms || next.ms == TF_NEVER.ms)
         return;
     fed->wake = next;
@@ -234,6 +237,7 @@ void fed_step(struct fed *fed, struct tf_now now, struct fed_event *event, struc
     fed_retention_run(fed);
     fed_place_round(fed);
     fed_claims_run(fed);
+    fed_mix_run(fed);
     fed_desired_flush(fed);
     fed_considered_tell(fed);
     wish_wake(fed);

@@ -29,12 +29,11 @@ const struct tf_freeze *fed_frozen(const struct fed *fed, const struct cluster *
     return tf_freezes_find(&fed->freezes, what, cluster->record.name, fed->now.wall);
 }
 
-void fed_freeze_policy(const struct fed *fed, const struct cluster *cluster, struct tf_policy *out)
+void fed_freezes_of(const struct fed *fed, const struct cluster *cluster, struct tf_freezes *out)
 {
-    tf_policy_copy(out, &fed->settings.policy);
     tf_vec_each (freeze, &fed->freezes)
         if (!freeze->cluster || strcmp(freeze->cluster, cluster->record.name) == 0)
-            tf_freeze_copy(tf_vec_add(&out->freezes), freeze);
+            tf_freeze_copy(tf_vec_add(out), freeze);
 }
 
 /* ---- changes ---- */

@@ -15,7 +15,7 @@ struct tf_mono fed_freeze_next(const struct fed *fed); /* when the next one does
 /* The one in force there; NULL: that is not frozen. */
 const struct tf_freeze *fed_frozen(const struct fed *fed, const struct cluster *cluster, enum tf_frozen what);
 /* What the subcluster is to go by: the settings, and what is frozen there. */
-void fed_freeze_policy(const struct fed *fed, const struct cluster *cluster, struct tf_policy *out);
+void fed_freezes_of(const struct fed *fed, const struct cluster *cluster, struct tf_freezes *out);
 /* For the store: the freeze of that key ("evictions/bj-a"), or that it has gone. */
 void fed_freeze_record(const struct fed *fed, const char *key, struct tf_record *out);
 

@@ -372,6 +372,8 @@ static void image_job(struct tf_image *image, struct fed *fed, struct job *job)
     tf_image_number(image, &job->rank);
     tf_image_number(image, &job->charged);
     tf_image_number(image, &job->charged_gpus);
+    tf_image_skip(image, &job->ask, "filed anew");
+    tf_image_skip(image, &job->asked, "likewise");
     tf_image_skip(image, &job->refused, "filed if there are refusals");
     image_waits(image, fed, job);
     tf_image_maybe(image, &job->report, tf_image_report);
@@ -469,6 +471,7 @@ static void image_fed(struct tf_image *image, struct fed *fed)
     tf_image_list(image, &fed->freezes, tf_image_freeze);
     image_jobs(image, fed);
     fed_tenants_image(image, fed);
+    fed_mix_image(image, fed);
     fed_queue_image(image, fed);
     image_counters(image, fed);
     skip_the_rest(image, fed);

@@ -9,6 +9,7 @@
  * the queue. */
 void fed_queue_image(struct tf_image *image, struct fed *fed);
 void fed_tenants_image(struct tf_image *image, struct fed *fed);
+void fed_mix_image(struct tf_image *image, struct fed *fed); /* after the jobs */
 void fed_outbox_image(struct tf_image *image, struct fed *fed);
 
 #endif

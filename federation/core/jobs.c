@@ -12,6 +12,7 @@
 #include "federation/core/cluster.h"
 #include "federation/core/desired.h"
 #include "federation/core/ledger.h"
+#include "federation/core/mix.h"
 #include "federation/core/outbox.h"
 #include "federation/core/queue.h"
 #include "federation/core/refusals.h"
@@ -128,6 +129,7 @@ void fed_job_remove(struct fed *fed, struct job *job)
     fed_refusals_clear(fed, job);
     fed_retention_forget(fed, job);
     fed_tenant_discharge(fed, job);
+    fed_mix_drop(fed, job);
     tf_tree_remove(&fed->jobs, &job->by_name);
     HASH_DELETE(by_uid, fed->jobs_by_uid, job);
     fed_job_destroy(job);
@@ -364,13 +366,20 @@ void fed_job_epoch_ended(struct fed *fed, struct job *job, uint64_t epoch, const
     fed_job_settle(fed, job);
 }
 
+/* In the sums that there are of jobs. */
+static void count_in(struct fed *fed, struct job *job)
+{
+    fed_tenant_charge(fed, job);
+    fed_mix_file(fed, job);
+}
+
 void fed_job_settle(struct fed *fed, struct job *job)
 {
     struct tf_job_record *r = &job->record;
     fed_queue_remove(fed, job);
     job->rank = tf_classes_rank(&fed->settings.policy.classes, r->spec.priority);
     if (r->placements.count) {
-        fed_tenant_charge(fed, job);
+        count_in(fed, job);
         return;
     }
     if (!tf_phase_is_final(r->phase)) {
@@ -379,7 +388,7 @@ void fed_job_settle(struct fed *fed, struct job *job)
         else
             fed_job_set_phase(fed, job, r->held ? TF_PHASE_HELD : TF_PHASE_PENDING);
     }
-    fed_tenant_charge(fed, job);
+    count_in(fed, job);
     if (tf_phase_is_final(r->phase))
         fed_retention_file(fed, job);
     else if (fed_job_is_waiting(job))

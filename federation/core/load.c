@@ -8,6 +8,7 @@
 #include "federation/core/desired.h"
 #include "federation/core/freeze.h"
 #include "federation/core/jobs.h"
+#include "federation/core/mix.h"
 #include "federation/core/outbox.h"
 #include "federation/core/queue.h"
 #include "federation/core/refusals.h"
@@ -142,6 +143,7 @@ void fed_load_done(struct fed *fed)
     if (fed->accept_rollback)
         fed_touch_rollback(fed);
     fed_rollback_look(fed);
+    fed_mix_begin(fed);
     fed_trace_line(fed, "leader of term %" PRIu64 ".%" PRIu64 ": %u jobs, %zu subclusters, epoch %" PRIu64,
                    fed->term.era, fed->term.revision, HASH_CNT(by_uid, fed->jobs_by_uid), fed->clusters.count,
                    fed->epoch);

@@ -4,11 +4,11 @@
  * refusals in force, or with a claim, is a shape of its own. Where a job goes is place.c's. */
 #include "federation/core/queue.h"
 
-#include "common/base/buf.h"
 #include "common/base/cleanup.h"
 #include "federation/core/claims.h"
 #include "federation/core/image.h"
 #include "federation/core/jobs.h"
+#include "federation/core/mix.h"
 #include "federation/core/refusals.h"
 
 #include <assert.h>
@@ -67,6 +67,14 @@ static void key_topology(struct tf_buf *key, const struct tf_job_spec *spec)
     tf_buf_char(key, ';');
 }
 
+void fed_queue_key(struct tf_buf *key, const struct tf_job_spec *spec)
+{
+    key_strs(key, &spec->group.shape.gpu_models);
+    key_topology(key, spec);
+    key_strs(key, &spec->clusters);
+    key_strs(key, &spec->regions);
+}
+
 static char *shape_key(const struct job *job)
 {
     const struct tf_job_spec *s = &job->record.spec;
@@ -75,10 +83,7 @@ static char *shape_key(const struct job *job)
     tf_buf_fmt(&key, "%d;%d,%d,%d,%d;", job->rank, s->elastic.min, s->elastic.max, s->elastic.step, s->grow);
     tf_buf_fmt(&key, "%d,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%d;", shape->gpus, shape->gpu_memory,
                shape->cpu, shape->memory, s->max_runtime, s->max_nodes);
-    key_strs(&key, &shape->gpu_models);
-    key_topology(&key, s);
-    key_strs(&key, &s->clusters);
-    key_strs(&key, &s->regions);
+    fed_queue_key(&key, s);
     if (fed_refusals_any(job) || job->record.claims_in) {
         char uid[TF_UID_TEXT];
         tf_uid_format(job->record.uid, uid);
@@ -141,6 +146,7 @@ void fed_queue_add(struct fed *fed, struct job *job)
     find_first(shape);
     mark_due(fed, shape);
     fed_claims_queued(fed, job);
+    fed_mix_touch(fed);
 }
 
 void fed_queue_remove(struct fed *fed, struct job *job)
@@ -154,6 +160,7 @@ void fed_queue_remove(struct fed *fed, struct job *job)
     find_first(shape);
     job->shape = NULL;
     fed_claims_touch(fed);
+    fed_mix_touch(fed);
     if (shape->waiting.count == 0)
         shape_destroy(fed, shape);
     else if (marked)

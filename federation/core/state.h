@@ -14,6 +14,7 @@
 struct shape;
 struct cluster;
 struct tenant;
+struct ask;
 
 enum {
     FED_KEY_MAX = 2 * TF_NAME_MAX + 2, /* "tenant/name" with the NUL */
@@ -46,6 +47,8 @@ struct job {
     int rank;     /* of its class while it waits; -1 = its class is not configured */
     bool charged; /* to its tenant */
     int64_t charged_gpus;
+    struct ask *ask; /* the kind that it counts under; NULL: it is finished, or asks for no GPUs */
+    int32_t asked;   /* instances that it counts for there */
 
     TF_VEC(struct refusal_wait) refusals; /* in force */
     struct tf_tree_node refused;          /* when there are any: in order of the next end */
@@ -214,11 +217,16 @@ struct fed {
     TF_VEC(struct raise) round;
     TF_VEC(struct claimant) claimants; /* at most one a priority; as they came */
     struct tf_mono claims_due;         /* then whoever is first in line is looked at; TF_NEVER: no need */
-    uint64_t world;  /* counts the times that some subcluster may have become able to take more */
-    bool more_room;  /* it has grown: consider every shape */
-    bool unfinished; /* the budget was used up */
-    bool told_late;  /* some subcluster has yet to be told that what it has free was considered */
-    bool continuing; /* FED_ACT_CONTINUE is out */
+    struct ask *asks;                  /* what unfinished jobs ask for, kind by kind */
+    struct tf_shapes mix;     /* of these, what subclusters are told, with clusters and regions; by kind */
+    struct tf_mono mix_due;   /* then it is looked at whether it is another; TF_NEVER: no need */
+    struct tf_mono mix_after; /* but not before */
+    int64_t mix_pace;         /* ms between two looks: more while it changes each time */
+    uint64_t world;           /* counts the times that some subcluster may have become able to take more */
+    bool more_room;           /* it has grown: consider every shape */
+    bool unfinished;          /* the budget was used up */
+    bool told_late;           /* some subcluster has yet to be told that what it has free was considered */
+    bool continuing;          /* FED_ACT_CONTINUE is out */
 
     struct tf_tree finished, expiry;
     size_t archives_out;

@@ -2,6 +2,8 @@
 /* The invariants of the state, counted anew from the records. */
 #include "subcluster/core/check.h"
 
+#include "common/base/alloc.h"
+#include "common/base/cleanup.h"
 #include "subcluster/core/allocation.h"
 #include "subcluster/core/levels.h"
 #include "subcluster/core/members.h"
@@ -210,6 +212,33 @@ static void check_health(const struct sub *sub)
     assert(suspects == sub->health.suspects);
 }
 
+static int32_t naive_idle(const struct ledger_node *node)
+{
+    uint64_t idle = tf_gpu_set_all(node->node.capacity.gpus) & ~node->node.foreign.gpus;
+    tf_vec_each (h, &node->holdings)
+        idle &= ~h->hold.gpus;
+    tf_vec_each (b, &node->blockings)
+        idle &= ~b->gpus;
+    return node->known ? tf_gpu_set_count(idle) : 0;
+}
+
+/* I15, row by row and node by node. */
+static void check_idle(const struct sub *sub)
+{
+    size_t count = sub->ledger.by_name.count;
+    TF_AUTO_FREE struct tf_idle_causes *of_nodes = tf_calloc(count + 1, sizeof *of_nodes);
+    struct tf_idle_causes all;
+    int32_t idle = 0;
+    sub_idle(sub, &all);
+    sub_idle_of_nodes(sub, of_nodes);
+    for (size_t i = 0; i < count; i++) {
+        int32_t on_node = naive_idle(sub->ledger.by_name.items[i]);
+        assert(tf_idle_causes_sum(&of_nodes[i]) == on_node && "each idle GPU has exactly one cause");
+        idle += on_node;
+    }
+    assert(tf_idle_causes_sum(&all) == idle);
+}
+
 void sub_check(const struct sub *sub)
 {
     size_t by_records = 0, by_nodes = 0;
@@ -225,4 +254,5 @@ void sub_check(const struct sub *sub)
     check_rows(&sub->ledger);
     check_offers(sub);
     check_health(sub);
+    check_idle(sub);
 }

@@ -3,6 +3,7 @@
 #include "subcluster/core/policy.h"
 
 #include "common/base/text.h"
+#include "subcluster/core/idle.h"
 #include "subcluster/core/levels.h"
 #include "subcluster/core/members.h"
 #include "subcluster/core/node_claims.h"
@@ -20,7 +21,8 @@ static bool classes_eq(const struct tf_classes *a, const struct tf_classes *b)
     return true;
 }
 
-static bool policy_eq(const struct tf_policy *a, const struct tf_policy *b)
+/* But for the mix of shapes. */
+static bool rules_eq(const struct tf_policy *a, const struct tf_policy *b)
 {
     return a->version == b->version && classes_eq(&a->classes, &b->classes) &&
            tf_str_eq(a->ceiling, b->ceiling) && tf_strs_eq(&a->schedule_labels, &b->schedule_labels) &&
@@ -39,6 +41,7 @@ static void apply(struct sub *sub, const struct tf_policy *policy)
     for (struct job *job = jobs_first(sub); job; job = jobs_next(job))
         members_set_levels(sub, job);
     node_claims_set_ranks(sub);
+    idle_mix_changed(sub);
 }
 
 bool policy_load(struct sub *sub, const struct tf_policy *policy, struct tf_error *err)
@@ -56,11 +59,15 @@ void policy_set(struct sub *sub, const struct tf_policy *policy)
         alarm_raise(sub, "the leader's policy is not sound and the one in force stays: %s", err.text);
         return;
     }
-    if (policy_eq(policy, &sub->policy))
+    if (!rules_eq(policy, &sub->policy)) {
+        trace(sub, "policy: version %llu with %zu classes", (unsigned long long)policy->version,
+              policy->classes.count);
+        apply(sub, policy);
+    } else if (!tf_shapes_eq(&policy->shapes, &sub->policy.shapes)) {
+        tf_shapes_copy(&sub->policy.shapes, &policy->shapes); /* nothing is decided by it */
+        idle_mix_changed(sub);
+    } else
         return;
-    trace(sub, "policy: version %llu with %zu classes", (unsigned long long)policy->version,
-          policy->classes.count);
-    apply(sub, policy);
     out_touch(sub, TF_RECORD_POLICY);
 }
 

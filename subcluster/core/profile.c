@@ -2,7 +2,7 @@
 /* Owns generations and the pace of profiles. Rows are the ledger's. */
 #include "subcluster/core/profile.h"
 
-#include "common/fit/explain.h"
+#include "subcluster/core/idle.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/policy.h"
 #include "subcluster/core/stakes.h"
@@ -65,18 +65,13 @@ static void add_costs(const struct sub *sub, struct tf_profile *profile)
     }
 }
 
-/* Everything but rows and generations. No mix of shapes is known yet: what is idle and healthy counts as
- * deliverable. */
+/* Everything but rows and generations. */
 static void fill(const struct sub *sub, struct tf_profile *profile)
 {
-    const struct tf_mix none = {0};
-    struct tf_fit_view view = tf_fit_rows_view(sub->ledger.rows);
     profile->reflects_term = sub->profiler.reflects_term;
     profile->reflects_n = sub->profiler.reflects_n;
-    const struct ledger_sums *sums = ledger_sums(&sub->ledger);
-    profile->health = sums->health;
-    tf_fit_idle_causes(&view, &none, sums->unhealthy, sub->scratch, &profile->idle);
-    profile->idle.policy += sums->claimed; /* kept for those who claim them */
+    profile->health = ledger_sums(&sub->ledger)->health;
+    sub_idle(sub, &profile->idle);
     profile->brakes = brakes(sub);
     add_costs(sub, profile);
 }
@@ -91,6 +86,8 @@ static struct tf_profile next_profile(struct sub *sub)
     else
         tf_fit_rows_export_changes(sub->ledger.rows, &profile);
     tf_fit_rows_mark(sub->ledger.rows);
+    if (sub->ledger.rebuilt)
+        idle_mix_changed(sub);
     sub->ledger.rebuilt = false;
     profile.generation = (struct tf_generation){sub->boot.owner_revision, ++p->counter};
     profile.base = profile.full ? profile.generation : last;

@@ -147,6 +147,8 @@ struct health {
     struct tf_mono due;       /* then the next has been silent for too long */
 };
 
+struct idle_mix;
+
 struct sub {
     struct tf_now now;           /* of the step under way */
     struct sub_actions *actions; /* likewise */
@@ -185,6 +187,7 @@ struct sub {
     struct offers offers;
     struct absorb absorb;
     struct tf_profile *view; /* for sub_profile */
+    struct idle_mix *idle;   /* idle.h */
     struct tf_fit_scratch *scratch;
     int64_t stakes_hour; /* of the wall clock, for which what is at stake was counted */
     struct tf_mono wake; /* the last SUB_ACT_WAKE; TF_NEVER = none */

@@ -5,6 +5,7 @@
 #include "subcluster/core/absorb.h"
 #include "subcluster/core/event.h"
 #include "subcluster/core/health.h"
+#include "subcluster/core/idle.h"
 #include "subcluster/core/link.h"
 #include "subcluster/core/load.h"
 #include "subcluster/core/loss.h"
@@ -31,6 +32,7 @@ struct sub *sub_create(uint64_t seed)
     out_init(&sub->outbox);
     sub->scratch = tf_fit_scratch_create();
     sub->view = tf_calloc(1, sizeof *sub->view);
+    sub->idle = idle_mix_create();
     sub->wake = sub->repair_at = sub->health.due = TF_NEVER;
     return sub;
 }
@@ -64,6 +66,7 @@ void sub_destroy(struct sub *sub)
     tf_fit_scratch_destroy(sub->scratch);
     tf_profile_release(sub->view);
     free(sub->view);
+    idle_mix_destroy(sub->idle);
     sub_actions_release(&none);
     free(sub);
 }

@@ -200,6 +200,12 @@ struct sub_node_view {
 };
 size_t sub_node_count(const struct sub *sub);
 struct sub_node_view sub_node_at(const struct sub *sub, size_t index); /* by name */
+/* Why idle GPUs are idle, each under one cause: those that are free by what keeps the policy's mix of shapes
+ * from them, those that are kept for a claimant (policy), those that are bad or whose node is not ready
+ * (health). */
+void sub_idle(const struct sub *sub, struct tf_idle_causes *out);
+/* Why each node's idle GPUs are idle: room for sub_node_count of them, by name. */
+void sub_idle_of_nodes(const struct sub *sub, struct tf_idle_causes *out);
 /* The present profile, as a leader would be sent in full. */
 const struct tf_profile *sub_profile(const struct sub *sub);
 /* What would be done with this placement if it came now, by the decision that would then be taken (its uid

@@ -2,6 +2,7 @@
 /* Questions of the leader, answered from the core's state; nothing is written. */
 #include "subcluster/daemon/private.h"
 
+#include "common/base/alloc.h"
 #include "common/base/cleanup.h"
 #include "common/live/live.h"
 #include "common/wire/api.h"
@@ -31,6 +32,8 @@ static struct tf_node_info *find_node(struct tf_nodes_reply *reply, const char *
 static void add_nodes(const struct subd *subd, struct tf_nodes_reply *reply)
 {
     size_t count = sub_node_count(subd->sub);
+    TF_AUTO_FREE struct tf_idle_causes *idle = tf_calloc(count + 1, sizeof *idle);
+    sub_idle_of_nodes(subd->sub, idle);
     for (size_t i = 0; i < count; i++) {
         struct sub_node_view view = sub_node_at(subd->sub, i);
         struct tf_node_info *info = tf_vec_add(&reply->nodes);
@@ -40,6 +43,7 @@ static void add_nodes(const struct subd *subd, struct tf_nodes_reply *reply)
         info->free_gpus = view.free_gpus;
         info->held_gpus = view.held_gpus;
         info->used = view.used;
+        info->idle = idle[i];
         tf_cordon_copy(&info->cordon, view.cordon);
     }
 }

@@ -15,6 +15,7 @@ enum {
     TERM_REVISION,
     NODES,
     GPUS,
+    IDLE,
     ALLOCATIONS,
     INSTANCES,
     ENGINE_CALLS,
@@ -64,6 +65,13 @@ const struct tf_metric subd_metrics[] = {
               "GPUs by model and state: `held` by instances of ours, `foreign`, `bad`, `free`, `unavailable` "
               "(on a node "
               "that is not ready), `stray` (held by an instance that no record wants)"},
+    [IDLE] = {"tidefed_idle_gpus",
+              TF_METRIC_GAUGE,
+              TF_UNIT_ONE,
+              {"cause"},
+              NULL,
+              "idle GPUs, each under the one cause why it is not in use; `deliverable` is what waiting work "
+              "could take"},
     [ALLOCATIONS] = {"tidefed_allocations",
                      TF_METRIC_GAUGE,
                      TF_UNIT_ONE,
@@ -196,6 +204,22 @@ static void collect_nodes(const struct subd *subd, struct tf_metrics *out)
     tf_vec_release(&fleet.models);
 }
 
+static void collect_idle(const struct subd *subd, struct tf_metrics *out)
+{
+    struct tf_idle_causes idle;
+    sub_idle(subd->sub, &idle);
+    const struct {
+        const char *cause;
+        int32_t gpus;
+    } causes[] = {
+        {"deliverable", idle.deliverable}, {"count", idle.count},   {"cpu_memory", idle.cpu_memory},
+        {"topology", idle.topology},       {"policy", idle.policy}, {"step", idle.step},
+        {"health", idle.health},
+    };
+    for (size_t i = 0; i < TF_ARRAY_LEN(causes); i++)
+        tf_metrics_add(out, &subd_metrics[IDLE], TF_LABELS(causes[i].cause), causes[i].gpus);
+}
+
 /* ---- records ---- */
 
 static void collect_records(const struct subd *subd, struct tf_metrics *out)
@@ -255,6 +279,7 @@ static void collect(void *arg, struct tf_metrics *out)
     tf_metrics_add(out, &subd_metrics[TERM_ERA], TF_NO_LABELS, (int64_t)subd->term.era);
     tf_metrics_add(out, &subd_metrics[TERM_REVISION], TF_NO_LABELS, (int64_t)subd->term.revision);
     collect_nodes(subd, out);
+    collect_idle(subd, out);
     collect_records(subd, out);
 }
 

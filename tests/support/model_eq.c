@@ -88,6 +88,7 @@ bool eq_policy(const struct tf_policy *a, const struct tf_policy *b)
     EQ_STR(ceiling);
     EQ_WITH(schedule_labels, tf_strs_eq);
     EQ_WITH(freezes, tf_freezes_eq);
+    EQ_WITH(shapes, tf_shapes_eq);
     return EQ_END;
 }
 

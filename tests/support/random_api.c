@@ -159,8 +159,9 @@ static struct tf_cordon cordon(struct tf_rng *r)
 
 static void random_node_info(struct tf_rng *r, struct tf_node_info *out)
 {
-    *out = (struct tf_node_info){optional_name(r), node(r), tf_rng_next(r), tf_rng_next(r),
-                                 random_vector(r), LATER,   cordon(r),      optional_name(r)};
+    *out = (struct tf_node_info){optional_name(r), node(r),          tf_rng_next(r),
+                                 tf_rng_next(r),   random_vector(r), LATER,
+                                 cordon(r),        optional_name(r), random_idle(r)};
     RANDOM_LIST(r, &out->instances, random_node_instance);
 }
 

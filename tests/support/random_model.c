@@ -347,11 +347,16 @@ void random_freeze(struct tf_rng *r, struct tf_freeze *out)
     out->until.ms = out->since.ms + R(1, TF_FREEZE_LONGEST);
 }
 
+static void random_shape_asked(struct tf_rng *r, struct tf_shape_asked *out)
+{
+    *out = (struct tf_shape_asked){spec(r), R32(1, INT32_MAX), BOOL};
+}
+
 void random_policy(struct tf_rng *r, struct tf_policy *out)
 {
     *out = (struct tf_policy){
-        COUNTER, LATER, optional_name(r), LATER, COUNT, TIME, TIME, TIME, TIME, TIME, TIME, TIME, TIME,
-        TIME,    LATER};
+        COUNTER, LATER, optional_name(r), LATER, COUNT, TIME, TIME, TIME, TIME, TIME, TIME, TIME, TIME, TIME,
+        LATER,   LATER};
     for (uint64_t n = tf_rng_below(r, 4); n > 0; n--) {
         char *name = NAME;
         if (tf_classes_rank(&out->classes, name) < 0)
@@ -360,6 +365,7 @@ void random_policy(struct tf_rng *r, struct tf_policy *out)
     }
     random_strs(r, &out->schedule_labels);
     RANDOM_LIST(r, &out->freezes, random_freeze);
+    RANDOM_LIST(r, &out->shapes, random_shape_asked);
 }
 
 static struct tf_policy policy(struct tf_rng *r)

@@ -139,6 +139,19 @@ void core_sub_node(struct core_sub *s, const struct tf_node *node, enum tf_node_
     feed(s, event);
 }
 
+/* As many shapes as a leader tells at most: 1 to 8 GPUs, 1 to 64 instances. */
+static void add_mix(struct tf_policy *policy)
+{
+    for (int32_t i = 0; i < 32; i++) {
+        struct tf_shape_asked *shape = tf_vec_add(&policy->shapes);
+        *shape = (struct tf_shape_asked){.instances = 1, .waits = true};
+        shape->spec.priority = tf_strdup(policy->classes.items[0].name);
+        shape->spec.group.shape.gpus = 1 << i % 4;
+        shape->spec.elastic.min = shape->spec.elastic.step = 1 << i / 4 % 7;
+        shape->spec.group.shape.cpu = 1000 * i;
+    }
+}
+
 void core_sub_open(struct core_sub *s, const struct tf_node *nodes, size_t count,
                    const struct tf_classes *classes)
 {
@@ -155,6 +168,7 @@ void core_sub_open(struct core_sub *s, const struct tf_node *nodes, size_t count
     tf_classes_release(&begin.policy.classes);
     tf_classes_copy(&begin.policy.classes, classes);
     begin.policy.version = 1;
+    add_mix(&begin.policy);
     down(s, begin);
     down(s, (struct tf_down){.kind = TF_DOWN_END, .n = 1});
     core_sub_pass(s, INTERVAL_MS);

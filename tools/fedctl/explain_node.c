@@ -16,6 +16,7 @@ struct part_doc {
 struct node_doc {
     char *cluster, *node, *state, *model, *answer;
     int32_t gpus, free;
+    struct tf_idle_causes idle;
     TF_VEC(struct part_doc) parts;
 };
 
@@ -42,6 +43,7 @@ static const struct tf_row node_rows[] = {
     {.key = "answer", TF_STRING(D, answer)},
     {.key = "gpus", TF_INT32(D, gpus)},
     {.key = "free", TF_INT32(D, free)},
+    {.key = "idleGpus", TF_OBJECT(D, idle, &view_idle_table)},
     {.key = "parts", TF_OBJECTS(D, parts, &part_table)},
 };
 #undef D
@@ -173,6 +175,29 @@ static char *answer(const struct tf_node_info *info, const struct parts *parts)
     return tf_buf_take(&text);
 }
 
+/* What its idle GPUs are good for; NULL if it has none. Owned by the caller. */
+static char *idle_line(const struct tf_idle_causes *idle)
+{
+    const struct {
+        int32_t gpus;
+        const char *text;
+    } causes[] = {
+        {idle->deliverable, "deliverable (what is asked for could use them)"},
+        {idle->count, "count (too few on this node for any shape that is asked for)"},
+        {idle->cpu_memory, "cpu_memory (too little of that is left beside them)"},
+        {idle->topology, "topology (they do not make a whole job in one domain)"},
+        {idle->policy, "policy (no shape that is asked for may use them, or they are kept for a job)"},
+        {idle->step, "step (they make no whole core or step)"},
+        {idle->health, "health (bad, cordoned, or the node is not ready)"},
+    };
+    TF_AUTO_BUF text = TF_BUF_INIT;
+    for (size_t i = 0; i < TF_ARRAY_LEN(causes); i++)
+        if (causes[i].gpus)
+            tf_buf_fmt(&text, "%s%d %s", text.len ? ", " : "idle GPUs by cause: ", causes[i].gpus,
+                       causes[i].text);
+    return text.len ? tf_buf_take(&text) : NULL;
+}
+
 /* ---- documents and the screen ---- */
 
 static void print_document(struct fedctl *ctl, const struct tf_node_info *info, const struct parts *parts,
@@ -185,7 +210,8 @@ static void print_document(struct fedctl *ctl, const struct tf_node_info *info, 
                            .model = info->node.model,
                            .answer = line,
                            .gpus = info->node.capacity.gpus,
-                           .free = tf_gpu_set_count(info->free_gpus)};
+                           .free = tf_gpu_set_count(info->free_gpus),
+                           .idle = info->idle};
     doc.parts.items = tf_arena_alloc(arena, parts->count + 1, sizeof *doc.parts.items);
     doc.parts.count = parts->count;
     for (size_t i = 0; i < parts->count; i++) {
@@ -222,13 +248,17 @@ static void add_cells(const struct part *part, struct columns *out)
     columns_add(out, part->text);
 }
 
-static void print_people(struct fedctl *ctl, const struct parts *parts, const char *line)
+static void print_people(struct fedctl *ctl, const struct tf_node_info *info, const struct parts *parts,
+                         const char *line)
 {
     TF_AUTO_BUF text = TF_BUF_INIT;
+    TF_AUTO_FREE char *idle = idle_line(&info->idle);
     struct columns table;
     columns_init(&table, columns, TF_ARRAY_LEN(columns));
     columns_text(&text, line, 0);
     tf_buf_char(&text, '\n');
+    if (idle)
+        tf_buf_fmt(&text, "%s\n", idle);
     tf_vec_each (part, parts)
         add_cells(part, &table);
     if (parts->count) {
@@ -250,7 +280,7 @@ static void explain_one(void *arg, const struct tf_node_info *info)
     if (ctl->options.output == OUTPUT_JSON || ctl->options.output == OUTPUT_YAML)
         print_document(ctl, info, &parts, line);
     else
-        print_people(ctl, &parts, line);
+        print_people(ctl, info, &parts, line);
     parts_release(&parts);
 }
 

@@ -52,11 +52,21 @@ static void number(struct columns *out, int64_t n)
     columns_add_fmt(out, "%lld", (long long)n);
 }
 
+static void add_causes(const struct tf_idle_causes *i, struct columns *out)
+{
+    number(out, i->deliverable);
+    number(out, i->count);
+    number(out, i->cpu_memory);
+    number(out, i->topology);
+    number(out, i->policy);
+    number(out, i->step);
+    number(out, i->health);
+}
+
 static void cluster_cells(const void *object, struct tf_wall now, struct columns *out)
 {
     const struct tf_cluster_info *info = object;
     const struct tf_health_counts *h = &info->health;
-    const struct tf_idle_causes *i = &info->idle;
     char state[CLUSTER_STATE_TEXT];
     (void)now;
     columns_add(out, info->name);
@@ -64,13 +74,13 @@ static void cluster_cells(const void *object, struct tf_wall now, struct columns
         columns_add_styled(out, cluster_style(info), cluster_state(info, state));
     else
         columns_add(out, "-"); /* the sum */
-    const int64_t numbers[] = {h->gpus,         h->held_gpus,   percent(h->held_gpus, h->gpus),
-                               h->free_gpus,    i->deliverable, i->count,
-                               i->cpu_memory,   i->topology,    i->policy,
-                               i->step,         i->health,      h->foreign_gpus,
-                               info->placements};
-    for (size_t n = 0; n < TF_ARRAY_LEN(numbers); n++)
-        number(out, numbers[n]);
+    number(out, h->gpus);
+    number(out, h->held_gpus);
+    number(out, percent(h->held_gpus, h->gpus));
+    number(out, h->free_gpus);
+    add_causes(&info->idle, out);
+    number(out, h->foreign_gpus);
+    number(out, info->placements);
 }
 
 static void add_up(struct tf_cluster_info *sum, const struct tf_cluster_info *info)
@@ -80,13 +90,7 @@ static void add_up(struct tf_cluster_info *sum, const struct tf_cluster_info *in
     sum->health.held_gpus += info->health.held_gpus;
     sum->health.free_gpus += info->health.free_gpus;
     sum->health.foreign_gpus += info->health.foreign_gpus;
-    sum->idle.deliverable += info->idle.deliverable;
-    sum->idle.count += info->idle.count;
-    sum->idle.cpu_memory += info->idle.cpu_memory;
-    sum->idle.topology += info->idle.topology;
-    sum->idle.policy += info->idle.policy;
-    sum->idle.step += info->idle.step;
-    sum->idle.health += info->idle.health;
+    tf_idle_causes_add(&sum->idle, &info->idle);
 }
 
 static void cluster_name(const void *object, struct tf_buf *buf)
@@ -135,6 +139,13 @@ static const struct column node_columns[] = {
     {"MEMORY", COLUMN_RIGHT},
     {"MEM%", COLUMN_RIGHT},
     {"INSTANCES", COLUMN_RIGHT},
+    {"DELIVERABLE", COLUMN_RIGHT | COLUMN_WIDE},
+    {"COUNT", COLUMN_RIGHT | COLUMN_WIDE},
+    {"CPU_MEMORY", COLUMN_RIGHT | COLUMN_WIDE},
+    {"TOPOLOGY", COLUMN_RIGHT | COLUMN_WIDE},
+    {"POLICY", COLUMN_RIGHT | COLUMN_WIDE},
+    {"STEP", COLUMN_RIGHT | COLUMN_WIDE},
+    {"HEALTH", COLUMN_RIGHT | COLUMN_WIDE},
 };
 
 static void node_cells(const void *object, struct tf_wall now, struct columns *out)
@@ -158,6 +169,7 @@ static void node_cells(const void *object, struct tf_wall now, struct columns *o
     columns_add(out, tf_memory_format(info->used.memory, text));
     number(out, percent(info->used.memory, node->capacity.memory));
     number(out, (int64_t)info->instances.count);
+    add_causes(&info->idle, out);
 }
 
 static void node_name(const void *object, struct tf_buf *buf)
@@ -256,10 +268,13 @@ const struct verb verb_top = {
     .name = "top",
     .usage = "clusters\nnodes [--sort gpus|cpu|memory|name] [--limit N]",
     .help = "Show how full clusters and nodes are",
-    .more = "Of each cluster every idle GPU counts under one cause: deliverable (waiting work could use it), "
-            "or why not: the\n"
-            "count of GPUs on its node, cpu_memory, topology, policy, step, or health (bad, cordoned, its "
-            "node not ready).\n"
+    .more = "Of each cluster, and with -o wide of each node, every idle GPU counts under one cause: "
+            "deliverable (waiting\n"
+            "work could use it; while none waits, what runs could), or why not: count (too few on its node), "
+            "cpu_memory,\n"
+            "topology (its domain is too small), policy (no shape may use it, or it is kept for a job), step "
+            "(they make no\n"
+            "whole core or step), or health (bad, cordoned, its node not ready).\n"
             "HELD and percentages are what was given to jobs, not what they use of it.",
     .examples = "fedctl top clusters\n"
                 "# The ten nodes with the most memory given away\n"

@@ -32,8 +32,9 @@ struct job_event {
 void job_event_release(struct job_event *event);
 extern const struct view view_event; /* struct job_event */
 
-extern const struct view view_explain;  /* struct tf_explain_reply */
-extern const struct view view_manifest; /* struct tf_job_manifest */
+extern const struct tf_table view_idle_table; /* struct tf_idle_causes, in clusters and nodes */
+extern const struct view view_explain;        /* struct tf_explain_reply */
+extern const struct view view_manifest;       /* struct tf_job_manifest */
 
 /* A document as JSON or as YAML; both end with a newline. */
 void view_json(const struct view *view, const void *object, struct tf_buf *buf);

@@ -51,7 +51,7 @@ static const struct tf_row idle_rows[] = {
     {.key = "policy", TF_INT32(U, policy)},           {.key = "step", TF_INT32(U, step)},
     {.key = "health", TF_INT32(U, health)},
 };
-static const struct tf_table idle_table = TF_TABLE(U, idle_rows);
+const struct tf_table view_idle_table = TF_TABLE(U, idle_rows);
 
 static const struct tf_row status_rows[] = {
     {.key = "state", TF_STRING(C, state)},
@@ -70,7 +70,7 @@ static const struct tf_row status_rows[] = {
     {.key = "jobs", TF_INT32(C, placements)},
     {.key = "nodes", TF_OBJECT(C, health, &node_count_table)},
     {.key = "gpus", TF_OBJECT(C, health, &gpu_count_table)},
-    {.key = "idleGpus", TF_OBJECT(C, idle, &idle_table)},
+    {.key = "idleGpus", TF_OBJECT(C, idle, &view_idle_table)},
     {.key = "storeTrouble", TF_STRING(C, store_trouble)},
     {.key = "storeTroubleSince", TF_STRING(C, store_trouble_since)},
 };
@@ -168,6 +168,7 @@ struct node_doc {
     struct tf_strs domains, free_gpus, held_gpus, foreign_gpus, bad_gpus;
     int64_t gpu_memory;
     struct tf_vector capacity, used;
+    struct tf_idle_causes idle;
     TF_VEC(struct node_instance_doc) instances;
     bool cordoned;
     char *cordon_reason, *cordoned_since;
@@ -205,6 +206,7 @@ static const struct tf_row node_status_rows[] = {
     {.key = "heldGpus", TF_STRINGS(N, held_gpus), .def = ""},
     {.key = "foreignGpus", TF_STRINGS(N, foreign_gpus)},
     {.key = "badGpus", TF_STRINGS(N, bad_gpus)},
+    {.key = "idleGpus", TF_OBJECT(N, idle, &view_idle_table)},
     {.key = "cordoned", TF_BOOL(N, cordoned)},
     {.key = "cordonReason", TF_STRING(N, cordon_reason)},
     {.key = "cordonedSince", TF_STRING(N, cordoned_since)},
@@ -247,6 +249,7 @@ static void fill_node(const void *object, void *document, struct tf_arena *arena
         .state = view_word(tf_node_state_name(info->node.state)),
         .model = info->node.model,
         .engine = info->engine,
+        .idle = info->idle,
         .labels = info->node.labels,
         .domains = info->node.domains,
         .free_gpus = view_gpus(info->free_gpus, arena),

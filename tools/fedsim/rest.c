@@ -99,6 +99,19 @@ static void show_reasons(struct sim_world *world, const struct fed *core, const 
     fed_explanation_release(&why);
 }
 
+/* I15, of those that are active. */
+static void show_idle(struct sim_world *world)
+{
+    tf_vec_each (site, &world->sites)
+        tf_vec_each (subd, &(*site)->subds) {
+            struct tf_idle_causes idle;
+            if (!(*subd)->core || !(*subd)->adopted)
+                continue;
+            sub_idle((*subd)->core, &idle);
+            audit_idle(world->audit, (*site)->name, &idle);
+        }
+}
+
 static void judge_rest(struct sim_world *world)
 {
     struct sim_fedd *leader = world_leader(world);
@@ -107,6 +120,7 @@ static void judge_rest(struct sim_world *world)
         return;
     }
     show_leftovers(world);
+    show_idle(world);
     const struct tf_job_record *record = NULL;
     while (
         (record = fed_job_next(leader->core, record ? record->tenant : NULL, record ? record->name : NULL)))

@@ -504,6 +504,7 @@ static void node(struct tf_nodes_reply *reply, const char *in, const char *name,
                  .slots = held ? 1 : 0,
                  .cpu = held ? 1500 : 0,
                  .memory = held ? 2048 : 0},
+        .idle = {.deliverable = held ? 0 : gpus, .count = held ? gpus - tf_gpu_set_count(held) : 0},
     };
     tf_strs_add(&info->node.domains, "rdma-0");
     tf_pairs_set(&info->node.labels, "disk", "nvme");
@@ -523,6 +524,8 @@ static void cordon(struct tf_node_info *info, uint64_t gpus, const char *reason,
     if (gpus == 0)
         info->node.state = TF_NODE_CORDONED;
     info->free_gpus &= gpus ? ~gpus : 0;
+    info->idle = (struct tf_idle_causes){
+        .health = tf_gpu_set_count(tf_gpu_set_all(info->node.capacity.gpus) & ~info->held_gpus)};
 }
 
 void world_nodes(const char *in, struct tf_wall now, struct tf_nodes_reply *reply)
@@ -533,6 +536,8 @@ void world_nodes(const char *in, struct tf_wall now, struct tf_nodes_reply *repl
         reply->nodes.items[0].node.bad_gpus = 8;
         reply->nodes.items[0].free_gpus &= ~UINT64_C(8);
         reply->nodes.items[1].node.state = TF_NODE_UNREACHABLE;
+        reply->nodes.items[0].idle = (struct tf_idle_causes){.deliverable = 4, .cpu_memory = 3, .health = 1};
+        reply->nodes.items[1].idle = (struct tf_idle_causes){.health = 8};
     }
     if (!in || strcmp(in, "gz-b") == 0) {
         node(reply, "gz-b", "a1", "A100", 4, 3);

@@ -106,6 +106,7 @@ run top clusters -o name
 run top nodes
 run top nodes --sort name --limit 2
 run top nodes --sort cpu -c gz-b --no-headers
+run top nodes -o wide
 run top nodes -c us-c
 run top jobs
 run top nodes n1

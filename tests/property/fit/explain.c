@@ -139,9 +139,16 @@ static void test_idle_causes_sum(void)
         int32_t idle = 0;
         for (size_t i = 0; i < w.count; i++)
             idle += naive_gpus(&w.nodes[i], TF_LEVEL_FREE, false);
-        struct tf_idle_causes c, other;
-        tf_fit_idle_causes(&view, &mix, 5, scratch, &c);
-        tf_fit_idle_causes(&each, &mix, 5, scratch, &other);
+        struct tf_idle_causes c, other, sum_of_nodes = {.health = 5};
+        TF_AUTO_FREE struct tf_idle_causes *of_nodes = tf_calloc(each.count + 1, sizeof *of_nodes);
+        tf_fit_idle_causes(&view, &mix, 5, scratch, &c, NULL);
+        tf_fit_idle_causes(&each, &mix, 5, scratch, &other, of_nodes);
+        for (size_t i = 0; i < each.count; i++) {
+            CU_ASSERT_EQUAL_FATAL(tf_idle_causes_sum(&of_nodes[i]),
+                                  tf_profile_row_at(&each.rows[i], TF_LEVEL_FREE).gpus * each.rows[i].count);
+            tf_idle_causes_add(&sum_of_nodes, &of_nodes[i]);
+        }
+        CU_ASSERT_TRUE_FATAL(memcmp(&sum_of_nodes, &other, sizeof other) == 0);
         const int32_t *causes = &c.deliverable;
         int32_t sum = 0;
         for (size_t i = 0; i < sizeof c / sizeof *causes; i++) {

@@ -180,6 +180,13 @@ static struct tf_policy random_policy(struct world *w)
     tf_classes_add(&policy.classes, "high", 30);
     if (policy.version == 1)
         tf_classes_add(&policy.classes, "gone", 20);
+    for (uint64_t i = tf_rng_below(&w->rng, 4); i > 0; i--) {
+        struct tf_shape_asked *shape = tf_vec_add(&policy.shapes);
+        shape->instances = 1;
+        shape->waits = tf_rng_below(&w->rng, 3) == 0;
+        shape->spec = random_spec(w);
+        shape->spec.group.shape.gpus += !shape->spec.group.shape.gpus; /* only those with GPUs are in a mix */
+    }
     return policy;
 }
 

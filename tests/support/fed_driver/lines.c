@@ -54,6 +54,15 @@ static void add_entry(struct tf_buf *log, const struct tf_entry *e)
         tf_buf_fmt(log, "stored #%" PRIu64 " e%" PRIu64, drive_number(e->uid), e->epoch);
 }
 
+static void add_shapes(struct tf_buf *log, const struct tf_shapes *shapes)
+{
+    int waiting = 0;
+    tf_vec_each (shape, shapes)
+        waiting += shape->waits;
+    if (shapes->count)
+        tf_buf_fmt(log, " %zu shape%s, %d waiting", shapes->count, shapes->count == 1 ? "" : "s", waiting);
+}
+
 static void add_send(const struct drive *d, struct tf_buf *log, const struct fed_action *action)
 {
     static const char *const kinds[] = {
@@ -69,6 +78,8 @@ static void add_send(const struct drive *d, struct tf_buf *log, const struct fed
     tf_buf_fmt(log, "%s %s", name_of(d, action->link), kinds[down->kind]);
     tf_vec_each (freeze, &down->policy.freezes)
         tf_buf_fmt(log, " frozen:%s", tf_frozen_name(freeze->what));
+    if (down->kind == TF_DOWN_POLICY)
+        add_shapes(log, &down->policy.shapes);
     if (down->n)
         tf_buf_fmt(log, " %" PRIu64, down->n);
     if (down->kind == TF_DOWN_BEGIN)

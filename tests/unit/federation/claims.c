@@ -33,7 +33,8 @@ static void test_the_first_of_a_priority_claims_where_it_is_closest(void)
     CU_ASSERT_STRING_EQUAL(claims_in("rec/small"), "gz-b");
     CU_ASSERT_STRING_EQUAL(claims_in("rec/large"), "");     /* one a priority */
     CU_ASSERT_STRING_EQUAL(claims_in("rec/too-large"), ""); /* no subcluster could ever hold it */
-    drive_expect(&d, "gz-b CHANGE 2: claim #4\n");
+    drive_expect(&d, "bj-a POLICY 3 shapes, 3 waiting\ngz-b POLICY 3 shapes, 3 waiting\n"
+                     "gz-b CHANGE 2: claim #4\n");
     drive_elapse(&d, TF_HOUR);
     drive_expect(&d, "");
     drive_release(&d);
@@ -74,8 +75,11 @@ static void test_who_goes_claims_no_more(void)
     CU_ASSERT_STRING_EQUAL(claims_in("rec/large"), "gz-b");
     drive_job(&d, FED_EV_DELETE, "rec/large");
     drive_elapse(&d, TF_MINUTE);
-    drive_expect(&d, "reply 4: done #4\ngz-b CHANGE 3: unclaim #4\ngz-b CHANGE 4: claim #5\n"
-                     "archive rec/large Deleted\nreply 5: deleted #5\ngz-b CHANGE 5: unclaim #5\n");
+    drive_expect(&d, "reply 4: done #4\ngz-b CHANGE 3: unclaim #4\n"
+                     "bj-a POLICY 3 shapes, 2 waiting\ngz-b POLICY 3 shapes, 2 waiting\n"
+                     "gz-b CHANGE 4: claim #5\n"
+                     "archive rec/large Deleted\nreply 5: deleted #5\ngz-b CHANGE 5: unclaim #5\n"
+                     "bj-a POLICY 2 shapes, 1 waiting\ngz-b POLICY 2 shapes, 1 waiting\n");
     drive_release(&d);
 }
 

@@ -127,7 +127,7 @@ static struct tf_idle_causes causes(struct fleet *f, const struct tf_job_spec *s
     struct tf_mix_shape shape = {spec, BATCH, 1};
     tf_mix_resolve(&mix, &shape, 1, view.catalog);
     struct tf_idle_causes out;
-    tf_fit_idle_causes(&view, &mix, 3, scratch, &out);
+    tf_fit_idle_causes(&view, &mix, 3, scratch, &out, NULL);
     tf_mix_release(&mix);
     return out;
 }

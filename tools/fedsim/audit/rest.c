@@ -26,6 +26,47 @@ void audit_explained(struct audit *audit, struct tf_uid uid, const char *cluster
     tf_vec_push(&audit_job(audit, uid)->whys, (struct audit_why){tf_strdup(cluster), reason});
 }
 
+/* ---- idle ---- */
+
+/* Nobody knows how much of its node is left. */
+static void note_strange(const struct audit_instance *i)
+{
+    const struct audit_allocation *known = audit_allocation(i->site, i->id.uid);
+    if (i->live && i->node && (!known || known->a.epoch != i->id.epoch))
+        i->node->strange = true;
+}
+
+static int32_t idle_on(const struct audit_node *node)
+{
+    uint64_t idle = tf_gpu_set_all(node->node.capacity.gpus) & ~node->node.foreign.gpus;
+    for (unsigned gpu = 0; gpu < TF_NODE_GPUS_MAX; gpu++)
+        if (node->holders[gpu])
+            idle &= ~(UINT64_C(1) << gpu);
+    return tf_gpu_set_count(idle);
+}
+
+/* Where something runs that no record knows, there is no saying what is idle. */
+void audit_idle(struct audit *audit, const char *cluster, const struct tf_idle_causes *idle)
+{
+    const struct audit_site *site = audit_site(audit, cluster);
+    int32_t all = 0;
+    for (const struct audit_instance *i = audit->instances; i; i = i->hh.next)
+        note_strange(i);
+    for (const struct audit_node *node = site->nodes; node; node = node->hh.next) {
+        if (node->strange)
+            return;
+        all += idle_on(node);
+    }
+    const int32_t causes[] = {idle->deliverable, idle->count, idle->cpu_memory, idle->topology,
+                              idle->policy,      idle->step,  idle->health};
+    for (size_t i = 0; i < sizeof causes / sizeof causes[0]; i++)
+        if (causes[i] < 0)
+            audit_fail(audit, "I15: at rest %s has %d idle GPUs under one cause", cluster, causes[i]);
+    if (tf_idle_causes_sum(idle) != all)
+        audit_fail(audit, "I15: at rest the idle causes of %s sum to %d, and %d of its GPUs are idle",
+                   cluster, tf_idle_causes_sum(idle), all);
+}
+
 /* ---- running ---- */
 
 static int32_t live_members(const struct audit_job *job, const struct audit_site *site, uint64_t epoch)
@@ -203,14 +244,6 @@ static void check_instance(struct audit *audit, const struct audit_instance *i)
         (!a || a->phase == TF_ALLOCATION_IDLE || a->epoch != i->id.epoch))
         audit_fail(audit, "I3: at rest instance %s lives in %s without a record", audit_id(&i->id),
                    i->site->name);
-}
-
-/* Nobody knows how much of its node is left. */
-static void note_strange(const struct audit_instance *i)
-{
-    const struct audit_allocation *known = audit_allocation(i->site, i->id.uid);
-    if (i->live && i->node && (!known || known->a.epoch != i->id.epoch))
-        i->node->strange = true;
 }
 
 void audit_rest(struct audit *audit)

@@ -232,7 +232,7 @@ static void find_causes(struct report *report, struct report_site *site)
         return;
     tf_fit_rows_mark(site->rows);
     struct tf_fit_view view = tf_fit_rows_view(site->rows);
-    tf_fit_idle_causes(&view, &site->mix, (int32_t)site->sick, report->scratch, &site->idle);
+    tf_fit_idle_causes(&view, &site->mix, (int32_t)site->sick, report->scratch, &site->idle, NULL);
 }
 
 static void count_idle(struct report *report, struct report_group *group, const struct tf_idle_causes *idle)
