@@ -193,6 +193,7 @@ static void image_member(struct tf_image *image, struct tf_member *member)
     tf_image_number(image, &member->retry_at);
     tf_image_number(image, &member->exit_code);
     tf_image_number(image, &member->role);
+    tf_image_number(image, &member->attempts);
     tf_image_strings(image, &member->ports);
     tf_image_close(image);
 }

@@ -95,6 +95,8 @@ enum tf_member_role {
     TF_MEMBER_JOINS = 1, /* no member yet: it is one when all of its step is ready */
     TF_MEMBER_REPLACES =
         2, /* a member that was lost: out of the peers file until all that are missing are there */
+    TF_MEMBER_MOVES_IN = 3,  /* no member yet: takes the place of one that runs elsewhere when it is ready */
+    TF_MEMBER_MOVES_OUT = 4, /* no member any more: another is, and it runs on until that is safe */
 };
 
 enum tf_node_state {

@@ -67,6 +67,7 @@ static void put_columns(Tidefed__V1__Members *columns, Tidefed__V1__Member *cons
     COLUMN(retry_at, (int64_t)(m->retry_at - before->retry_at));
     COLUMN(exit_code, m->exit_code);
     COLUMN(role, m->role);
+    COLUMN(attempts, m->attempts);
     put_ports(columns, members, count, arena);
 }
 
@@ -106,7 +107,7 @@ static int check_columns(const Tidefed__V1__Members *m, const struct tf_wire_pat
         {"started", m->n_started},     {"ready", m->n_ready},
         {"ended", m->n_ended},         {"retry_at", m->n_retry_at},
         {"exit_code", m->n_exit_code}, {"port_count", m->n_port_count},
-        {"role", m->n_role},
+        {"role", m->n_role},           {"attempts", m->n_attempts},
     };
     if (m->n_index > MEMBERS_MAX)
         return tf_wire_error(path, err, "%zu members, at most %d", m->n_index, MEMBERS_MAX);
@@ -147,6 +148,7 @@ static int next_member(const Tidefed__V1__Members *columns, size_t i, size_t *po
     m->retry_at += (uint64_t)CELL(retry_at);
     m->exit_code = CELL(exit_code);
     m->role = CELL(role);
+    m->attempts = CELL(attempts);
     m->n_ports = CELL(port_count);
     if (m->n_ports > columns->n_ports - *port)
         return tf_wire_error(path, err, "has more ports than there are");

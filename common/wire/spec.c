@@ -157,7 +157,8 @@ static const struct tf_wire_row member_rows[] = {
     WIRE_WALL(retry_at),
     WIRE_INT32(exit_code, INT32_MIN, INT32_MAX),
     WIRE_STRINGS(ports),
-    WIRE_ENUM(role, 0, TF_MEMBER_REPLACES),
+    WIRE_ENUM(role, 0, TF_MEMBER_MOVES_OUT),
+    WIRE_UINT32(attempts, UINT32_MAX),
 };
 const struct tf_wire_table tf_wire_member = WIRE_TABLE(member_rows, tidefed__v1__member__descriptor);
 #undef MODEL

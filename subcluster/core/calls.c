@@ -35,7 +35,7 @@ static int32_t size_for(const struct tf_allocation *record, const struct tf_memb
 
 void call_start(struct sub *sub, struct job *job, const struct tf_member *m)
 {
-    struct member_run *run = &job->runs.items[m->index];
+    struct member_run *run = &job->runs.items[member_place(job, m)];
     if (run->asked)
         return;
     run->asked = true;
@@ -72,10 +72,7 @@ void members_start(struct sub *sub, struct job *job)
 /* The place of the member whose present attempt this is; SIZE_MAX if there is none. */
 static size_t place_of(const struct job *job, const struct tf_instance_id *id)
 {
-    if (!job || job->record.epoch != id->epoch || id->index >= job->record.members.count ||
-        job->record.members.items[id->index].attempt != id->attempt)
-        return SIZE_MAX;
-    return id->index;
+    return job ? member_find(job, id) : SIZE_MAX;
 }
 
 static bool start_leaves(struct sub *sub, const struct tf_instance_id *id)

@@ -20,13 +20,28 @@ static const struct holding *holding_of(const struct ledger_node *node, struct t
     return NULL;
 }
 
+/* Each index has its place; behind them are those that come or go by a move, at most one an index. */
+static void check_place(const struct job *job, size_t place)
+{
+    const struct tf_member *m = &job->record.members.items[place];
+    assert(m->attempt > 0 && m->state != TF_MEMBER_NONE);
+    if (!member_is_second(job, place)) {
+        assert(place == 0 || !member_is_second(job, place - 1));
+        assert(m->role != TF_MEMBER_MOVES_IN && m->role != TF_MEMBER_MOVES_OUT);
+        return;
+    }
+    assert(m->index < place && !member_is_second(job, m->index) && member_second(job, m->index) == place);
+    assert(m->role != TF_MEMBER_JOINS && m->role != TF_MEMBER_REPLACES && m->state != TF_MEMBER_GONE);
+    assert(m->attempt <= member_last_attempt(&job->record.members.items[m->index]));
+}
+
 static size_t check_members(const struct sub *sub, const struct job *job)
 {
     const struct tf_allocation *record = &job->record;
     size_t held = 0;
     for (size_t i = 0; i < record->members.count; i++) {
         const struct tf_member *m = &record->members.items[i];
-        assert(m->index == i && m->attempt > 0 && m->state != TF_MEMBER_NONE);
+        check_place(job, i);
         if (!member_holds(m->state))
             continue;
         const struct ledger_node *node = ledger_find(&sub->ledger, m->node);

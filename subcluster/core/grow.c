@@ -22,7 +22,7 @@ enum { BACKOFF_FIRST = 10 * TF_SECOND, BACKOFF_MOST = 5 * TF_MINUTE };
 bool grow_pending(const struct job *job)
 {
     tf_vec_each (m, &job->record.members)
-        if (member_stays(m->state) && m->role != TF_MEMBER_OF_JOB)
+        if (member_stays(m->state) && m->role != TF_MEMBER_OF_JOB && !member_moves(m))
             return true;
     return job->record.claims.count > 0;
 }
@@ -142,7 +142,7 @@ static void restart_with(struct sub *sub, struct job *job)
     struct tf_allocation *record = &job->record;
     for (size_t i = 0; i < record->members.count; i++) {
         struct tf_member *m = &record->members.items[i];
-        if (m->state != TF_MEMBER_PLANNED || m->role == TF_MEMBER_OF_JOB)
+        if (m->state != TF_MEMBER_PLANNED || m->role == TF_MEMBER_OF_JOB || member_moves(m))
             continue;
         record->size += m->role == TF_MEMBER_JOINS;
         m->role = TF_MEMBER_OF_JOB;

@@ -54,9 +54,9 @@ static void each_member(struct sub *sub, const struct ledger_node *node, holding
         tf_vec_push(&all, *h);
     tf_vec_each (h, &all) {
         struct job *job = job_find(sub, h->uid);
-        if (job && !h->gone_after && h->index < job->record.members.count &&
-            member_holds(job->record.members.items[h->index].state))
-            each(sub, job, h->index, node);
+        size_t place = job && !h->gone_after ? member_on_node(job, h->index, node->number) : SIZE_MAX;
+        if (place != SIZE_MAX)
+            each(sub, job, place, node);
     }
     tf_vec_release(&all);
 }
@@ -77,7 +77,8 @@ static void lose(struct sub *sub, struct job *job, const struct places *places, 
 }
 
 /* What the job had there, as far as it is not known to be gone; and it is not looked at again. */
-static void take_places(const struct job *job, struct holding *holdings, size_t count, struct places *places)
+static void take_places(const struct job *job, uint32_t node, struct holding *holdings, size_t count,
+                        struct places *places)
 {
     struct tf_uid uid = holdings[0].uid;
     places->count = 0;
@@ -85,8 +86,9 @@ static void take_places(const struct job *job, struct holding *holdings, size_t 
         struct holding *h = &holdings[i];
         if (tf_uid_is_none(h->uid) || !tf_uid_eq(h->uid, uid))
             continue;
-        if (job && !h->gone_after && h->index < job->record.members.count)
-            tf_vec_push(places, h->index);
+        size_t place = job && !h->gone_after ? member_on_node(job, h->index, node) : SIZE_MAX;
+        if (place != SIZE_MAX)
+            tf_vec_push(places, place);
         h->uid = (struct tf_uid){0};
     }
 }
@@ -102,7 +104,7 @@ static void lose_all(struct sub *sub, const struct ledger_node *node, bool given
         if (tf_uid_is_none(all.items[i].uid))
             continue;
         struct job *job = job_find(sub, all.items[i].uid);
-        take_places(job, &all.items[i], all.count - i, &places);
+        take_places(job, node->number, &all.items[i], all.count - i, &places);
         if (job && places.count)
             lose(sub, job, &places, given_up, why);
     }
@@ -228,13 +230,13 @@ void health_told(struct sub *sub, struct ledger_node *node, enum tf_node_state b
 void health_member_told(struct sub *sub, const struct tf_instance_id *id)
 {
     struct job *job = job_find(sub, id->uid);
-    if (!job || !job_lives(job) || job->record.epoch != id->epoch || id->index >= job->record.members.count)
+    size_t place = job ? member_find(job, id) : SIZE_MAX;
+    if (place == SIZE_MAX)
         return;
-    const struct tf_member *m = &job->record.members.items[id->index];
-    const struct ledger_node *node = node_at(sub, job->runs.items[id->index].node);
-    if (m->attempt != id->attempt || !member_lives(m->state) || !node_is_given_up(node) || !node->known)
+    const struct tf_member *m = &job->record.members.items[place];
+    const struct ledger_node *node = node_at(sub, job->runs.items[place].node);
+    if (!member_lives(m->state) || !node_is_given_up(node) || !node->known)
         return;
-    size_t place = id->index;
     char *why = given_up_text(node);
     lose(sub, job, &(struct places){.items = &place, .count = 1}, true, why);
     free(why);

@@ -26,11 +26,29 @@
 
 /* ---- is it sound? NULL, or what is wrong ---- */
 
+/* Each index in its place, then those that come or go by a move, one an index. */
+static bool is_in_place(const struct tf_allocation *record, size_t place)
+{
+    const struct tf_member *m = &record->members.items[place];
+    bool leaves = m->state == TF_MEMBER_LEAVING || record->phase == TF_ALLOCATION_ENDING;
+    bool moves = m->role == TF_MEMBER_MOVES_IN || m->role == TF_MEMBER_MOVES_OUT;
+    if (m->index == place)
+        return !moves && (place == 0 || record->members.items[place - 1].index == place - 1);
+    if (m->index > place || record->members.items[m->index].index != m->index || !(moves || leaves))
+        return false;
+    for (size_t i = m->index + 1; i < place; i++)
+        if (record->members.items[i].index == m->index)
+            return false;
+    return true;
+}
+
 static const char *member_fault(const struct sub *sub, const struct tf_allocation *record, size_t place)
 {
     const struct tf_member *m = &record->members.items[place];
-    if (m->index != place || m->attempt == 0 || !m->node)
-        return "its members are not numbered, or one has no node";
+    if (m->attempt == 0 || !m->node)
+        return "a member has no attempt, or no node";
+    if (!is_in_place(record, place))
+        return "its members are not numbered";
     if (m->state <= TF_MEMBER_NONE || m->state > TF_MEMBER_MISSING)
         return "a member has no state";
     if (record->phase == TF_ALLOCATION_ENDING && m->state == TF_MEMBER_BACKOFF)

@@ -20,6 +20,45 @@
 
 #include <assert.h>
 
+/* ---- places ---- */
+
+size_t member_second(const struct job *job, uint32_t index)
+{
+    for (size_t i = job->record.members.count; i-- > 0 && member_is_second(job, i);)
+        if (job->record.members.items[i].index == index)
+            return i;
+    return SIZE_MAX;
+}
+
+size_t member_find(const struct job *job, const struct tf_instance_id *id)
+{
+    const struct tf_allocation *record = &job->record;
+    if (!job_lives(job) || record->epoch != id->epoch || id->index >= record->members.count ||
+        member_is_second(job, id->index))
+        return SIZE_MAX;
+    if (record->members.items[id->index].attempt == id->attempt)
+        return id->index;
+    size_t second = member_second(job, id->index);
+    return second != SIZE_MAX && record->members.items[second].attempt == id->attempt ? second : SIZE_MAX;
+}
+
+size_t member_on_node(const struct job *job, uint32_t index, uint32_t node)
+{
+    size_t second = member_second(job, index);
+    if (second != SIZE_MAX && job->runs.items[second].node == node &&
+        member_holds(job->record.members.items[second].state))
+        return second;
+    if (index >= job->record.members.count || member_is_second(job, index) ||
+        job->runs.items[index].node != node || !member_holds(job->record.members.items[index].state))
+        return SIZE_MAX;
+    return index;
+}
+
+uint32_t member_last_attempt(const struct tf_member *m)
+{
+    return m->attempts > m->attempt ? m->attempts : m->attempt;
+}
+
 bool members_any_live(const struct job *job)
 {
     tf_vec_each (m, &job->record.members)
@@ -68,21 +107,33 @@ void member_add(struct sub *sub, struct job *job, const char *node, uint64_t gpu
     hold(sub, job, m);
 }
 
+/* Before those that are behind: nobody holds a place across this. */
+static void open_place(struct job *job, size_t place)
+{
+    struct tf_allocation *record = &job->record;
+    tf_vec_add(&record->members);
+    tf_vec_add(&job->runs);
+    for (size_t i = record->members.count - 1; i > place; i--) {
+        record->members.items[i] = record->members.items[i - 1];
+        job->runs.items[i] = job->runs.items[i - 1];
+    }
+}
+
 /* The lowest place that nothing is left of, or a new one: records do not grow with each tide. */
 static struct tf_member *vacant(struct job *job)
 {
     struct tf_allocation *record = &job->record;
     uint32_t attempt = 1;
     size_t place = 0;
-    while (place < record->members.count && record->members.items[place].state != TF_MEMBER_GONE)
+    while (place < record->members.count && !member_is_second(job, place) &&
+           (record->members.items[place].state != TF_MEMBER_GONE ||
+            member_second(job, (uint32_t)place) != SIZE_MAX))
         place++;
-    if (place < record->members.count) {
-        attempt = record->members.items[place].attempt + 1;
+    if (place < record->members.count && !member_is_second(job, place)) {
+        attempt = member_last_attempt(&record->members.items[place]) + 1;
         tf_member_release(&record->members.items[place]);
-    } else {
-        tf_vec_add(&record->members);
-        tf_vec_add(&job->runs);
-    }
+    } else
+        open_place(job, place);
     struct tf_member *m = &record->members.items[place];
     *m = (struct tf_member){.index = (uint32_t)place, .attempt = attempt, .state = TF_MEMBER_PLANNED};
     return m;
@@ -124,7 +175,7 @@ void member_replace(struct sub *sub, struct job *job, size_t place, const char *
 {
     struct tf_member *m = &job->record.members.items[place];
     struct tf_member next = {.index = m->index,
-                             .attempt = m->attempt + 1,
+                             .attempt = member_last_attempt(m) + 1,
                              .gpus = gpus,
                              .mark = m->mark,
                              .state = TF_MEMBER_PLANNED,
@@ -146,7 +197,7 @@ void member_let_go(struct sub *sub, struct job *job, struct tf_member *m, enum t
     m->state = state;
     m->role = TF_MEMBER_OF_JOB;
     m->ended = sub->now.wall;
-    job->runs.items[m->index].due = TF_NEVER;
+    job->runs.items[member_place(job, m)].due = TF_NEVER;
     job_changed(sub, job);
     ledger_release(&sub->ledger, job->record.uid, m, tf_journal_last(sub->outbox.journal));
 }
@@ -209,7 +260,8 @@ static bool begin_to_leave(struct sub *sub, struct job *job, struct tf_member *m
     if (m->state != TF_MEMBER_LEAVING)
         return false;
     ledger_set_level(&sub->ledger, job->record.uid, m, TF_LEVEL_GOING);
-    job->runs.items[m->index].due = state == TF_MEMBER_STOPPING ? job->runs.items[m->index].due : TF_NEVER;
+    struct member_run *run = &job->runs.items[member_place(job, m)];
+    run->due = state == TF_MEMBER_STOPPING ? run->due : TF_NEVER;
     return state != TF_MEMBER_STOPPING;
 }
 

@@ -36,16 +36,41 @@ static inline bool member_holds(enum tf_member_state state)
 {
     return member_lives(state) || state == TF_MEMBER_BACKOFF;
 }
+/* Comes or goes by a move: another of its index is, or stays, the member. */
+static inline bool member_moves(const struct tf_member *m)
+{
+    return m->role == TF_MEMBER_MOVES_IN || m->role == TF_MEMBER_MOVES_OUT;
+}
 /* Counts for the job's size: also one that is to be replaced. */
 static inline bool member_counts(const struct tf_member *m)
 {
-    return member_stays(m->state) && m->role != TF_MEMBER_JOINS;
+    return member_stays(m->state) && m->role != TF_MEMBER_JOINS && !member_moves(m);
 }
 /* In the peers file. */
 static inline bool member_is_peer(const struct tf_member *m)
 {
     return member_stays(m->state) && m->role == TF_MEMBER_OF_JOB && m->state != TF_MEMBER_MISSING;
 }
+
+/* Each index has its own place in the list, so that its number is its place. Behind them are others, of an
+ * index that has one already: what comes or goes when an instance moves (moving.h). Who asks for the place of
+ * one of these is told it by these functions. */
+static inline size_t member_place(const struct job *job, const struct tf_member *m)
+{
+    return (size_t)(m - job->record.members.items);
+}
+static inline bool member_is_second(const struct job *job, size_t place)
+{
+    return job->record.members.items[place].index != place;
+}
+/* Of this attempt, in the epoch that lives; SIZE_MAX: it is no member's present one. */
+size_t member_find(const struct job *job, const struct tf_instance_id *id);
+/* That holds something on the node of this number; SIZE_MAX if there is none. */
+size_t member_on_node(const struct job *job, uint32_t index, uint32_t node);
+/* That is behind the others, of this index; SIZE_MAX if there is none. There is at most one. */
+size_t member_second(const struct job *job, uint32_t index);
+/* The highest attempt of its index that was ever made, in this epoch. */
+uint32_t member_last_attempt(const struct tf_member *m);
 
 /* Of members, in the list of their job. */
 struct places {

@@ -3,6 +3,7 @@
 #include "subcluster/core/reports.h"
 
 #include "subcluster/core/jobs.h"
+#include "subcluster/core/members.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/peers.h"
 #include "subcluster/core/strays.h"
@@ -48,8 +49,9 @@ static void send_live(struct sub *sub, const struct tf_allocation *record)
     r->started = record->started;
     r->retries_used = record->retries_used;
     tf_vec_each (m, &record->members) {
-        r->ready += m->state == TF_MEMBER_READY && m->role != TF_MEMBER_JOINS;
-        r->restarts += (int32_t)m->attempt - 1;
+        r->ready += m->state == TF_MEMBER_READY && member_counts(m);
+        if (record->members.items[m->index].attempt == m->attempt) /* not one that comes or goes by a move */
+            r->restarts += (int32_t)m->attempt - 1;
         tf_member_copy(tf_vec_add(&r->members), m);
     }
     if (record->ending.end == TF_END_NONE)

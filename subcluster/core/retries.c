@@ -24,7 +24,7 @@ static void attempt_again(struct sub *sub, struct job *job, size_t place)
     struct tf_member *m = &job->record.members.items[place];
     assert(m->state == TF_MEMBER_BACKOFF && sub->listed);
     m->state = TF_MEMBER_PLANNED;
-    m->attempt++;
+    m->attempt = member_last_attempt(m) + 1;
     m->started = m->ready = m->ended = m->retry_at = (struct tf_wall){0};
     m->exit_code = 0;
     tf_strs_release(&m->ports);

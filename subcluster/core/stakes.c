@@ -15,7 +15,7 @@ static struct tf_wall unsafe_since(const struct sub *sub, const struct tf_member
 
 int64_t member_loss(const struct sub *sub, const struct job *job, const struct tf_member *m)
 {
-    if (m->role == TF_MEMBER_JOINS)
+    if (m->role == TF_MEMBER_JOINS || m->role == TF_MEMBER_MOVES_IN)
         return 0; /* no member yet: it costs nothing */
     int64_t ms = sub->now.wall.ms - unsafe_since(sub, m).ms;
     ms = ms < 0 ? 0 : ms < sub->boot.loss_cap ? ms : sub->boot.loss_cap;

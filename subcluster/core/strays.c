@@ -173,8 +173,8 @@ static bool is_over(const struct sub *sub, const struct tf_instance_id *id)
     if (job->record.phase == TF_ALLOCATION_CLAIMING && job->record.epoch == id->epoch)
         return false; /* a restored store does not know that it got what it claimed */
     if (job_lives(job) && job->record.epoch == id->epoch) /* a step that it forgot is none any more */
-        return id->index >= job->record.members.count ||
-               job->record.members.items[id->index].attempt >= id->attempt ||
+        return id->index >= job->record.members.count || member_is_second(job, id->index) ||
+               member_last_attempt(&job->record.members.items[id->index]) >= id->attempt ||
                is_vacant(&job->record.members.items[id->index]);
     tf_vec_each (e, &job->record.ended)
         if (e->epoch >= id->epoch)

@@ -105,18 +105,15 @@ static void instance_told(struct sub *sub, const struct sub_instance_event *e)
 {
     struct job *job = job_find(sub, e->id.uid);
     assert(sub->loaded);
-    if (job && job_lives(job) && job->record.epoch == e->id.epoch &&
-        e->id.index < job->record.members.count) {
-        const struct tf_member *m = &job->record.members.items[e->id.index];
-        if (m->attempt == e->id.attempt && member_lives(m->state)) {
-            if (sub->strays.count)
-                stray_found(sub, &e->id);
-            member_told(sub, job, e->id.index, e);
-            health_member_told(sub, &e->id);
-            return;
-        }
+    size_t place = job ? member_find(job, &e->id) : SIZE_MAX;
+    if (place == SIZE_MAX || !member_lives(job->record.members.items[place].state)) {
+        stray_told(sub, e);
+        return;
     }
-    stray_told(sub, e);
+    if (sub->strays.count)
+        stray_found(sub, &e->id);
+    member_told(sub, job, place, e);
+    health_member_told(sub, &e->id);
 }
 
 static void committed(struct sub *sub)

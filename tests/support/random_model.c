@@ -220,7 +220,8 @@ void random_member(struct tf_rng *r, struct tf_member *out)
                               WALL,
                               WALL,
                               R32(INT32_MIN, INT32_MAX),
-                              UP_TO(TF_MEMBER_REPLACES),
+                              UP_TO(TF_MEMBER_MOVES_OUT),
+                              (uint32_t)R(0, UINT32_MAX),
                               LATER};
     random_strs(r, &out->ports);
 }
