@@ -245,6 +245,22 @@ void tf_image_summary_record(struct tf_image *image, struct tf_summary_record *r
     tf_image_close(image);
 }
 
+static void image_migrate_order(struct tf_image *image, struct tf_migrate_order *order)
+{
+    tf_image_open(image, order);
+    tf_image_number(image, &order->verb);
+    tf_image_uid(image, &order->id);
+    tf_image_uid(image, &order->uid);
+    tf_image_number(image, &order->all);
+    tf_image_number(image, &order->index);
+    tf_image_string(image, &order->from);
+    tf_image_string(image, &order->to);
+    tf_image_number(image, &order->may_restart);
+    tf_image_string(image, &order->reason);
+    tf_image_string(image, &order->user);
+    tf_image_close(image);
+}
+
 static void image_ask(struct tf_image *image, struct tf_ask *ask)
 {
     tf_image_open(image, ask);
@@ -262,6 +278,7 @@ static void image_ask(struct tf_image *image, struct tf_ask *ask)
     tf_image_number(image, &ask->attempt);
     tf_image_list(image, &ask->place, tf_image_entry);
     tf_image_blob(image, &ask->data, &ask->len);
+    tf_image_list(image, &ask->migrate, image_migrate_order);
     tf_image_close(image);
 }
 

@@ -55,6 +55,9 @@ void tf_image_policy(struct tf_image *image, struct tf_policy *policy)
     tf_image_number(image, &policy->start_timeout);
     tf_image_number(image, &policy->kill_bound);
     tf_image_number(image, &policy->fence_timeout);
+    tf_image_number(image, &policy->max_moves);
+    tf_image_number(image, &policy->max_moves_per_node);
+    tf_image_number(image, &policy->max_moves_per_job);
     tf_image_list(image, &policy->freezes, tf_image_freeze);
     tf_image_shapes(image, &policy->shapes);
     tf_image_close(image);
@@ -253,6 +256,8 @@ void tf_image_allocation(struct tf_image *image, struct tf_allocation *allocatio
     tf_image_number(image, &allocation->restart_at);
     tf_image_number(image, &allocation->grow_after);
     tf_image_number(image, &allocation->grow_failures);
+    tf_image_number(image, &allocation->move_after);
+    tf_image_number(image, &allocation->move_failures);
     image_ended(image, &allocation->ending);
     tf_image_list(image, &allocation->ended, image_ended);
     tf_image_close(image);
@@ -305,6 +310,46 @@ void tf_image_leaders(struct tf_image *image, struct tf_leaders *leaders)
     tf_image_list(image, leaders, image_leader);
 }
 
+static void image_move(struct tf_image *image, struct tf_move *move)
+{
+    tf_image_open(image, move);
+    tf_image_uid(image, &move->uid);
+    tf_image_string(image, &move->tenant);
+    tf_image_string(image, &move->name);
+    tf_image_number(image, &move->epoch);
+    tf_image_number(image, &move->index);
+    tf_image_number(image, &move->attempt);
+    tf_image_number(image, &move->restarts);
+    tf_image_string(image, &move->from);
+    tf_image_string(image, &move->wanted);
+    image_claim(image, &move->claim);
+    tf_image_number(image, &move->state);
+    tf_image_number(image, &move->reserved);
+    tf_image_number(image, &move->started);
+    tf_image_number(image, &move->ready);
+    tf_image_number(image, &move->switched);
+    tf_image_number(image, &move->stopping);
+    tf_image_number(image, &move->ended);
+    tf_image_string(image, &move->why);
+    tf_image_close(image);
+}
+
+void tf_image_migration(struct tf_image *image, struct tf_migration *migration)
+{
+    tf_image_open(image, migration);
+    tf_image_uid(image, &migration->id);
+    tf_image_number(image, &migration->cause);
+    tf_image_string(image, &migration->owner);
+    tf_image_string(image, &migration->reason);
+    tf_image_string(image, &migration->user);
+    tf_image_number(image, &migration->created);
+    tf_image_number(image, &migration->until);
+    tf_image_number(image, &migration->ended);
+    tf_image_number(image, &migration->paused);
+    tf_image_list(image, &migration->moves, image_move);
+    tf_image_close(image);
+}
+
 void tf_image_record(struct tf_image *image, struct tf_record *record)
 {
     tf_image_open(image, record);
@@ -348,6 +393,9 @@ void tf_image_record(struct tf_image *image, struct tf_record *record)
         break;
     case TF_RECORD_LEADERS:
         tf_image_leaders(image, &record->leaders);
+        break;
+    case TF_RECORD_MIGRATION:
+        tf_image_migration(image, &record->migration);
         break;
     }
     tf_image_close(image);

@@ -57,7 +57,7 @@ static const struct defaults {
     enum tf_below_min below_min;
     enum tf_grow grow;
     enum tf_on_resize on_resize;
-    enum tf_migration migration;
+    enum tf_migration_rule migration;
     int64_t max_runtime;
 } defaults[] = {
     [TF_WORKLOAD_INFERENCE] = {TF_BELOW_MIN_KEEP, TF_GROW_CONTINUOUS, TF_ON_RESIZE_NONE, TF_MIGRATION_ALLOW,

@@ -21,7 +21,7 @@ enum tf_workload {
 enum tf_below_min { TF_BELOW_MIN_UNSET, TF_BELOW_MIN_KEEP, TF_BELOW_MIN_STOP };
 enum tf_grow { TF_GROW_UNSET, TF_GROW_CONTINUOUS, TF_GROW_ON_RESTART, TF_GROW_NEVER };
 enum tf_on_resize { TF_ON_RESIZE_UNSET, TF_ON_RESIZE_NONE, TF_ON_RESIZE_SIGNAL, TF_ON_RESIZE_RESTART };
-enum tf_migration { TF_MIGRATION_UNSET, TF_MIGRATION_ALLOW, TF_MIGRATION_RESTART, TF_MIGRATION_NEVER };
+enum tf_migration_rule { TF_MIGRATION_UNSET, TF_MIGRATION_ALLOW, TF_MIGRATION_RESTART, TF_MIGRATION_NEVER };
 enum tf_completion { TF_COMPLETION_UNSET, TF_COMPLETION_ALL, TF_COMPLETION_RANK0 };
 enum tf_topology_of { TF_TOPOLOGY_OF_UNSET, TF_TOPOLOGY_OF_JOB, TF_TOPOLOGY_OF_STEP };
 enum tf_topology_mode { TF_TOPOLOGY_MODE_UNSET, TF_TOPOLOGY_REQUIRE, TF_TOPOLOGY_PREFER };
@@ -81,7 +81,7 @@ struct tf_job_spec {
     int32_t max_nodes; /* 0 = no limit */
     enum tf_on_resize on_resize;
     char *resize_signal; /* with TF_ON_RESIZE_SIGNAL, e.g. "SIGUSR1" */
-    enum tf_migration migration;
+    enum tf_migration_rule migration;
     int32_t ready_min; /* a move or drain never goes below so many ready */
     int64_t min_runtime;
     int64_t max_runtime; /* 0 = none */

@@ -144,6 +144,9 @@ void tf_ask_release(struct tf_ask *ask)
     tf_vec_each (entry, &ask->place)
         tf_entry_release(entry);
     tf_vec_release(&ask->place);
+    tf_vec_each (order, &ask->migrate)
+        tf_migrate_order_release(order);
+    tf_vec_release(&ask->migrate);
     *ask = (struct tf_ask){0};
 }
 
@@ -156,6 +159,9 @@ void tf_ask_copy(struct tf_ask *to, const struct tf_ask *from)
     tf_vec_each (entry, &from->place)
         tf_entry_copy(tf_vec_add(&copy.place), entry);
     copy.data = tf_memdup(from->data, from->len);
+    memset(&copy.migrate, 0, sizeof copy.migrate);
+    tf_vec_each (order, &from->migrate)
+        tf_migrate_order_copy(tf_vec_add(&copy.migrate), order);
     tf_ask_release(to);
     *to = copy;
 }

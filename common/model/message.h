@@ -150,6 +150,7 @@ struct tf_ask {
     TF_VEC(struct tf_entry) place; /* PLACE: one, that would be placed; its uid is of no job */
     char *data;                    /* ..._CONFIG: the client's request */
     size_t len;
+    TF_VEC(struct tf_migrate_order) migrate; /* MIGRATE: one. LIST and PLAN are answered with chains */
 };
 struct tf_down {
     enum tf_down_kind kind;

@@ -119,6 +119,8 @@ int tf_policy_check(const struct tf_policy *policy, struct tf_error *err)
     for (size_t i = 0; i < sizeof waits / sizeof waits[0]; i++)
         if (waits[i] < 0 || waits[i] > INT64_C(1000) * 60 * 60 * 24 * 366)
             return tf_error_set(err, TF_ERR_INVALID, "a wait of the policy is negative or over a year");
+    if (policy->max_moves < 1 || policy->max_moves_per_node < 1 || policy->max_moves_per_job < 1)
+        return tf_error_set(err, TF_ERR_INVALID, "the policy lets no instance move: a limit is below 1");
     tf_vec_each (freeze, &policy->freezes)
         if (tf_freeze_fault(freeze))
             return tf_error_set(err, TF_ERR_INVALID, "a freeze is not sound: %s", tf_freeze_fault(freeze));

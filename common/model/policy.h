@@ -34,6 +34,7 @@ struct tf_policy {
     int32_t max_evictions_per_minute; /* jobs */
     int64_t absorb_cooldown, surplus_dwell, offer_time, repair_wait, failure_settle; /* ms */
     int64_t hub_away_after, start_timeout, kill_bound, fence_timeout;                /* ms */
+    int32_t max_moves, max_moves_per_node, max_moves_per_job; /* that run at once; > 0 */
     struct tf_freezes freezes; /* that concern the subcluster which is told; none in settings */
     struct tf_shapes shapes;   /* the mix that idle GPUs are measured against; none in settings */
 };

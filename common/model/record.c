@@ -246,20 +246,6 @@ void tf_member_copy(struct tf_member *to, const struct tf_member *from)
     *to = copy;
 }
 
-void tf_claim_release(struct tf_claim *claim)
-{
-    free(claim->node);
-    *claim = (struct tf_claim){0};
-}
-
-void tf_claim_copy(struct tf_claim *to, const struct tf_claim *from)
-{
-    struct tf_claim copy = *from;
-    copy.node = tf_strdup(from->node);
-    tf_claim_release(to);
-    *to = copy;
-}
-
 void tf_ended_release(struct tf_ended *ended)
 {
     free(ended->message);
@@ -388,6 +374,9 @@ void tf_record_release(struct tf_record *record)
     case TF_RECORD_LEADERS:
         tf_leaders_release(&record->leaders);
         break;
+    case TF_RECORD_MIGRATION:
+        tf_migration_release(&record->migration);
+        break;
     case TF_RECORD_NONE:
     case TF_RECORD_EPOCH:
     case TF_RECORD_TERM:
@@ -428,6 +417,9 @@ void tf_record_copy(struct tf_record *to, const struct tf_record *from)
         break;
     case TF_RECORD_LEADERS:
         tf_leaders_copy(&copy.leaders, &from->leaders);
+        break;
+    case TF_RECORD_MIGRATION:
+        tf_migration_copy(&copy.migration, &from->migration);
         break;
     case TF_RECORD_EPOCH:
     case TF_RECORD_FLOOR:

@@ -7,6 +7,7 @@
 #include "common/model/evicted.h"
 #include "common/model/freeze.h"
 #include "common/model/leaders.h"
+#include "common/model/migration.h"
 #include "common/model/policy.h"
 #include "common/model/profile.h"
 
@@ -123,15 +124,6 @@ struct tf_member {
     struct tf_strs ports; /* "http=31234", given by the engine */
 };
 
-/* A claim on a node's capacity for an owner that does not hold it yet (§1, §8.2). */
-struct tf_claim {
-    char *node;
-    uint64_t gpus;
-    int64_t cpu, memory;
-    int32_t slots;
-    struct tf_wall until; /* 0 = until its owner's work is done */
-};
-
 /* A claim on whole nodes, for a job that has waited for very long (DESIGN.md §5): cores of its priority or
  * lower are placed there only if they end before `until`, which is fixed when it is made. */
 struct tf_node_claim {
@@ -185,6 +177,8 @@ struct tf_allocation {
     struct tf_wall restart_at;  /* those that stay start again together then; 0 = nothing is due */
     struct tf_wall grow_after;  /* the latest growth failed: none before; 0 = at any time */
     int32_t grow_failures;      /* in a row */
+    struct tf_wall move_after;  /* the latest move failed: none before; 0 = at any time */
+    int32_t move_failures;      /* in a row */
     struct tf_ended
         ending; /* with ENDING: what the end will be; before, the latest failure and the retries used */
     /* ends not yet stored by the leader */
@@ -211,8 +205,6 @@ void tf_summary_record_release(struct tf_summary_record *record);
 void tf_summary_record_copy(struct tf_summary_record *to, const struct tf_summary_record *from);
 void tf_member_release(struct tf_member *member);
 void tf_member_copy(struct tf_member *to, const struct tf_member *from);
-void tf_claim_release(struct tf_claim *claim);
-void tf_claim_copy(struct tf_claim *to, const struct tf_claim *from);
 void tf_node_claim_release(struct tf_node_claim *claim);
 void tf_node_claim_copy(struct tf_node_claim *to, const struct tf_node_claim *from);
 void tf_ended_release(struct tf_ended *ended);
@@ -242,7 +234,8 @@ enum tf_record_kind {
     TF_RECORD_FREEZE,     /* federation */
     TF_RECORD_NODE_CLAIM, /* subcluster: by the uid of its owner */
     TF_RECORD_LEADERS,    /* federation */
-    TF_RECORD_LAST = TF_RECORD_LEADERS,
+    TF_RECORD_MIGRATION,  /* subcluster */
+    TF_RECORD_LAST = TF_RECORD_MIGRATION,
 };
 struct tf_record {
     enum tf_record_kind kind;
@@ -259,6 +252,7 @@ struct tf_record {
         struct tf_freeze freeze;
         struct tf_node_claim node_claim;
         struct tf_leaders leaders;
+        struct tf_migration migration;
     };
 };
 void tf_record_release(struct tf_record *record);

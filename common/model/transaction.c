@@ -104,6 +104,16 @@ static size_t weigh_node_claim(const struct tf_node_claim *c)
            weigh_strs(&c->nodes);
 }
 
+static size_t weigh_migration(const struct tf_migration *m)
+{
+    size_t sum = weigh_str(m->owner) + weigh_str(m->reason) + weigh_str(m->user) + 4 * WEIGHT_NUMBER;
+    tf_vec_each (move, &m->moves)
+        sum += weigh_str(move->tenant) + weigh_str(move->name) + weigh_str(move->from) +
+               weigh_str(move->wanted) + weigh_str(move->claim.node) + weigh_str(move->why) + WEIGHT_CLAIM +
+               WEIGHT_MEMBER;
+    return sum;
+}
+
 size_t tf_record_weight(const struct tf_record *record)
 {
     size_t sum = WEIGHT_KEY + WEIGHT_RECORD;
@@ -129,6 +139,8 @@ size_t tf_record_weight(const struct tf_record *record)
         return sum + weigh_node_claim(&record->node_claim);
     case TF_RECORD_LEADERS:
         return sum + record->leaders.count * sizeof(struct tf_leader);
+    case TF_RECORD_MIGRATION:
+        return sum + weigh_migration(&record->migration);
     case TF_RECORD_NONE:
     case TF_RECORD_EPOCH:
     case TF_RECORD_TERM:

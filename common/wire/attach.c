@@ -92,6 +92,25 @@ const struct tf_wire_table tf_wire_entry =
 #undef MODEL
 #undef WIRE
 
+#define MODEL struct tf_migrate_order
+#define WIRE Tidefed__V1__MigrateOrder
+static const struct tf_wire_row migrate_order_rows[] = {
+    WIRE_ENUM(verb, 0, TF_MIGRATE_ABORT),
+    WIRE_UID(id, 0),
+    WIRE_UID(uid, 0),
+    WIRE_BOOL(all),
+    WIRE_UINT32(index, TF_INSTANCES_MAX - 1),
+    WIRE_NAME(from, 0),
+    WIRE_NAME(to, 0),
+    WIRE_BOOL(may_restart),
+    WIRE_TEXT(reason, TF_WIRE_MESSAGE_MAX),
+    WIRE_TEXT(user, TF_WIRE_MESSAGE_MAX),
+};
+const struct tf_wire_table tf_wire_migrate_order =
+    WIRE_TABLE(migrate_order_rows, tidefed__v1__migrate_order__descriptor);
+#undef MODEL
+#undef WIRE
+
 #define MODEL struct tf_ask
 #define WIRE Tidefed__V1__Ask
 static const struct tf_wire_row ask_rows[] = {
@@ -109,6 +128,7 @@ static const struct tf_wire_row ask_rows[] = {
     WIRE_UINT32(attempt, UINT32_MAX),
     WIRE_LIST(place, tf_wire_entry, 1),
     WIRE_BYTES(data, len, TF_WIRE_CONFIG_MAX),
+    WIRE_LIST(migrate, tf_wire_migrate_order, 1),
 };
 const struct tf_wire_table tf_wire_ask = WIRE_TABLE(ask_rows, tidefed__v1__ask__descriptor);
 #undef MODEL

@@ -199,6 +199,9 @@ static const struct tf_wire_row policy_rows[] = {
     WIRE_DURATION(fence_timeout),
     WIRE_LIST(freezes, tf_wire_freeze, FREEZES_MAX),
     WIRE_LIST(shapes, shape_asked, TF_SHAPES_MAX),
+    WIRE_INT32(max_moves, 0, INT32_MAX),
+    WIRE_INT32(max_moves_per_node, 0, INT32_MAX),
+    WIRE_INT32(max_moves_per_job, 0, INT32_MAX),
 };
 const struct tf_wire_table tf_wire_policy =
     WIRE_TABLE(policy_rows, tidefed__v1__policy__descriptor, .check = check_policy);
@@ -208,9 +211,12 @@ const struct tf_wire_table tf_wire_policy =
 #define MODEL struct tf_claim
 #define WIRE Tidefed__V1__Claim
 static const struct tf_wire_row claim_rows[] = {
-    WIRE_NAME(node, TF_WIRE_REQUIRED),   WIRE_BITS(gpus),
-    WIRE_INT64(cpu, 0, TF_QUANTITY_MAX), WIRE_INT64(memory, 0, TF_QUANTITY_MAX),
-    WIRE_INT32(slots, 0, INT32_MAX),     WIRE_WALL(until),
+    WIRE_NAME(node, 0), /* of a move that has no place yet there is none */
+    WIRE_BITS(gpus),
+    WIRE_INT64(cpu, 0, TF_QUANTITY_MAX),
+    WIRE_INT64(memory, 0, TF_QUANTITY_MAX),
+    WIRE_INT32(slots, 0, INT32_MAX),
+    WIRE_WALL(until),
 };
 const struct tf_wire_table tf_wire_claim = WIRE_TABLE(claim_rows, tidefed__v1__claim__descriptor);
 #undef MODEL
@@ -245,6 +251,8 @@ static const struct tf_wire_row allocation_rows[] = {
     WIRE_WALL(grow_after),
     WIRE_INT32(grow_failures, 0, COUNTS_MAX),
     WIRE_LIST(evicted, tf_wire_evicted_hour, TF_EVICTED_HOURS_MAX),
+    WIRE_WALL(move_after),
+    WIRE_INT32(move_failures, 0, COUNTS_MAX),
 };
 const struct tf_wire_table tf_wire_allocation =
     WIRE_TABLE(allocation_rows, tidefed__v1__allocation__descriptor);
@@ -298,6 +306,51 @@ const struct tf_wire_table tf_wire_leaders =
 #undef MODEL
 #undef WIRE
 
+#define MODEL struct tf_move
+#define WIRE Tidefed__V1__Move
+static const struct tf_wire_row move_rows[] = {
+    WIRE_UID(uid, TF_WIRE_REQUIRED),
+    WIRE_NAME(tenant, TF_WIRE_REQUIRED),
+    WIRE_NAME(name, TF_WIRE_REQUIRED),
+    WIRE_COUNTER(epoch),
+    WIRE_UINT32(index, TF_INSTANCES_MAX - 1),
+    WIRE_UINT32(attempt, UINT32_MAX),
+    WIRE_BOOL(restarts),
+    WIRE_NAME(from, TF_WIRE_REQUIRED),
+    WIRE_NAME(wanted, 0),
+    WIRE_OBJECT(claim, tf_wire_claim, 0),
+    WIRE_ENUM(state, 0, TF_MOVE_ROLLED_BACK),
+    WIRE_WALL(reserved),
+    WIRE_WALL(started),
+    WIRE_WALL(ready),
+    WIRE_WALL(switched),
+    WIRE_WALL(stopping),
+    WIRE_WALL(ended),
+    WIRE_STRING(why),
+};
+const struct tf_wire_table tf_wire_move = WIRE_TABLE(move_rows, tidefed__v1__move__descriptor);
+#undef MODEL
+#undef WIRE
+
+#define MODEL struct tf_migration
+#define WIRE Tidefed__V1__MoveChain
+static const struct tf_wire_row migration_rows[] = {
+    WIRE_UID(id, TF_WIRE_REQUIRED),
+    WIRE_ENUM(cause, 0, TF_MOVE_BY_DEFRAG),
+    WIRE_STRING(owner),
+    WIRE_STRING(reason),
+    WIRE_STRING(user),
+    WIRE_WALL(created),
+    WIRE_WALL(until),
+    WIRE_WALL(ended),
+    WIRE_BOOL(paused),
+    WIRE_LIST(moves, tf_wire_move, TF_MOVES_MAX),
+};
+const struct tf_wire_table tf_wire_migration =
+    WIRE_TABLE(migration_rows, tidefed__v1__move_chain__descriptor);
+#undef MODEL
+#undef WIRE
+
 /* ---- kinds ---- */
 
 /* How a kind is named and stored. */
@@ -329,6 +382,8 @@ static const struct kind {
                               offsetof(struct tf_record, node_claim)},
     [TF_RECORD_LEADERS] = {"leaders", 0, "the leaders", &tf_wire_leaders,
                            offsetof(struct tf_record, leaders)},
+    [TF_RECORD_MIGRATION] = {"migrations", 1, "migration", &tf_wire_migration,
+                             offsetof(struct tf_record, migration)},
 };
 
 static const struct kind *kind_of(const struct tf_record *record)
@@ -383,6 +438,9 @@ static int append_parts(const struct tf_record *record, struct tf_buf *key, stru
         return append_name(key, uid, err);
     case TF_RECORD_NODE_CLAIM:
         tf_uid_format(record->node_claim.uid, uid);
+        return append_name(key, uid, err);
+    case TF_RECORD_MIGRATION:
+        tf_uid_format(record->migration.id, uid);
         return append_name(key, uid, err);
     default:
         return 0;
@@ -452,6 +510,8 @@ static int take_parts(struct tf_record *record, const struct key_parts *split, s
         return take_freeze(&record->freeze, first, second, err);
     if (record->kind == TF_RECORD_NODE_CLAIM)
         return tf_uid_parse(first, &record->node_claim.uid, err);
+    if (record->kind == TF_RECORD_MIGRATION)
+        return tf_uid_parse(first, &record->migration.id, err);
     for (int i = 1; i < split->count; i++)
         if (tf_name_check(split->parts[i], "the name in a key", err))
             return -1;

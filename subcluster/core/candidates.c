@@ -4,6 +4,7 @@
 
 #include "subcluster/core/levels.h"
 #include "subcluster/core/members.h"
+#include "subcluster/core/migrate.h"
 #include "subcluster/core/size.h"
 #include "subcluster/core/stakes.h"
 
@@ -33,7 +34,7 @@ static void add_members(struct listing *listing, const struct job *job, int32_t 
     struct tf_vector need = tf_shape_vector(&job->record.spec.group.shape);
     for (size_t i = 0; i < job->record.members.count; i++) {
         const struct tf_member *m = &job->record.members.items[i];
-        if (m->mark != mark || !member_stays(m->state) || !member_holds(m->state))
+        if (m->mark != mark || !member_stays(m->state) || !member_holds(m->state) || member_moves(m))
             continue;
         unit->gpu_seconds += member_loss(listing->sub, job, m);
         unit->before += evictions_weight(listing->sub, listing->lately, need.gpus);
@@ -42,7 +43,8 @@ static void add_members(struct listing *listing, const struct job *job, int32_t 
             unit->evictions = 0;
         }
         const struct ledger_node *node = ledger->nodes.items[job->runs.items[i].node];
-        struct candidate_part part = {node->number, number, m->gpus & ledger_usable_gpus(node), need};
+        uint64_t gpus = m->gpus & ledger_usable_gpus(node) & ~ledger_claimed_gpus_of(node);
+        struct candidate_part part = {node->number, number, gpus, need};
         part.frees.gpus = tf_gpu_set_count(part.gpus);
         if (node->known)
             tf_vec_push(&listing->out->parts, part);
@@ -63,6 +65,7 @@ static void add_unit(struct listing *listing, struct job *job, int32_t mark, tf_
     tf_vec_push(&out->units, unit);
     tf_vec_push(&out->jobs, job);
     tf_vec_push(&out->marks, mark);
+    tf_vec_push(&out->moves, (struct candidate_move){0});
 }
 
 /* What it frees of the nodes that it claims: also of GPUs whose holders are still going. */
@@ -108,6 +111,28 @@ static void add_job(struct listing *listing, struct job *job)
     if (listing->out->units.count &&
         listing->out->units.items[listing->out->units.count - 1].job == listing->next_job)
         listing->next_job++;
+}
+
+/* Its place alone: the move is rolled back, and nobody loses anything. Also the GPUs that a member which
+ * leaves in the same chain still holds are not counted: they come with neither alone. */
+static void add_place(const struct migrate_stake *stake, void *arg)
+{
+    struct listing *listing = arg;
+    struct candidates *out = listing->out;
+    const struct ledger_node *node = ledger_find(&listing->sub->ledger, stake->node);
+    if (stake->level > listing->level || !node || !node->known)
+        return;
+    uint64_t gpus = stake->gpus & ledger_usable_gpus(node);
+    if (stake->claimed)
+        gpus &= ledger_unclaimed_gpus(node);
+    struct candidate_part part = {node->number, (uint32_t)out->units.count, gpus, stake->amount};
+    part.frees.gpus = tf_gpu_set_count(gpus);
+    tf_vec_push(&out->parts, part);
+    tf_vec_push(&out->units,
+                (struct victim_unit){.job = listing->next_job++, .core = true, .level = stake->level});
+    tf_vec_push(&out->jobs, NULL);
+    tf_vec_push(&out->marks, 0);
+    tf_vec_push(&out->moves, (struct candidate_move){stake->migration, stake->move});
 }
 
 /* ---- nodes ---- */
@@ -173,6 +198,8 @@ static void list(struct listing listing)
     for (size_t i = jobs.count; i-- > 0;) /* larger uids first: they go first among equals */
         add_job(&listing, jobs.items[i]);
     tf_vec_release(&jobs);
+    if (!listing.surplus)
+        migrate_each_stake(sub, add_place, &listing);
     sort_parts(listing.out, sub->ledger.nodes.count);
     merge_parts(listing.out);
     list_nodes(listing.out, &sub->ledger);
@@ -195,6 +222,7 @@ void candidates_release(struct candidates *candidates)
     tf_vec_release(&candidates->units);
     tf_vec_release(&candidates->jobs);
     tf_vec_release(&candidates->marks);
+    tf_vec_release(&candidates->moves);
     tf_vec_release(&candidates->parts);
     tf_vec_release(&candidates->frees);
     tf_vec_release(&candidates->nodes);

@@ -14,17 +14,24 @@ struct candidate_part {
     struct tf_vector frees;
 };
 
+/* The place of a move that has not been switched: what is claimed for it, or held by its new instance. */
+struct candidate_move {
+    struct tf_uid migration;
+    size_t move;
+};
+
 struct candidates {
     TF_VEC(struct victim_unit) units;
     TF_VEC(struct job *) jobs;           /* of each unit */
     TF_VEC(int32_t) marks;               /* of each unit: its surplus step, 0 = core */
+    TF_VEC(struct candidate_move) moves; /* of each unit: the move whose place it is; id none: it is none */
     TF_VEC(struct candidate_part) parts; /* by node, then unit */
     TF_VEC(struct victim_part) frees;    /* the same, for victims.h */
     TF_VEC(struct victim_node) nodes;
 };
 
 /* All that is held at `level` or below by jobs that start or run, and all that is claimed by others; a job
- * that waits for its claims is one unit. zeroed before. */
+ * that waits for its claims is one unit, and so is the place of a move. zeroed before. */
 void candidates_list(struct candidates *candidates, struct sub *sub, tf_level level);
 /* Surplus only: of the ranks below this one. */
 void candidates_list_surplus(struct candidates *candidates, struct sub *sub, int rank);

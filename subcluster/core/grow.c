@@ -7,6 +7,8 @@
 #include "subcluster/core/calls.h"
 #include "subcluster/core/levels.h"
 #include "subcluster/core/members_private.h"
+#include "subcluster/core/migrate.h"
+#include "subcluster/core/moving.h"
 #include "subcluster/core/offers.h"
 #include "subcluster/core/peers.h"
 #include "subcluster/core/repair.h"
@@ -40,6 +42,8 @@ const char *grow_bar(const struct sub *sub, const struct job *job)
         return "instances of it that its record has forgotten still run";
     if (grow_pending(job))
         return "it grows already";
+    if (moving_any(job) || migrate_has(sub, record->uid))
+        return "instances of it move";
     if (job->grow_at.ms > sub->now.mono.ms)
         return "its latest growth failed";
     tf_vec_each (m, &record->members) {
@@ -439,6 +443,10 @@ void grow_broken(struct sub *sub, struct job *job, size_t place, bool gone, char
     struct tf_allocation *record = &job->record;
     struct tf_member *m = &record->members.items[place];
     struct places step = {0};
+    if (member_moves(m) || moving_is_switched(job, place)) {
+        moving_broken(sub, job, place, gone, why);
+        return;
+    }
     assert(m->role != TF_MEMBER_OF_JOB && record->phase != TF_ALLOCATION_ENDING);
     if (m->role == TF_MEMBER_JOINS)
         step_of(record, place, &step);
@@ -464,6 +472,7 @@ void grow_refused(struct sub *sub, struct job *job)
 void grow_undo(struct sub *sub, struct job *job)
 {
     struct places all = {0};
+    moving_undo(sub, job, "its job has something more urgent to do: it shrinks or is repaired");
     for (size_t i = 0; i < job->record.members.count; i++) {
         const struct tf_member *m = &job->record.members.items[i];
         if (member_stays(m->state) && m->role == TF_MEMBER_JOINS)

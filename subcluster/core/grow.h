@@ -60,7 +60,7 @@ void grow_broken(struct sub *sub, struct job *job, size_t place, bool gone, char
 void grow_refused(struct sub *sub, struct job *job);
 /* Loaded from its record: what is left of the wait after a failure. */
 void grow_load(struct sub *sub, struct job *job);
-/* Something higher happens to the job: what has not joined leaves. */
+/* Something higher happens to the job: what has not joined leaves, and what moves is taken back. */
 void grow_undo(struct sub *sub, struct job *job);
 
 #endif

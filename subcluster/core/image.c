@@ -329,6 +329,28 @@ static void image_moment(struct tf_image *image, struct tf_mono *moment)
     tf_image_number(image, moment);
 }
 
+static void image_change(struct tf_image *image, uint64_t *change)
+{
+    tf_image_number(image, change);
+}
+
+static void image_migrations(struct tf_image *image, struct sub *sub)
+{
+    uint64_t count = tf_image_count(image, sub->migrations.count);
+    tf_image_skip(image, &sub->migrations, "one by one");
+    for (size_t i = 0; i < count && !tf_image_failed(image); i++) {
+        if (tf_image_is_reading(image))
+            tf_vec_push(&sub->migrations, tf_calloc(1, sizeof(struct migration)));
+        struct migration *m = sub->migrations.items[i];
+        tf_image_open(image, m);
+        tf_image_migration(image, &m->record);
+        tf_image_list(image, &m->switched, image_change);
+        tf_image_list(image, &m->due, image_moment);
+        tf_image_number(image, &m->until);
+        tf_image_close(image);
+    }
+}
+
 static void image_sub(struct tf_image *image, struct sub *sub)
 {
     tf_image_open(image, sub);
@@ -357,6 +379,7 @@ static void image_sub(struct tf_image *image, struct sub *sub)
     tf_image_list(image, &sub->shorts, tf_image_uid);
     tf_image_number(image, &sub->repair_at);
     tf_image_number(image, &sub->room_made);
+    image_migrations(image, sub);
     tf_image_list(image, &sub->evictions, image_moment);
     tf_image_number(image, &sub->strays_due);
     image_link(image, &sub->link);

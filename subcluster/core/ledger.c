@@ -516,6 +516,31 @@ enum claim_state ledger_claim_state(const struct ledger *ledger, struct tf_uid u
     return free ? CLAIM_FREE : CLAIM_WAITS;
 }
 
+enum claim_state ledger_place_state(const struct ledger *ledger, const struct tf_claim *claim,
+                                    ledger_leaves_f *leaves, const void *arg)
+{
+    const struct ledger_node *node = ledger_find(ledger, claim->node);
+    struct tf_vector amount = claim_amount(claim);
+    amount.gpus = 0; /* they are named */
+    if (!node || (claim->gpus & ~ledger_usable_gpus(node)) || !node->known ||
+        node->node.state != TF_NODE_READY)
+        return CLAIM_BROKEN;
+    struct tf_vector now = tf_vector_sub(left_by(node, false), amount_of_leaving_claims(node));
+    if (!(claim->gpus & (ledger_held_gpus(node) | leaving_claims(node))) && tf_vector_fits(amount, now))
+        return CLAIM_FREE;
+    struct tf_vector later = left_by(node, true);
+    tf_vec_each (h, &node->holdings) {
+        if (!stays(h))
+            continue;
+        bool goes = !h->stuck && leaves(h->uid, h->index, node->node.name, arg);
+        if (!goes && (h->hold.gpus & claim->gpus))
+            return CLAIM_BROKEN;
+        if (goes)
+            later = tf_vector_add(later, h->hold.amount);
+    }
+    return tf_vector_fits(amount, later) ? CLAIM_WAITS : CLAIM_BROKEN;
+}
+
 struct tf_vector ledger_going(const struct ledger_node *node)
 {
     struct tf_vector going = left_by(node, true);

@@ -140,6 +140,12 @@ enum claim_state {
 /* Of all that the owner claims on that node, together. */
 enum claim_state ledger_claim_state(const struct ledger *ledger, struct tf_uid uid, const char *node);
 
+/* Of one claim that was made on GPUs whose holders are to leave, by its owner's own doing: leaves says which.
+ */
+typedef bool ledger_leaves_f(struct tf_uid uid, uint32_t index, const char *node, const void *arg);
+enum claim_state ledger_place_state(const struct ledger *ledger, const struct tf_claim *claim,
+                                    ledger_leaves_f *leaves, const void *arg);
+
 /* The node's row is claimed from now on (R5), for whoever it was before, or for nobody. */
 void ledger_keep(struct ledger *ledger, struct ledger_node *node, struct tf_uid owner, int rank,
                  struct tf_wall until);

@@ -25,6 +25,10 @@ tf_level member_level(const struct sub *sub, const struct job *job, const struct
     const struct tf_allocation *record = &job->record;
     if (record->phase == TF_ALLOCATION_ENDING || member->state == TF_MEMBER_LEAVING)
         return TF_LEVEL_GOING;
+    if (member->role == TF_MEMBER_MOVES_OUT)
+        return TF_LEVEL_TOP; /* until it may be stopped, which is soon, or is the member again */
+    if (member->role == TF_MEMBER_MOVES_IN && member->mark == 0)
+        return tf_level_core(class_rank(sub, &record->spec)); /* nothing runs there that could lose a slice */
     return member->mark == 0 ? job_core_level(sub, job) : tf_level_surplus(class_rank(sub, &record->spec));
 }
 

@@ -6,6 +6,7 @@
 
 #include "subcluster/core/cordon.h"
 #include "subcluster/core/health.h"
+#include "subcluster/core/migrate.h"
 #include "subcluster/core/node_claims.h"
 #include "subcluster/core/offers.h"
 #include "subcluster/core/outbox.h"
@@ -234,6 +235,8 @@ void uplink_said(struct sub *sub, struct tf_down *down)
             cordon_asked(sub, &down->ask);
         else if (down->ask.kind == TF_ASK_CONFIRM_LOST)
             health_confirmed(sub, &down->ask);
+        else if (down->ask.kind == TF_ASK_MIGRATE)
+            migrate_asked(sub, &down->ask);
         break;
     case TF_DOWN_CONSIDERED:
         offers_considered(sub, down->considered);

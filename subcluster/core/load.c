@@ -12,6 +12,8 @@
 #include "subcluster/core/link.h"
 #include "subcluster/core/loss.h"
 #include "subcluster/core/members.h"
+#include "subcluster/core/migrate.h"
+#include "subcluster/core/moving.h"
 #include "subcluster/core/node_claims.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/policy.h"
@@ -88,7 +90,7 @@ static const char *epoch_fault(const struct sub *sub, const struct tf_allocation
 {
     const struct tf_elastic *e = &record->spec.elastic;
     bool ending = record->phase == TF_ALLOCATION_ENDING;
-    if (record->epoch == 0 || record->members.count > TF_INSTANCES_MAX)
+    if (record->epoch == 0 || record->members.count > 2 * (size_t)TF_INSTANCES_MAX)
         return "its live epoch has no number or too many members";
     if ((record->phase == TF_ALLOCATION_CLAIMING) != (record->claims.count > 0))
         return "its phase and its claims do not agree";
@@ -175,6 +177,14 @@ static void load_cordon(struct sub *sub, struct tf_cordon *cordon)
                     cordon->node ? cordon->node : "?", fault);
 }
 
+static void load_migration(struct sub *sub, struct tf_migration *migration)
+{
+    const char *fault = migrate_load(sub, migration);
+    if (fault)
+        alarm_raise(sub, "a stored migration is not sound and is left aside: %s. Nothing more of it begins",
+                    fault);
+}
+
 static void load_node_claim(struct sub *sub, struct tf_node_claim *claim)
 {
     const char *fault = node_claim_load(sub, claim);
@@ -200,6 +210,8 @@ void load_one(struct sub *sub, struct tf_record *record)
         load_cordon(sub, &record->cordon);
     else if (record->kind == TF_RECORD_NODE_CLAIM)
         load_node_claim(sub, &record->node_claim);
+    else if (record->kind == TF_RECORD_MIGRATION)
+        load_migration(sub, &record->migration);
     else if (record->kind != TF_RECORD_POLICY)
         alarm_raise(sub, "a stored record of kind %d does not belong here and is left aside",
                     (int)record->kind);
@@ -226,6 +238,7 @@ static void resume_waits(struct sub *sub, struct job *job)
     epoch_set_runtime(sub, job);
     epoch_set_protection(sub, job);
     grow_load(sub, job);
+    moving_load(sub, job);
     absorb_load(sub, job);
     repair_note(sub, job);
     loss_load(sub, job);
@@ -241,6 +254,7 @@ void load_end(struct sub *sub)
         out_touch(sub, TF_RECORD_ROLLBACK);
     sub->rollback_noted |= sub->boot.accept_rollback;
     node_claims_loaded(sub);
+    migrate_loaded(sub);
     health_loaded(sub);
     size_t live = 0;
     for (struct job *job = jobs_first(sub); job; job = jobs_next(job)) {

@@ -7,6 +7,7 @@
 #include "subcluster/core/grow.h"
 #include "subcluster/core/leave.h"
 #include "subcluster/core/members_private.h"
+#include "subcluster/core/moving.h"
 #include "subcluster/core/peers.h"
 #include "subcluster/core/repair.h"
 #include "subcluster/core/retries.h"
@@ -48,7 +49,7 @@ static bool was_no_member(struct sub *sub, struct job *job, size_t place, const 
             member_let_go(sub, job, m, TF_MEMBER_GONE);
         return true;
     }
-    if (m->role == TF_MEMBER_OF_JOB)
+    if (m->role == TF_MEMBER_OF_JOB && !moving_is_switched(job, place))
         return false;
     bool stops = member_stops(m->state); /* its stop has been asked for */
     if (gone || !stops)

@@ -10,6 +10,7 @@
 #include "subcluster/core/health.h"
 #include "subcluster/core/levels.h"
 #include "subcluster/core/loss.h"
+#include "subcluster/core/moving.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/peers.h"
 #include "subcluster/core/retries.h"
@@ -265,6 +266,17 @@ static bool begin_to_leave(struct sub *sub, struct job *job, struct tf_member *m
     return state != TF_MEMBER_STOPPING;
 }
 
+void member_leave(struct sub *sub, struct job *job, size_t place)
+{
+    const struct tf_group *group = &job->record.spec.group;
+    struct tf_member *m = &job->record.members.items[place];
+    assert(job->record.phase != TF_ALLOCATION_ENDING && !member_is_peer(m));
+    bool stops = begin_to_leave(sub, job, m);
+    job_changed(sub, job);
+    if (stops && sub->listed)
+        call_stop(sub, job, m, group->stop_delay, group->grace);
+}
+
 void members_dismiss(struct sub *sub, struct job *job, const size_t *places, size_t count)
 {
     const struct tf_group *group = &job->record.spec.group;
@@ -288,7 +300,14 @@ static void start_too_slow(struct sub *sub, struct job *job, size_t place)
     const struct tf_member *m = &job->record.members.items[place];
     tf_reached(sub, SUB_START_LATE);
     char *why = tf_asprintf("instance %u on %s was not ready in time", m->index, m->node);
-    if (m->role != TF_MEMBER_OF_JOB && job->record.phase != TF_ALLOCATION_ENDING) {
+    bool ends = job->record.phase == TF_ALLOCATION_ENDING;
+    if (!ends &&
+        m->role == TF_MEMBER_MOVES_OUT) { /* of before a restart: if it is there, it is stopped soon */
+        member_set_due(sub, job, place, moment_in(sub, member_start_bound(sub, job)));
+        free(why);
+        return;
+    }
+    if (!ends && (m->role != TF_MEMBER_OF_JOB || moving_is_switched(job, place))) {
         grow_broken(sub, job, place, false, why);
         return;
     }

@@ -20,6 +20,8 @@ void member_let_go(struct sub *sub, struct job *job, struct tf_member *m, enum t
 void member_stop(struct sub *sub, struct job *job, size_t place);
 /* Its node cannot be reached: nothing is begun there, and nothing that takes too long held against it. */
 bool member_on_silent_node(const struct sub *sub, const struct job *job, size_t place);
+/* No part of the job any more, nor in its peers file: it is stopped. */
+void member_leave(struct sub *sub, struct job *job, size_t place);
 /* How long a start may take from when the engine has begun it. */
 int64_t member_start_bound(const struct sub *sub, const struct job *job);
 

@@ -8,6 +8,7 @@
 #include "subcluster/core/event.h"
 #include "subcluster/core/image.h"
 #include "subcluster/core/members.h"
+#include "subcluster/core/migrate.h"
 #include "subcluster/core/node_claims.h"
 
 #include <assert.h>
@@ -106,6 +107,18 @@ static void render_node_claim(const struct sub *sub, struct tf_journal_key key, 
     out->node_claim.uid = uid;
 }
 
+static void render_migration(const struct sub *sub, struct tf_journal_key key, struct tf_record *out)
+{
+    struct tf_uid id;
+    assert(key.len == TF_UID_BYTES);
+    memcpy(id.bytes, key.bytes, TF_UID_BYTES);
+    const struct tf_migration *migration = migrate_find(sub, id);
+    out->gone = !migration;
+    if (migration)
+        tf_migration_copy(&out->migration, migration);
+    out->migration.id = id;
+}
+
 static void render(struct tf_journal_key key, struct tf_record *out, void *arg)
 {
     const struct sub *sub = arg;
@@ -123,6 +136,8 @@ static void render(struct tf_journal_key key, struct tf_record *out, void *arg)
         render_cordon(sub, key, out);
     else if (key.kind == TF_RECORD_NODE_CLAIM)
         render_node_claim(sub, key, out);
+    else if (key.kind == TF_RECORD_MIGRATION)
+        render_migration(sub, key, out);
     else
         render_allocation(sub, key, out);
 }
@@ -162,6 +177,26 @@ static struct tf_journal_key key_of(const struct job *job)
 void out_touch_job(struct sub *sub, const struct job *job)
 {
     tf_journal_touch(sub->outbox.journal, key_of(job));
+}
+
+static struct tf_journal_key key_of_migration(const struct tf_uid *id)
+{
+    return (struct tf_journal_key){TF_RECORD_MIGRATION, id->bytes, TF_UID_BYTES};
+}
+
+void out_touch_migration(struct sub *sub, struct tf_uid id)
+{
+    tf_journal_touch(sub->outbox.journal, key_of_migration(&id));
+}
+
+void out_touch_job_before_migration(struct sub *sub, const struct job *job, struct tf_uid id)
+{
+    tf_journal_touch_before(sub->outbox.journal, key_of(job), key_of_migration(&id));
+}
+
+void out_touch_migration_before(struct sub *sub, struct tf_uid id, const struct job *later)
+{
+    tf_journal_touch_before(sub->outbox.journal, key_of_migration(&id), key_of(later));
 }
 
 void out_touch_job_before(struct sub *sub, const struct job *job, const struct job *later)

@@ -25,6 +25,10 @@ void out_flush(struct sub *sub);
 void out_touch(struct sub *sub, enum tf_record_kind kind); /* of those that there is one of */
 void out_touch_node(struct sub *sub, const char *node);    /* its cordon */
 void out_touch_job(struct sub *sub, const struct job *job);
+void out_touch_migration(struct sub *sub, struct tf_uid id);
+/* The first's record is durable no later than the second's, which changes with it. */
+void out_touch_job_before_migration(struct sub *sub, const struct job *job, struct tf_uid id);
+void out_touch_migration_before(struct sub *sub, struct tf_uid id, const struct job *later);
 void out_touch_claim(struct sub *sub, struct tf_uid uid); /* on nodes, of that job */
 /* The job's record is durable no later than the other's, which changes with it. */
 void out_touch_job_before(struct sub *sub, const struct job *job, const struct job *later);

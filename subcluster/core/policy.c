@@ -6,6 +6,7 @@
 #include "subcluster/core/idle.h"
 #include "subcluster/core/levels.h"
 #include "subcluster/core/members.h"
+#include "subcluster/core/migrate.h"
 #include "subcluster/core/node_claims.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/profile.h"
@@ -31,7 +32,9 @@ static bool rules_eq(const struct tf_policy *a, const struct tf_policy *b)
            a->offer_time == b->offer_time && a->repair_wait == b->repair_wait &&
            a->failure_settle == b->failure_settle && a->hub_away_after == b->hub_away_after &&
            a->start_timeout == b->start_timeout && a->kill_bound == b->kill_bound &&
-           a->fence_timeout == b->fence_timeout && tf_freezes_eq(&a->freezes, &b->freezes);
+           a->fence_timeout == b->fence_timeout && a->max_moves == b->max_moves &&
+           a->max_moves_per_node == b->max_moves_per_node && a->max_moves_per_job == b->max_moves_per_job &&
+           tf_freezes_eq(&a->freezes, &b->freezes);
 }
 
 static void apply(struct sub *sub, const struct tf_policy *policy)
@@ -42,6 +45,7 @@ static void apply(struct sub *sub, const struct tf_policy *policy)
         members_set_levels(sub, job);
     node_claims_set_ranks(sub);
     idle_mix_changed(sub);
+    migrate_set_levels(sub);
 }
 
 bool policy_load(struct sub *sub, const struct tf_policy *policy, struct tf_error *err)

@@ -10,6 +10,7 @@
 #include "subcluster/core/candidates.h"
 #include "subcluster/core/levels.h"
 #include "subcluster/core/members.h"
+#include "subcluster/core/migrate.h"
 #include "subcluster/core/node_claims.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/peers.h"
@@ -43,6 +44,13 @@ static void list_evicted(const struct candidates *candidates, const struct victi
     const struct job *last = NULL;
     tf_vec_each (unit, &chosen->units) {
         const struct victim_unit *u = &candidates->units.items[*unit];
+        const struct candidate_move *place = &candidates->moves.items[*unit];
+        if (!tf_uid_is_none(place->migration)) {
+            struct evicted_job *move = tf_vec_add(&plan->evicted);
+            *move = (struct evicted_job){
+                .migration = place->migration, .move = place->move, .waits = true, .level = u->level};
+            continue;
+        }
         if (candidates->jobs.items[*unit] != last)
             tf_vec_add(&plan->evicted)->uid = candidates->jobs.items[*unit]->record.uid;
         last = candidates->jobs.items[*unit];
@@ -354,7 +362,9 @@ void reclaim_commit(struct sub *sub, struct job *job, struct reclaim_plan *plan)
     struct tf_allocation *record = &job->record;
     assert(record->phase == TF_ALLOCATION_CLAIMING && record->claims.count == 0);
     tf_vec_each (victim, &plan->evicted)
-        if (victim->waits)
+        if (!tf_uid_is_none(victim->migration))
+            migrate_take(sub, victim->migration, victim->move, job);
+        else if (victim->waits)
             take_claims(sub, job, victim);
     tf_vec_each (claim, &plan->claims)
         tf_vec_push(&record->claims, *claim);

@@ -21,6 +21,9 @@
 struct evicted_job {
     struct tf_uid uid;
     bool waits; /* for claims of its own, which are taken; nothing of it runs */
+    struct tf_uid
+        migration; /* or it is the place of a move of this chain, which is rolled back, and no job */
+    size_t move;
     bool whole; /* the job; else surplus steps of it: */
     TF_VEC(int32_t) marks;
     tf_level level; /* the highest that was taken from it */

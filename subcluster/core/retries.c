@@ -6,6 +6,8 @@
 #include "subcluster/core/allocation.h"
 #include "subcluster/core/calls.h"
 #include "subcluster/core/members_private.h"
+#include "subcluster/core/migrate.h"
+#include "subcluster/core/moving.h"
 #include "subcluster/core/peers.h"
 #include "subcluster/core/trace.h"
 
@@ -23,6 +25,9 @@ static void attempt_again(struct sub *sub, struct job *job, size_t place)
 {
     struct tf_member *m = &job->record.members.items[place];
     assert(m->state == TF_MEMBER_BACKOFF && sub->listed);
+    const struct tf_claim *elsewhere = migrate_restart_place(sub, job, m->index);
+    if (elsewhere)
+        moving_relocate(sub, job, place, elsewhere);
     m->state = TF_MEMBER_PLANNED;
     m->attempt = member_last_attempt(m) + 1;
     m->started = m->ready = m->ended = m->retry_at = (struct tf_wall){0};
@@ -34,6 +39,7 @@ static void attempt_again(struct sub *sub, struct job *job, size_t place)
 static bool is_ripe(const struct sub *sub, const struct job *job, size_t place)
 {
     return job->record.members.items[place].state == TF_MEMBER_BACKOFF &&
+           job->record.members.items[place].role != TF_MEMBER_MOVES_OUT &&
            job->runs.items[place].retry.ms <= sub->now.mono.ms && !member_on_silent_node(sub, job, place);
 }
 
@@ -114,6 +120,7 @@ int64_t member_backoff(const struct job *job, const struct tf_member *m)
 /* All that live are to be started again, together. */
 static void mark_others(struct sub *sub, struct job *job)
 {
+    moving_undo(sub, job, "its job restarts as a whole");
     job->record.restart_at = (struct tf_wall){0}; /* one that was due is this one */
     job->restart_due = TF_NEVER;
     for (size_t i = 0; i < job->record.members.count; i++) {

@@ -53,27 +53,38 @@
     X(SUB_GPUS_WAIT, "subcluster: GPUs that were given up stayed taken until that was durable")      \
     X(SUB_BUDGET, "subcluster: the decision budget was used up")
 
-#define SUB_SITUATIONS_OTHER(X)                                                                  \
-    X(SUB_SMALLER, "subcluster: started smaller than granted")                                   \
-    X(SUB_LINK_GAP, "subcluster: a change was missed, the link is dialled again")                \
-    X(SUB_REFUSED_EARLIER, "subcluster: refused, an earlier epoch of the job lives here")        \
-    X(SUB_START_TWICE, "subcluster: a repeated start was refused, the instance runs")            \
-    X(SUB_FROZEN, "subcluster: refused, evictions were frozen")                                  \
-    X(SUB_EVENED_OUT, "subcluster: of equals the higher gave a step to the lower")               \
-    X(SUB_SURPLUS_TAKEN, "subcluster: surplus gave way to growth of a higher priority")          \
-    X(SUB_ROOM_MADE, "subcluster: surplus went for a step that a short job lacks")               \
-    X(SUB_SHORT, "subcluster: a running epoch fell below its min")                               \
-    X(SUB_SHORT_NO_MORE, "subcluster: a short epoch has its min again")                          \
-    X(SUB_SHRUNK_BY_LOSS, "subcluster: a running epoch lost instances and went on, smaller")     \
-    X(SUB_GANG_BROKEN, "subcluster: a gang lost instances that must be replaced")                \
-    X(SUB_REPLACES, "subcluster: lost members of an epoch were started in other places")         \
-    X(SUB_NOT_REPAIRED, "subcluster: what a job missed was not there within repairWait")         \
-    X(SUB_RESTART_SETTLED, "subcluster: a smaller epoch restarted after a burst of losses")      \
-    X(SUB_FAILED_WITH_LOSS, "subcluster: an instance failed because others were lost")           \
-    X(SUB_REPLACED, "subcluster: lost members of an epoch were replaced")                        \
-    X(SUB_NODES_CLAIMED_ANEW, "subcluster: a claim on nodes lost one of them and was made anew") \
-    X(SUB_BRAKED, "subcluster: refused, too many were evicted within a minute")                  \
-    X(SUB_LOST_CONFIRMED, "subcluster: somebody confirmed that a silent node is lost")
+#define SUB_SITUATIONS_OTHER(X)                                                                    \
+    X(SUB_SMALLER, "subcluster: started smaller than granted")                                     \
+    X(SUB_LINK_GAP, "subcluster: a change was missed, the link is dialled again")                  \
+    X(SUB_REFUSED_EARLIER, "subcluster: refused, an earlier epoch of the job lives here")          \
+    X(SUB_START_TWICE, "subcluster: a repeated start was refused, the instance runs")              \
+    X(SUB_FROZEN, "subcluster: refused, evictions were frozen")                                    \
+    X(SUB_EVENED_OUT, "subcluster: of equals the higher gave a step to the lower")                 \
+    X(SUB_SURPLUS_TAKEN, "subcluster: surplus gave way to growth of a higher priority")            \
+    X(SUB_ROOM_MADE, "subcluster: surplus went for a step that a short job lacks")                 \
+    X(SUB_SHORT, "subcluster: a running epoch fell below its min")                                 \
+    X(SUB_SHORT_NO_MORE, "subcluster: a short epoch has its min again")                            \
+    X(SUB_SHRUNK_BY_LOSS, "subcluster: a running epoch lost instances and went on, smaller")       \
+    X(SUB_GANG_BROKEN, "subcluster: a gang lost instances that must be replaced")                  \
+    X(SUB_REPLACES, "subcluster: lost members of an epoch were started in other places")           \
+    X(SUB_NOT_REPAIRED, "subcluster: what a job missed was not there within repairWait")           \
+    X(SUB_RESTART_SETTLED, "subcluster: a smaller epoch restarted after a burst of losses")        \
+    X(SUB_FAILED_WITH_LOSS, "subcluster: an instance failed because others were lost")             \
+    X(SUB_REPLACED, "subcluster: lost members of an epoch were replaced")                          \
+    X(SUB_NODES_CLAIMED_ANEW, "subcluster: a claim on nodes lost one of them and was made anew")   \
+    X(SUB_BRAKED, "subcluster: refused, too many were evicted within a minute")                    \
+    X(SUB_LOST_CONFIRMED, "subcluster: somebody confirmed that a silent node is lost")             \
+    X(SUB_MOVE_PLANNED, "subcluster: a chain of moves was begun")                                  \
+    X(SUB_MOVE_RESERVED, "subcluster: all places of a chain of moves were claimed")                \
+    X(SUB_MOVE_SWITCHED, "subcluster: a new instance took the place of the one that moves")        \
+    X(SUB_MOVE_DONE, "subcluster: an instance has moved")                                          \
+    X(SUB_MOVE_ROLLED_BACK, "subcluster: a move was rolled back")                                  \
+    X(SUB_MOVE_TAKEN, "subcluster: the place of a move went to a higher priority")                 \
+    X(SUB_MOVE_RESTARTS, "subcluster: a job restarted as a whole to move")                         \
+    X(SUB_MOVE_HELD, "subcluster: a new instance did not stay ready until the old one could stop") \
+    X(SUB_MOVE_ABORTED, "subcluster: a chain of moves was given up by people")                     \
+    X(SUB_MOVE_UNDONE, "subcluster: a move gave way to something higher of its job")               \
+    X(SUB_MOVE_FAILED, "subcluster: the new instance of a move did not get ready, or not for long")
 
 TF_SITUATIONS_DECLARE(sub, SUB_SITUATIONS_EXPECTED, SUB_SITUATIONS_OTHER);
 

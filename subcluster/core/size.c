@@ -51,6 +51,8 @@ void size_mark_again(struct sub *sub, struct job *job)
         qsort(seniors.items, seniors.count, sizeof *seniors.items, by_seniority);
     for (size_t i = 0; i < seniors.count; i++)
         record->members.items[seniors.items[i].index].mark = size_mark(e, (int32_t)i);
+    for (size_t i = record->members.count; i-- > 0 && member_is_second(job, i);) /* as that of its index */
+        record->members.items[i].mark = record->members.items[record->members.items[i].index].mark;
     tf_vec_release(&seniors);
     members_set_levels(sub, job);
 }

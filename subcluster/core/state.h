@@ -31,6 +31,7 @@ struct job {
     struct tf_mono restart_due;     /* those that stay start again together */
     struct tf_mono repair_due;      /* what it misses must be on its way by then */
     struct tf_mono grow_at;         /* the latest growth failed: not before */
+    struct tf_mono move_at;         /* the latest move failed: not before */
     struct tf_mono shrunk;          /* last; means nothing while its record knows of no time when */
     bool room_made;                 /* it is short, and others went for a step of it (shortage.h) */
     struct tf_mono resized;         /* it has its size since then, */
@@ -139,6 +140,14 @@ struct node_claim {
     struct tf_mono next_look; /* not before; TF_NEVER: as soon as a node has changed */
 };
 
+/* A chain of moves. */
+struct migration {
+    struct tf_migration record;
+    TF_VEC(uint64_t) switched;  /* of each move: the change by which it was SWITCHED, of this process */
+    TF_VEC(struct tf_mono) due; /* of each: it waits in its state no longer than that */
+    struct tf_mono until;       /* what has not begun by then is rolled back */
+};
+
 /* Nodes that went silent. */
 struct health {
     TF_VEC(uint32_t) watched; /* by number: those that are silent, or of which something was concluded */
@@ -178,6 +187,7 @@ struct sub {
     struct tf_mono repair_at;     /* when they are looked at next */
     bool room_made;               /* for one of them, at least: looked at with whatever gets free */
     TF_VEC(struct node_claim) node_claims; /* at most one a priority; as they came */
+    TF_VEC(struct migration *) migrations; /* as they were made */
     /* Of jobs, within the last minute. Not in records: after a restart the brake begins anew, which lets at
      * most one minute's worth of committed placements through once more. */
     TF_VEC(struct tf_mono) evictions;

@@ -10,6 +10,8 @@
 #include "subcluster/core/load.h"
 #include "subcluster/core/loss.h"
 #include "subcluster/core/members.h"
+#include "subcluster/core/migrate.h"
+#include "subcluster/core/moving.h"
 #include "subcluster/core/node_claims.h"
 #include "subcluster/core/offers.h"
 #include "subcluster/core/outbox.h"
@@ -57,6 +59,7 @@ void sub_destroy(struct sub *sub)
     tf_vec_each (c, &sub->node_claims)
         tf_node_claim_release(&c->record);
     tf_vec_release(&sub->node_claims);
+    migrate_release_all(sub);
     tf_vec_release(&sub->evictions);
     tf_vec_release(&sub->offers);
     tf_vec_release(&sub->absorb.tried);
@@ -199,7 +202,7 @@ static void ask_wake(struct sub *sub)
     struct tf_mono next = earlier(job ? job->due : TF_NEVER, strays_due(sub));
     next = earlier(next, earlier(offers_due(sub), sub_frozen_end(sub)));
     next = earlier(next, earlier(earlier(repair_due(sub), absorb_due(sub)), stakes_due(sub)));
-    next = earlier(next, health_due(sub));
+    next = earlier(next, earlier(health_due(sub), migrate_due(sub)));
     if (!out_busy(sub))
         next = earlier(next, profile_due(sub));
     if (next.ms >= sub->wake.ms)
@@ -208,12 +211,23 @@ static void ask_wake(struct sub *sub)
     out_now(sub, (struct sub_action){.kind = SUB_ACT_WAKE, .wake = next});
 }
 
+/* What came or went by a move, and is gone, leaves the records before they are stored or told. */
+static void sweep(struct sub *sub)
+{
+    tf_vec_each (uid, &sub->touched) {
+        struct job *job = job_find(sub, *uid);
+        if (job && moving_any(job))
+            moving_sweep(sub, job);
+    }
+}
+
 /* Nothing is decided before the records are there. */
 static void settle(struct sub *sub)
 {
     if (!sub->loaded)
         return;
     moments(sub);
+    sweep(sub);
     stakes_look(sub);
     reclaim_look(sub);
     node_claims_look(sub);
@@ -221,10 +235,12 @@ static void settle(struct sub *sub)
     ledger_refresh(&sub->ledger);
     offers_note(sub);
     repair_look(sub);
+    migrate_look(sub);
     absorb_look(sub);
     sub->offers.over = false;
     ledger_refresh(&sub->ledger);
     offers_note(sub);
+    sweep(sub);
     if (!out_busy(sub)) {
         reports_render(sub);
         profile_render(sub);

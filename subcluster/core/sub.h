@@ -213,5 +213,13 @@ const struct tf_profile *sub_profile(const struct sub *sub);
  * caller. */
 void sub_plan_place(const struct sub *sub, struct tf_now now, const struct tf_entry *entry,
                     struct tf_place_plan *out);
+/* Likewise, what would go where by that order (TF_MIGRATE_PLAN), as a chain of which nothing comes: a move
+ * has the node of its claim, or why there is none. NULL; or why nothing can be said, which the caller frees.
+ */
+char *sub_plan_migrate(const struct sub *sub, struct tf_now now, const struct tf_migrate_order *order,
+                       struct tf_migration *out);
+/* Chains that are on their way, and the latest that were; by the order in which they were made, NULL at the
+ * end. */
+const struct tf_migration *sub_migration_at(const struct sub *sub, size_t at);
 
 #endif

@@ -4,6 +4,7 @@
 #include "subcluster/core/grow.h"
 #include "subcluster/core/loss.h"
 #include "subcluster/core/members_private.h"
+#include "subcluster/core/moving.h"
 #include "subcluster/core/peers.h"
 #include "subcluster/core/retries.h"
 #include "subcluster/core/stakes.h"
@@ -101,8 +102,8 @@ static char *exit_message(const struct tf_member *m, const struct sub_instance_e
 static bool did_not_join(struct sub *sub, struct job *job, size_t place, char *why)
 {
     const struct tf_member *m = &job->record.members.items[place];
-    bool joins = m->role != TF_MEMBER_OF_JOB && m->state != TF_MEMBER_LEAVING &&
-                 job->record.phase != TF_ALLOCATION_ENDING;
+    bool joins = (m->role != TF_MEMBER_OF_JOB || moving_is_switched(job, place)) &&
+                 m->state != TF_MEMBER_LEAVING && job->record.phase != TF_ALLOCATION_ENDING;
     if (!joins) {
         free(why);
         return false;
@@ -128,6 +129,21 @@ static void left(struct sub *sub, struct job *job, size_t place)
     members_retry(sub, job);
 }
 
+/* Whichever of the two instances of an index has ended its work: the other is not needed any more. Returns
+ * where it is by then. */
+static size_t work_was_done(struct sub *sub, struct job *job, size_t place)
+{
+    uint32_t index = job->record.members.items[place].index;
+    size_t second = member_second(job, index);
+    if (second == SIZE_MAX || !member_moves(&job->record.members.items[second]))
+        return place;
+    bool old = (place == second) == (job->record.members.items[second].role == TF_MEMBER_MOVES_OUT);
+    if (!old)
+        return place; /* it has only begun: that it ends so soon is no reason to give up the old one */
+    moving_undo_one(sub, job, index, "its work is done");
+    return index;
+}
+
 static void told_exit(struct sub *sub, struct job *job, size_t place, const struct sub_instance_event *e)
 {
     struct tf_member *m = &job->record.members.items[place];
@@ -135,6 +151,10 @@ static void told_exit(struct sub *sub, struct job *job, size_t place, const stru
     tf_reached_if(done && m->state == TF_MEMBER_STOPPING, sub, SUB_EXIT_STOPPING);
     tf_reached_if(!sub->listed, sub, SUB_EXIT_UNSEEN);
     m->exit_code = e->exit_code;
+    if (done && job->record.phase != TF_ALLOCATION_ENDING && m->state != TF_MEMBER_LEAVING) {
+        place = work_was_done(sub, job, place);
+        m = &job->record.members.items[place];
+    }
     if (did_not_join(sub, job, place, exit_message(m, e)))
         return;
     if (m->state == TF_MEMBER_LEAVING) {

@@ -230,6 +230,28 @@ static bool eq_node_claim(const struct tf_node_claim *a, const struct tf_node_cl
     return EQ_END;
 }
 
+static bool eq_move(const struct tf_move *a, const struct tf_move *b)
+{
+    EQ_BEGIN(struct tf_move);
+    EQ_STR(tenant);
+    EQ_STR(name);
+    EQ_STR(from);
+    EQ_STR(wanted);
+    EQ_WITH(claim, eq_claim);
+    EQ_STR(why);
+    return EQ_END;
+}
+
+static bool eq_migration(const struct tf_migration *a, const struct tf_migration *b)
+{
+    EQ_BEGIN(struct tf_migration);
+    EQ_STR(owner);
+    EQ_STR(reason);
+    EQ_STR(user);
+    EQ_LIST(moves, eq_move);
+    return EQ_END;
+}
+
 bool eq_record(const struct tf_record *a, const struct tf_record *b)
 {
     if (a->kind != b->kind || a->gone != b->gone)
@@ -260,6 +282,8 @@ bool eq_record(const struct tf_record *a, const struct tf_record *b)
         return eq_node_claim(&a->node_claim, &b->node_claim);
     case TF_RECORD_LEADERS:
         return tf_leaders_eq(&a->leaders, &b->leaders);
+    case TF_RECORD_MIGRATION:
+        return eq_migration(&a->migration, &b->migration);
     case TF_RECORD_NONE:
         break;
     }
@@ -329,12 +353,23 @@ bool eq_entry(const struct tf_entry *a, const struct tf_entry *b)
     return EQ_END;
 }
 
+static bool eq_migrate_order(const struct tf_migrate_order *a, const struct tf_migrate_order *b)
+{
+    EQ_BEGIN(struct tf_migrate_order);
+    EQ_STR(from);
+    EQ_STR(to);
+    EQ_STR(reason);
+    EQ_STR(user);
+    return EQ_END;
+}
+
 static bool eq_ask(const struct tf_ask *a, const struct tf_ask *b)
 {
     EQ_BEGIN(struct tf_ask);
     EQ_STR(node);
     EQ_STR(reason);
     EQ_LIST(place, eq_entry);
+    EQ_LIST(migrate, eq_migrate_order);
     same_ = same_ && x.len == y.len && (x.len == 0 || memcmp(x.data, y.data, x.len) == 0);
     EQ_TAKE(data);
     return EQ_END;

@@ -355,9 +355,13 @@ static void random_shape_asked(struct tf_rng *r, struct tf_shape_asked *out)
 
 void random_policy(struct tf_rng *r, struct tf_policy *out)
 {
-    *out = (struct tf_policy){
-        COUNTER, LATER, optional_name(r), LATER, COUNT, TIME, TIME, TIME, TIME, TIME, TIME, TIME, TIME, TIME,
-        LATER,   LATER};
+    *out = (struct tf_policy){COUNTER, LATER, optional_name(r),
+                              LATER,   COUNT, TIME,
+                              TIME,    TIME,  TIME,
+                              TIME,    TIME,  TIME,
+                              TIME,    TIME,  COUNT,
+                              COUNT,   COUNT, LATER,
+                              LATER};
     for (uint64_t n = tf_rng_below(r, 4); n > 0; n--) {
         char *name = NAME;
         if (tf_classes_rank(&out->classes, name) < 0)
@@ -489,6 +493,8 @@ void random_allocation(struct tf_rng *r, struct tf_allocation *out)
         WALL,
         WALL,
         R32(0, 1 << 30),
+        WALL,
+        R32(0, 1 << 30),
         ended(r),
         LATER,
     };
@@ -516,6 +522,37 @@ static void random_leaders(struct tf_rng *r, struct tf_leaders *out)
         term.revision += 1 + tf_rng_below(r, 1000);
         tf_leaders_add(out, (struct tf_leader){term, COUNTER});
     }
+}
+
+static void random_move(struct tf_rng *r, struct tf_move *out)
+{
+    *out = (struct tf_move){random_uid(r),
+                            NAME,
+                            NAME,
+                            COUNTER,
+                            UP_TO(TF_INSTANCES_MAX - 1),
+                            (uint32_t)R(0, UINT32_MAX),
+                            BOOL,
+                            NAME,
+                            optional_name(r),
+                            {0},
+                            UP_TO(TF_MOVE_ROLLED_BACK),
+                            WALL,
+                            WALL,
+                            WALL,
+                            WALL,
+                            WALL,
+                            WALL,
+                            OPTIONAL};
+    if (BOOL)
+        random_claim(r, &out->claim);
+}
+
+static void random_migration(struct tf_rng *r, struct tf_migration *out)
+{
+    *out = (struct tf_migration){
+        random_uid(r), UP_TO(TF_MOVE_BY_DEFRAG), OPTIONAL, OPTIONAL, OPTIONAL, WALL, WALL, WALL, BOOL, LATER};
+    RANDOM_LIST(r, &out->moves, random_move);
 }
 
 void random_record(struct tf_rng *r, enum tf_record_kind kind, struct tf_record *out)
@@ -559,6 +596,9 @@ void random_record(struct tf_rng *r, enum tf_record_kind kind, struct tf_record 
         break;
     case TF_RECORD_LEADERS:
         random_leaders(r, &out->leaders);
+        break;
+    case TF_RECORD_MIGRATION:
+        random_migration(r, &out->migration);
         break;
     case TF_RECORD_NONE:
         break;
@@ -651,23 +691,28 @@ void random_entry(struct tf_rng *r, struct tf_entry *out)
 
 void random_down(struct tf_rng *r, struct tf_down *out)
 {
-    *out = (struct tf_down){FROM_1(TF_DOWN_POLICY),
-                            random_term(r),
-                            COUNTER,
-                            COUNTER,
-                            COUNTER,
-                            policy(r),
-                            LATER,
-                            TIME,
-                            {COUNTER, UP_TO(TF_ASK_CONFIRM_LOST), random_uid(r), COUNTER,
-                             UP_TO(TF_INSTANCES_MAX - 1), BOOL, R(-1, INT64_MAX), optional_name(r),
-                             tf_rng_next(r), BOOL, OPTIONAL, (uint32_t)R(0, UINT32_MAX), LATER, NULL, 0},
-                            random_generation(r)};
+    *out =
+        (struct tf_down){FROM_1(TF_DOWN_POLICY),
+                         random_term(r),
+                         COUNTER,
+                         COUNTER,
+                         COUNTER,
+                         policy(r),
+                         LATER,
+                         TIME,
+                         {COUNTER, UP_TO(TF_ASK_CONFIRM_LOST), random_uid(r), COUNTER,
+                          UP_TO(TF_INSTANCES_MAX - 1), BOOL, R(-1, INT64_MAX), optional_name(r),
+                          tf_rng_next(r), BOOL, OPTIONAL, (uint32_t)R(0, UINT32_MAX), LATER, NULL, 0, LATER},
+                         random_generation(r)};
     if (BOOL)
         random_entry(r, tf_vec_add(&out->ask.place));
     if (BOOL) {
         out->ask.data = TEXT;
         out->ask.len = strlen(out->ask.data);
     }
+    if (BOOL)
+        *tf_vec_add(&out->ask.migrate) = (struct tf_migrate_order){
+            UP_TO(TF_MIGRATE_ABORT), random_uid(r),    random_uid(r), BOOL,     UP_TO(TF_INSTANCES_MAX - 1),
+            optional_name(r),        optional_name(r), BOOL,          OPTIONAL, OPTIONAL};
     RANDOM_LIST(r, &out->entries, random_entry);
 }

@@ -16,6 +16,9 @@ static struct tf_policy test_policy(void)
 {
     struct tf_policy policy = {.version = 1,
                                .max_evictions_per_minute = 60,
+                               .max_moves = 32,
+                               .max_moves_per_node = 8,
+                               .max_moves_per_job = 1,
                                .start_timeout = 5 * TF_MINUTE,
                                .offer_time = 3 * TF_SECOND,
                                .repair_wait = 2 * TF_MINUTE,
@@ -116,6 +119,8 @@ static void log_persist(struct tf_buf *log, const struct sub_action *a)
             tf_buf_fmt(log, " allocation:%d%s", r->allocation.uid.bytes[0], r->gone ? "-" : "");
         else if (r->kind == TF_RECORD_NODE_CLAIM)
             tf_buf_fmt(log, " claim:%d%s", r->node_claim.uid.bytes[0], r->gone ? "-" : "");
+        else if (r->kind == TF_RECORD_MIGRATION)
+            tf_buf_fmt(log, " migration:%d%s", r->migration.id.bytes[0], r->gone ? "-" : "");
         else if (r->kind == TF_RECORD_CORDON)
             tf_buf_fmt(log, " cordon:%s%s", r->cordon.node, r->gone ? "-" : "");
         else

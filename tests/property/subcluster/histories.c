@@ -175,7 +175,10 @@ static struct tf_policy random_policy(struct world *w)
     struct tf_policy policy = {.version = tf_rng_below(&w->rng, 3),
                                .start_timeout = 20 * TF_SECOND,
                                .kill_bound = 5 * TF_SECOND,
-                               .max_evictions_per_minute = tf_rng_below(&w->rng, 4) ? 60 : 1};
+                               .max_evictions_per_minute = tf_rng_below(&w->rng, 4) ? 60 : 1,
+                               .max_moves = 4,
+                               .max_moves_per_node = 2,
+                               .max_moves_per_job = 1};
     tf_classes_add(&policy.classes, "low", 10);
     tf_classes_add(&policy.classes, "high", 30);
     if (policy.version == 1)

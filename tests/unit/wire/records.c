@@ -30,6 +30,8 @@ static void test_keys(void)
         {{.kind = TF_RECORD_FREEZE, .freeze = {TF_FROZEN_MOVES}}, "freezes/moves/*"},
         {{.kind = TF_RECORD_NODE_CLAIM, .node_claim = {.uid = {{0xab, 1}}}},
          "claims/ab010000000000000000000000000000"},
+        {{.kind = TF_RECORD_MIGRATION, .migration = {.id = {{0xab, 1}}}},
+         "migrations/ab010000000000000000000000000000"},
     };
     for (size_t i = 0; i < TF_ARRAY_LEN(cases); i++) {
         TF_AUTO_BUF key = TF_BUF_INIT;
