@@ -127,9 +127,15 @@ static void serve_all(struct sub *sub)
     tf_vec_release(&queue);
 }
 
+/* A restored store may think an epoch short that has ended since: it is not begun again. */
+static bool may_look(const struct sub *sub)
+{
+    return sub->listed && !sub->unsure && sub->shorts.count;
+}
+
 void repair_look(struct sub *sub)
 {
-    if (!sub->listed || !sub->shorts.count)
+    if (!may_look(sub))
         return;
     if (sub->repair_at.ms > sub->now.mono.ms && !sub->offers.over && !sub->room_made)
         return;
@@ -139,5 +145,5 @@ void repair_look(struct sub *sub)
 
 struct tf_mono repair_due(const struct sub *sub)
 {
-    return sub->listed && sub->shorts.count ? sub->repair_at : TF_NEVER;
+    return may_look(sub) ? sub->repair_at : TF_NEVER;
 }

@@ -58,10 +58,11 @@ static bool may_retry(const struct sub *sub, const struct job *job, size_t place
     return true;
 }
 
-/* Starts again those whose back-off is over. */
+/* Starts again those whose back-off is over. Not what a restored store has: what it takes for a failure may
+ * have been the end. */
 void members_retry(struct sub *sub, struct job *job)
 {
-    if (!sub->listed || !job_lives(job) || job->record.phase == TF_ALLOCATION_ENDING)
+    if (!sub->listed || sub->unsure || !job_lives(job) || job->record.phase == TF_ALLOCATION_ENDING)
         return;
     size_t again = 0;
     bool together = restarts_together(job), all = false;

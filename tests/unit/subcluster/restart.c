@@ -368,6 +368,29 @@ static void test_a_restored_store_starts_nothing_that_it_may_have_forgotten(void
     driver_release(&d);
 }
 
+/* What the copy takes for a failure may have been the end of the epoch: nothing of it starts again before the
+ * full set says that it is wanted. */
+static void test_a_restored_store_retries_nothing_before_the_full_set(void)
+{
+    driver_two_nodes(&d);
+    driver_place(&d, 1, 5, 2, 2);
+    driver_place(&d, 2, 6, 2, 2);
+    driver_all_ready(&d);
+    d.instances.items[0].state = SUB_INSTANCE_EXITED;
+    d.instances.items[0].exit_code = 1;
+    restart_with_rollback();
+    driver_list(&d);
+    driver_told(&d, 2, 6, 0, 1, SUB_INSTANCE_EXITED, 143, true); /* a loss, */
+    driver_stopped(&d, 2, 6, 1, 1);                              /* which takes its step along */
+    driver_pass(&d, TF_MINUTE);
+    CU_ASSERT_EQUAL(d.starts, 4);
+    struct tf_entry wanted[] = {driver_place_entry(1, 5, 2, 2), driver_place_entry(2, 6, 2, 2)};
+    driver_set(&d, wanted, 2);
+    driver_pass(&d, 10 * TF_SECOND);
+    CU_ASSERT_EQUAL(d.starts, 7);
+    driver_release(&d);
+}
+
 /* That outlives a crash before the full set. */
 static void test_a_rollback_is_remembered_until_the_full_set(void)
 {
@@ -499,6 +522,8 @@ static const struct suite_test tests[] = {
     {"what the engine has seen is not started again", test_what_the_engine_has_seen_is_not_started_again},
     {"a restored store starts nothing that it may have forgotten",
      test_a_restored_store_starts_nothing_that_it_may_have_forgotten},
+    {"a restored store retries nothing before the full set",
+     test_a_restored_store_retries_nothing_before_the_full_set},
     {"a rollback is remembered until the full set", test_a_rollback_is_remembered_until_the_full_set},
     {"a restored store says hello after the listing", test_a_restored_store_says_hello_after_the_listing},
     {"an adopted start has its time", test_an_adopted_start_has_its_time},
