@@ -102,13 +102,15 @@ static bool is_fairer(const struct move *m)
            is_lower(taker->size, m->taker, left, m->giver);
 }
 
-/* One transition a job: one that grows or is being made smaller gives nothing on top of that. */
+/* One transition a job: one that grows or is being made smaller gives nothing on top of that. Nor does one
+ * whose work comes to an end: what a step of it frees is less than its GPUs, and soon it will free them all.
+ */
 static bool is_steady(const struct job *job)
 {
     if (job->record.phase != TF_ALLOCATION_RUNNING || grow_pending(job) || job->record.restart_at.ms)
         return false;
     tf_vec_each (m, &job->record.members)
-        if (m->state == TF_MEMBER_LEAVING || m->state == TF_MEMBER_MISSING)
+        if (m->state == TF_MEMBER_LEAVING || m->state == TF_MEMBER_MISSING || m->state == TF_MEMBER_DONE)
             return false;
     return true;
 }

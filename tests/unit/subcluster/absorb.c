@@ -236,6 +236,16 @@ static void test_equals_even_out(void)
     end();
 }
 
+/* It gives all back soon, and a step of it frees less than it has. */
+static void test_who_ends_gives_no_step(void)
+{
+    begin_two("low", 8);
+    driver_exits(&d, 1, 1, 4, 1, 0);
+    serve(TF_HOUR);
+    CU_ASSERT_EQUAL(size(1), 6);
+    end();
+}
+
 /* A larger max is a larger share: 4 of 8 and 2 of 4 are the same. */
 static void test_shares_of_the_max(void)
 {
@@ -366,6 +376,7 @@ int main(void)
         {"a job that restarts to grow does not swing", test_training_does_not_swing},
         {"a job that just grows follows the tide", test_offline_follows},
         {"equals even out, then rest", test_equals_even_out},
+        {"who comes to an end gives no step to equals", test_who_ends_gives_no_step},
         {"a step that would turn two equals around stays", test_shares_of_the_max},
     };
     return suite_run("unit/subcluster/absorb", tests, TF_ARRAY_LEN(tests));
