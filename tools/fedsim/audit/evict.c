@@ -386,14 +386,20 @@ static bool is_recent(const struct audit *audit, const struct audit_node *node)
     return node->changed.ms && audit->now.ms - node->changed.ms < NEWS;
 }
 
-/* Something runs there that no record knows. */
+static bool is_stray(const struct audit_site *site, const struct tf_instance_id *id)
+{
+    const struct audit_allocation *known = audit_allocation(site, id->uid);
+    const struct tf_allocation *a = known ? &known->a : NULL;
+    return !a || a->epoch != id->epoch || a->phase == TF_ALLOCATION_IDLE || id->index >= a->members.count ||
+           a->members.items[id->index].attempt != id->attempt;
+}
+
+/* Something runs there that no record knows, or (of a restored store) knows an earlier attempt of only. */
 static bool has_strays(const struct audit_site *site, const struct audit_node *node)
 {
-    tf_vec_each (at, &node->live) {
-        const struct audit_allocation *known = audit_allocation(site, (*at)->id.uid);
-        if (!known || known->a.epoch != (*at)->id.epoch || known->a.phase == TF_ALLOCATION_IDLE)
+    tf_vec_each (at, &node->live)
+        if (is_stray(site, &(*at)->id))
             return true;
-    }
     return false;
 }
 
