@@ -55,6 +55,7 @@ struct audit_epoch {
     bool recorded;     /* its subcluster has, or had, it as the live epoch */
     bool rolled;       /* known before the federation's store was restored */
     bool local_rolled; /* the same of its subcluster's store */
+    bool denied;       /* its subcluster told, without a record of it, that it never took it */
     bool burnt;        /* with its subcluster */
     bool resized;      /* while it ran its subcluster recorded another size of it */
     bool turned_back;  /* what had started for it did not join */
@@ -121,8 +122,9 @@ struct audit_site {
     struct audit_node *nodes;
     TF_VEC(struct audit_node *) touched; /* by the transaction under way */
     bool cordoned;
-    bool changed;        /* a node has changed since the start */
-    int32_t gpus, spent; /* that there are; that the leader has promised */
+    bool changed;         /* a node has changed since the start */
+    int32_t gpus, spent;  /* that there are; that the leader has promised */
+    struct tf_mono grown; /* last time that a job there got more of these without a word of the leader */
     struct tf_term term;
     uint64_t floor;
     struct tf_classes classes; /* of the stored policy */
@@ -184,7 +186,7 @@ bool audit_may_use(const struct audit_site *site, const struct tf_job_spec *spec
 void audit_count_allocation(struct audit *audit, struct audit_site *site, const struct tf_allocation *a,
                             int32_t times);
 /* Counts anew what the leader has promised to the epoch. */
-void audit_count_promise(struct audit_epoch *epoch);
+void audit_count_promise(const struct audit *audit, struct audit_epoch *epoch);
 
 /* Checks of one subject, called as facts come in. */
 void audit_check_start(struct audit *audit, const struct audit_instance *instance);

@@ -37,7 +37,8 @@ static void check_epoch(struct audit *audit, const struct audit_instance *new)
 {
     const struct audit_epoch *e = audit_epoch(audit, new->id.uid, new->id.epoch);
     const char *id = audit_id(&new->id);
-    bool undone = e->local_rolled && e->placed; /* its end went with the store before the leader had it */
+    /* its end went with the store before the leader had it, or with both stores */
+    bool undone = e->local_rolled && (e->placed || e->rolled);
     if (e->ended && !undone && !(e->burnt && e->rolled))
         audit_fail(audit, "I14: instance %s starts in %s, where its epoch has ended (%s)", id,
                    new->site->name, tf_end_name(e->end));

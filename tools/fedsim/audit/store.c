@@ -37,7 +37,8 @@ void audit_check_dropped(struct audit *audit, const struct audit_epoch *e)
         audit_fail(audit,
                    "I14: the end of epoch %" PRIu64 " of job %s is stored while an instance of it lives",
                    e->epoch, audit_uid(e->uid));
-    else if (!e->ended && e->recorded)
+    else if (!e->ended && e->recorded &&
+             !(e->denied && e->local_rolled)) /* of a restore since, it has it again */
         audit_fail(audit,
                    "I14: the end of epoch %" PRIu64 " of job %s is stored, but %s, which took it, has not "
                    "ended it",
@@ -60,7 +61,7 @@ static void drop_epochs(struct audit *audit, const struct audit_job *job, const 
             continue;
         e->placed = false;
         e->dropped = true;
-        audit_count_promise(e);
+        audit_count_promise(audit, e);
         audit_check_dropped(audit, e);
     }
 }
@@ -124,7 +125,7 @@ static void take_placement(struct audit *audit, const struct tf_job_record *reco
     e->size = p->size;
     e->released |= p->release != TF_RELEASE_NONE;
     e->level = p->level;
-    audit_count_promise(e);
+    audit_count_promise(audit, e);
 }
 
 /* I1: a record goes only into the archive, or when its user deleted it (then, too). */
@@ -243,11 +244,14 @@ static void check_kept_ends(struct audit *audit, const struct audit_site *site,
                        " of job %s, which the leader has not stored",
                        site->name, ended->epoch, audit_uid(old->uid));
     }
+    struct audit_epoch *e = audit_epoch(audit, old->uid, old->epoch);
     bool lived = old->phase != TF_ALLOCATION_IDLE;
     bool lives = new &&new->phase != TF_ALLOCATION_IDLE &&new->epoch == old->epoch;
-    if (lived && !lives && (!new || !has_ended(new, old->epoch)) &&
-        audit_epoch(audit, old->uid, old->epoch)->placed &&
-        !audit_epoch(audit, old->uid, old->epoch)->local_rolled)
+    if (!lived || lives || (new &&has_ended(new, old->epoch)))
+        return;
+    if (e->local_rolled)
+        e->recorded = false; /* it went on without this record: to be adopted, or unknown */
+    else if (e->placed)
         audit_fail(audit, "I14: epoch %" PRIu64 " of job %s leaves the store of %s without an end",
                    old->epoch, audit_uid(old->uid), site->name);
 }
@@ -294,10 +298,10 @@ static void take_live(struct audit *audit, struct audit_site *site, const struct
     e->recorded = true;
 }
 
-static void promises_changed(const struct audit_job *job)
+static void promises_changed(const struct audit *audit, const struct audit_job *job)
 {
     tf_vec_each (e, &job->epochs)
-        audit_count_promise(*e);
+        audit_count_promise(audit, *e);
 }
 
 static void take_allocation(struct audit *audit, struct audit_site *site, const struct tf_allocation *new)
@@ -321,7 +325,7 @@ static void take_allocation(struct audit *audit, struct audit_site *site, const 
     if (new->phase != TF_ALLOCATION_IDLE)
         take_live(audit, site, new);
     audit_check_size(audit, site, new);
-    promises_changed(audit_job(audit, new->uid));
+    promises_changed(audit, audit_job(audit, new->uid));
 }
 
 static void drop_allocation(struct audit *audit, struct audit_site *site, struct tf_uid uid)
@@ -336,7 +340,7 @@ static void drop_allocation(struct audit *audit, struct audit_site *site, struct
     HASH_DEL(site->allocations, known);
     tf_allocation_release(&known->a);
     free(known);
-    promises_changed(audit_job(audit, uid));
+    promises_changed(audit, audit_job(audit, uid));
 }
 
 static void take_term(struct audit *audit, struct audit_site *site, struct tf_term term)
@@ -357,7 +361,7 @@ static void forget_job(struct audit *audit, struct audit_job *job)
         struct audit_epoch *e = *at;
         e->placed = e->dropped = false;
         e->rolled = true;
-        audit_count_promise(e);
+        audit_count_promise(audit, e);
     }
     if (!job->stored)
         return;
@@ -409,7 +413,7 @@ static void site_restored(struct audit *audit, struct audit_site *site)
                 (*e)->local_rolled = true;
                 (*e)->troubled |= has_ended_members(*e);
             }
-        promises_changed(job);
+        promises_changed(audit, job);
     }
 }
 
@@ -495,9 +499,10 @@ void audit_told_up(struct audit *audit, const char *cluster, const struct tf_up 
     if (up->kind != TF_UP_REPORT)
         return;
     const struct tf_report *r = &up->report;
-    const struct audit_epoch *e = audit_epoch(audit, r->uid, r->epoch);
+    struct audit_epoch *e = audit_epoch(audit, r->uid, r->epoch);
     if (e->site != audit_site(audit, cluster))
         return;
+    e->denied |= r->ended.end == TF_END_UNKNOWN && !e->recorded;
     bool forgot = e->ended || e->local_rolled; /* with a restored store */
     if (r->ended.end == TF_END_UNKNOWN && e->recorded && e->placed && !forgot)
         audit_fail(audit, "I14: %s says that it does not know epoch %" PRIu64 " of job %s, which it took",
