@@ -92,9 +92,12 @@ static void note_resized(struct audit *audit, const struct audit_allocation *kno
     struct audit_epoch *e = audit_epoch(audit, known->a.uid, known->a.epoch);
     if (!known->changed || known->before.epoch != known->a.epoch || !known->before.members.count)
         return;
-    e->resized |= known->before.size != known->a.size;
-    for (size_t i = 0; i < known->a.members.count; i++)
+    /* also where it grows and gives way in one decision: it restarts all the same */
+    e->resized |= known->before.size != known->a.size || known->before.members.count < known->a.members.count;
+    for (size_t i = 0; i < known->a.members.count; i++) {
         e->turned_back |= begins_to_leave(known, i) && !was_member(known, i);
+        e->shrunk |= begins_to_leave(known, i) && was_member(known, i);
+    }
 }
 
 /* Some of it is gone that nobody had told to go. */
@@ -386,7 +389,7 @@ static bool is_recent(const struct audit *audit, const struct audit_node *node)
     return node->changed.ms && audit->now.ms - node->changed.ms < NEWS;
 }
 
-static bool is_stray(const struct audit_site *site, const struct tf_instance_id *id)
+bool audit_is_stray(const struct audit_site *site, const struct tf_instance_id *id)
 {
     const struct audit_allocation *known = audit_allocation(site, id->uid);
     const struct tf_allocation *a = known ? &known->a : NULL;
@@ -398,7 +401,7 @@ static bool is_stray(const struct audit_site *site, const struct tf_instance_id 
 static bool has_strays(const struct audit_site *site, const struct audit_node *node)
 {
     tf_vec_each (at, &node->live)
-        if (is_stray(site, &(*at)->id))
+        if (audit_is_stray(site, &(*at)->id))
             return true;
     return false;
 }

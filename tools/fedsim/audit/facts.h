@@ -58,6 +58,7 @@ struct audit_epoch {
     bool denied;       /* its subcluster told, without a record of it, that it never took it */
     bool burnt;        /* with its subcluster */
     bool resized;      /* while it ran its subcluster recorded another size of it */
+    bool shrunk;       /* and let members of it go, for a reason that is looked at there (I5 to I7) */
     bool turned_back;  /* what had started for it did not join */
     bool troubled;     /* an instance of it failed, was lost, refused, or finished: it may be stopped */
     bool ran;
@@ -173,6 +174,8 @@ const char *audit_id(const struct tf_instance_id *id);
 /* Whether a member of the stored record has capacity of its node. */
 bool audit_member_holds(const struct tf_member *member);
 void audit_check_size(struct audit *audit, const struct audit_site *site, const struct tf_allocation *a);
+/* It runs, and the store knows nothing of it, or of an earlier attempt only. */
+bool audit_is_stray(const struct audit_site *site, const struct tf_instance_id *id);
 bool audit_has_lost_a_node(struct audit *audit, const struct audit_site *site, const struct tf_allocation *a);
 /* How many instances of the spec the cluster could hold by a naive loop over what nodes have beyond `used`
  * and outside of what is kept for others than that job (at its latest, or, cautious, the larger of before and

@@ -151,6 +151,8 @@ void audit_ended(struct audit *audit, const char *cluster, const struct tf_insta
     struct audit_instance *i = audit_instance(audit, cluster, id);
     i->job->live -= i->live;
     i->live = false;
+    if (i->node && audit_is_stray(i->site, id))
+        i->node->changed = audit->now; /* its daemon counts it until it hears of that */
     leave_node(i);
     audit->counts.ends++;
     if (end != AUDIT_STOPPED)
@@ -239,7 +241,7 @@ static bool is_resized(struct audit *audit, const char *cluster, const struct au
         return true;
     bool resized = job->scale_asked || e->resized;
     if (m->state == TF_MEMBER_LEAVING)
-        return job->scale_asked || e->turned_back;
+        return job->scale_asked || e->shrunk || e->turned_back;
     return resized && a->spec.on_resize == TF_ON_RESIZE_RESTART;
 }
 
