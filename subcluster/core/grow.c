@@ -212,10 +212,35 @@ static int32_t grow_on(struct sub *sub, struct job *job, int32_t steps, const st
     return begun;
 }
 
+bool grow_may_fit(const struct sub *sub, const struct tf_demand *demand, tf_level level)
+{
+    struct tf_fit_view kinds = tf_fit_rows_view(sub->ledger.rows);
+    struct tf_demand loose = *demand; /* lent */
+    struct tf_fit fit;
+    loose.level = level > demand->level ? level : demand->level;
+    loose.max_nodes = 0;
+    memset(&loose.used, 0, sizeof loose.used); /* rows of one node each */
+    tf_fit_count(&kinds, &loose, level, sub->scratch, &fit);
+    return fit.count >= demand->step;
+}
+
+/* What does not fit what is free, on offer or not. */
+static bool is_hopeless(struct sub *sub, const struct job *job)
+{
+    struct tf_demand demand = {0};
+    bool hopeless = !grow_demand(sub, job, &demand) || !grow_may_fit(sub, &demand, TF_LEVEL_FREE);
+    tf_demand_release(&demand);
+    return hopeless;
+}
+
 int32_t grow_steps(struct sub *sub, struct job *job, int32_t steps)
 {
     struct open_nodes open = {0};
+    if (steps <= 0 || grow_bar(sub, job))
+        return 0;
     ledger_refresh(&sub->ledger);
+    if (is_hopeless(sub, job))
+        return 0;
     grow_open_nodes(sub, &open);
     int32_t begun = grow_on(sub, job, steps, open.items);
     tf_vec_release(&open);

@@ -42,6 +42,9 @@ void grow_open_nodes(const struct sub *sub, struct open_nodes *open);
 /* As many of so many steps as fit what is free there and its max, in one resize. Returns how many. Refreshes
  * the ledger. */
 int32_t grow_steps(struct sub *sub, struct job *job, int32_t steps);
+/* False: not a step of it fits the rows at that level, by kinds of nodes, of which there are far fewer than
+ * nodes; max_nodes and offers not looked at. The ledger must have been refreshed. */
+bool grow_may_fit(const struct sub *sub, const struct tf_demand *demand, tf_level level);
 /* A step of what is free, on offer or not: it was made free for the job. False: it does not fit. */
 bool grow_step_at_once(struct sub *sub, struct job *job);
 

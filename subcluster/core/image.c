@@ -378,6 +378,7 @@ static void image_sub(struct tf_image *image, struct sub *sub)
     tf_image_list(image, &sub->node_claims, image_node_claim);
     tf_image_list(image, &sub->shorts, tf_image_uid);
     tf_image_number(image, &sub->repair_at);
+    tf_image_number(image, &sub->serve);
     tf_image_number(image, &sub->room_made);
     image_migrations(image, sub);
     tf_image_list(image, &sub->evictions, image_moment);

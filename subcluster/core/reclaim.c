@@ -5,9 +5,11 @@
 
 #include "common/base/cleanup.h"
 #include "common/model/eviction.h"
+#include "subcluster/core/absorb_private.h"
 #include "subcluster/core/allocation.h"
 #include "subcluster/core/calls.h"
 #include "subcluster/core/candidates.h"
+#include "subcluster/core/grow.h"
 #include "subcluster/core/levels.h"
 #include "subcluster/core/members.h"
 #include "subcluster/core/migrate.h"
@@ -213,6 +215,17 @@ static void surplus_rows(const struct sub *sub, struct candidates *candidates, i
     }
 }
 
+/* Some may be had: a job has some, and with all that is below that level a step would fit. */
+static bool may_have_surplus(const struct sub *sub, const struct tf_demand *demand, int below)
+{
+    int64_t gpus = 0;
+    for (int rank = 0; rank < below; rank++)
+        gpus += ledger_worth(&sub->ledger, tf_level_surplus(rank))->gpus;
+    for (const struct job *job = absorb_first(sub); job && gpus == 0; job = absorb_next(job))
+        gpus += job->record.spec.group.shape.gpus == 0 && size_steps(&job->record) > 0; /* CPU, memory */
+    return gpus > 0 && grow_may_fit(sub, demand, tf_level_surplus(below - 1));
+}
+
 bool reclaim_plan_surplus(struct sub *sub, const struct tf_demand *demand, int below,
                           struct reclaim_plan *plan)
 {
@@ -221,7 +234,7 @@ bool reclaim_plan_surplus(struct sub *sub, const struct tf_demand *demand, int b
     struct after rows;
     struct tf_demand bounded = *demand;
     reclaim_plan_release(plan);
-    if (below < 1)
+    if (below < 1 || !may_have_surplus(sub, demand, below))
         return false;
     bounded.level = tf_level_surplus(below - 1);
     candidates_list_surplus(&candidates, sub, below);

@@ -58,6 +58,8 @@ void repair_note(struct sub *sub, struct job *job)
         job_changed(sub, job);
     }
     job->room_made &= missing;
+    job->serve = missing;
+    sub->serve |= missing;
     if (!missing)
         return;
     if (record->short_since.ms == 0) {
@@ -69,7 +71,6 @@ void repair_note(struct sub *sub, struct job *job)
     }
     if (!is_listed(sub, record->uid))
         tf_vec_push(&sub->shorts, record->uid);
-    repair_again(sub, sub->now.mono);
     loss_note(sub, job);
 }
 
@@ -97,6 +98,7 @@ static void serve(struct sub *sub, struct job *job)
 {
     const struct tf_allocation *record = &job->record;
     int32_t steps = repair_missing(job) / record->spec.elastic.step;
+    job->serve = false;
     if (job->grow_at.ms > sub->now.mono.ms)
         repair_again(sub, job->grow_at);
     else if (broken_members(record) > 0)
@@ -106,8 +108,9 @@ static void serve(struct sub *sub, struct job *job)
     sub->room_made |= job->room_made;
 }
 
-/* Those that are short still, in the order in which they are served. */
-static void serve_all(struct sub *sub)
+/* Those that are short still, in the order in which they are served: all of them, or those that are short in
+ * another way than before. For the rest nothing has changed: what did not fit them does not now. */
+static void serve_due(struct sub *sub, bool all)
 {
     TF_VEC(struct queued) queue = {0};
     tf_vec_each (uid, &sub->shorts) {
@@ -121,8 +124,10 @@ static void serve_all(struct sub *sub)
     sub->shorts.count = 0;
     sub->room_made = false;
     tf_vec_each (next, &queue) {
+        struct job *job = job_find(sub, next->uid);
         tf_vec_push(&sub->shorts, next->uid);
-        serve(sub, job_find(sub, next->uid));
+        if (all || job->serve)
+            serve(sub, job);
     }
     tf_vec_release(&queue);
 }
@@ -137,13 +142,18 @@ void repair_look(struct sub *sub)
 {
     if (!may_look(sub))
         return;
-    if (sub->repair_at.ms > sub->now.mono.ms && !sub->offers.over && !sub->room_made)
+    bool all = sub->repair_at.ms <= sub->now.mono.ms || sub->offers.over || sub->room_made;
+    if (!all && !sub->serve)
         return;
-    sub->repair_at = TF_NEVER;
-    serve_all(sub);
+    if (all)
+        sub->repair_at = TF_NEVER;
+    sub->serve = false;
+    serve_due(sub, all);
 }
 
 struct tf_mono repair_due(const struct sub *sub)
 {
-    return may_look(sub) ? sub->repair_at : TF_NEVER;
+    if (!may_look(sub))
+        return TF_NEVER;
+    return sub->serve ? sub->now.mono : sub->repair_at;
 }

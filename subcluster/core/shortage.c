@@ -28,12 +28,15 @@ static void list_going(const struct sub *sub, struct going *going)
     }
 }
 
-/* Nobody has to go for it: there will be room. */
+/* Nobody has to go for it: there will be room. (What strays hold is less here than in the ledger's rows,
+ * which know nothing of it but the GPUs.) */
 static bool will_fit(const struct sub *sub, const struct tf_demand *demand)
 {
     struct tf_fit_view view = ledger_view(&sub->ledger);
     struct going going = {0};
     struct tf_fit fit;
+    if (!sub->strays.count && !grow_may_fit(sub, demand, TF_LEVEL_GOING))
+        return false;
     list_going(sub, &going);
     view.rows = going.rows.items;
     tf_fit_count(&view, demand, TF_LEVEL_FREE, sub->scratch, &fit);

@@ -33,6 +33,7 @@ struct job {
     struct tf_mono grow_at;         /* the latest growth failed: not before */
     struct tf_mono move_at;         /* the latest move failed: not before */
     struct tf_mono shrunk;          /* last; means nothing while its record knows of no time when */
+    bool serve;                     /* it is short, in another way than when it was served last */
     bool room_made;                 /* it is short, and others went for a step of it (shortage.h) */
     struct tf_mono resized;         /* it has its size since then, */
     int32_t noted_size;             /* which is that */
@@ -184,7 +185,8 @@ struct sub {
     TF_VEC(struct tf_uid)
     claiming;                     /* jobs that wait for their claims, as they came; after a restart by uid */
     TF_VEC(struct tf_uid) shorts; /* jobs below their min, as they were last served */
-    struct tf_mono repair_at;     /* when they are looked at next */
+    struct tf_mono repair_at;     /* when all of them are looked at next */
+    bool serve;                   /* some are looked at now: job.serve */
     bool room_made;               /* for one of them, at least: looked at with whatever gets free */
     TF_VEC(struct node_claim) node_claims; /* at most one a priority; as they came */
     TF_VEC(struct migration *) migrations; /* as they were made */
