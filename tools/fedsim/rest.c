@@ -94,8 +94,11 @@ static void show_reasons(struct sim_world *world, const struct fed *core, const 
         world_breach(world, "I13: a stored job cannot be explained");
         return;
     }
-    tf_vec_each (row, &why.rows)
-        audit_explained(world->audit, record->uid, row->cluster, row->first.reason);
+    tf_vec_each (row, &why.rows) {
+        audit_explained(world->audit, record->uid, row->cluster, row->first.reason, true);
+        tf_vec_each (blocker, &row->more)
+            audit_explained(world->audit, record->uid, row->cluster, blocker->reason, false);
+    }
     fed_explanation_release(&why);
 }
 

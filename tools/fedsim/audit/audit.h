@@ -86,8 +86,10 @@ void audit_shown(struct audit *audit, struct tf_uid uid, uint64_t version);
 /* ---- at rest: first what is found, then the verdict ---- */
 /* The engine still has a record of an exit. */
 void audit_leftover(struct audit *audit, const char *cluster, const struct tf_instance_id *id);
-/* The federation says why a waiting job is not placed there. */
-void audit_explained(struct audit *audit, struct tf_uid uid, const char *cluster, enum tf_reason reason);
+/* The federation says why a waiting job is not placed there: a reason, and after the first what else is in
+ * the way. */
+void audit_explained(struct audit *audit, struct tf_uid uid, const char *cluster, enum tf_reason reason,
+                     bool first);
 /* The cluster says why its idle GPUs are idle. */
 void audit_idle(struct audit *audit, const char *cluster, const struct tf_idle_causes *idle);
 void audit_rest(struct audit *audit);

@@ -14,6 +14,7 @@ struct audit_node;
 struct audit_why {
     char *cluster;
     enum tf_reason reason;
+    bool first; /* of those of that cluster */
 };
 
 /* A job, by uid, from the first word of it on. */
@@ -183,7 +184,14 @@ bool audit_has_lost_a_node(struct audit *audit, const struct audit_site *site, c
  * the spec allows. */
 int32_t audit_naive_count(const struct audit_site *site, struct tf_uid uid, const struct tf_job_spec *spec,
                           const char *model, bool cautious);
+/* The largest that a loop over one model after the other finds, of those that the spec allows and the site
+ * has. */
+typedef int32_t audit_model_f(const char *model, void *arg);
+int32_t audit_best_model(const struct audit_site *site, const struct tf_job_spec *spec, audit_model_f *count,
+                         void *arg);
 bool audit_may_use(const struct audit_site *site, const struct tf_job_spec *spec);
+/* At rest: each reason that was given for the job is true. */
+void audit_check_waiting(struct audit *audit, const struct audit_job *job);
 
 /* The capacity that a stored record takes is added to its site (times 1) or taken back (times -1). */
 void audit_count_allocation(struct audit *audit, struct audit_site *site, const struct tf_allocation *a,

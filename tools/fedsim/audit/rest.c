@@ -21,9 +21,10 @@ void audit_leftover(struct audit *audit, const char *cluster, const struct tf_in
                    audit_id(id));
 }
 
-void audit_explained(struct audit *audit, struct tf_uid uid, const char *cluster, enum tf_reason reason)
+void audit_explained(struct audit *audit, struct tf_uid uid, const char *cluster, enum tf_reason reason,
+                     bool first)
 {
-    tf_vec_push(&audit_job(audit, uid)->whys, (struct audit_why){tf_strdup(cluster), reason});
+    tf_vec_push(&audit_job(audit, uid)->whys, (struct audit_why){tf_strdup(cluster), reason, first});
 }
 
 /* ---- idle ---- */
@@ -119,55 +120,6 @@ static void check_running(struct audit *audit, const struct audit_job *job)
                    live_members(job, site, a->epoch), p->cluster);
 }
 
-/* ---- waiting ---- */
-
-/* A subcluster that there is; the job may name others, too. */
-static const struct audit_site *site_of(const struct audit *audit, const struct audit_why *why)
-{
-    tf_vec_each (site, &audit->sites)
-        if (strcmp((*site)->name, why->cluster) == 0)
-            return *site;
-    return NULL;
-}
-
-static void check_reason(struct audit *audit, const struct audit_site *site, const struct audit_job *job,
-                         const struct audit_why *why)
-{
-    const struct tf_job_spec *spec = &job->record.spec;
-    bool may = audit_may_use(site, spec);
-    int32_t count = audit_naive_count(site, job->uid, spec, NULL, false);
-    const char *uid = audit_uid(job->uid), *word = tf_reason_name(why->reason);
-    if ((why->reason == TF_REASON_POLICY) == may)
-        audit_fail(audit, "I13: at rest job %s %s use %s, but the reason is %s", uid, may ? "may" : "may not",
-                   site->name, word);
-    else if (!may)
-        return;
-    else if (why->reason == TF_REASON_NONE || why->reason == TF_REASON_IN_FLIGHT ||
-             why->reason == TF_REASON_NOT_CONSIDERED_YET || why->reason == TF_REASON_REFUSED ||
-             why->reason == TF_REASON_CLUSTER_LOST)
-        audit_fail(audit, "I13: at rest job %s is not in %s for the reason %s", uid, site->name, word);
-    else if (count >= spec->elastic.min)
-        audit_fail(audit,
-                   "I8: at rest job %s (min %d) waits, of which %s could hold %d; the reason given is %s",
-                   uid, spec->elastic.min, site->name, count, word);
-}
-
-static void check_waiting(struct audit *audit, const struct audit_job *job)
-{
-    size_t reasons = 0;
-    audit->counts.waiting_at_rest++;
-    tf_vec_each (why, &job->whys) {
-        const struct audit_site *site = site_of(audit, why);
-        if (!site)
-            continue;
-        reasons++;
-        check_reason(audit, site, job, why);
-    }
-    if (reasons != audit->sites.count)
-        audit_fail(audit, "I13: at rest job %s waits with %zu reasons for %zu subclusters",
-                   audit_uid(job->uid), reasons, audit->sites.count);
-}
-
 /* ---- jobs ---- */
 
 static void check_job(struct audit *audit, const struct audit_job *job)
@@ -183,7 +135,7 @@ static void check_job(struct audit *audit, const struct audit_job *job)
     else if (r->placements.count)
         check_running(audit, job);
     else if (r->phase == TF_PHASE_PENDING)
-        check_waiting(audit, job);
+        audit_check_waiting(audit, job);
     else if (!tf_phase_is_final(r->phase) && r->phase != TF_PHASE_HELD)
         audit_fail(audit, "I14: at rest job %s is %s without a placement", uid, tf_phase_name(r->phase));
 }

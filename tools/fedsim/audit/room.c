@@ -214,31 +214,38 @@ int32_t audit_count_nodes(const struct audit_site *site, const struct tf_job_spe
     return best;
 }
 
-/* In nodes of that model. */
-static int32_t count_model(struct room_ask ask, const char *model)
-{
-    ask.model = model;
-    return audit_count_nodes(ask.site, ask.spec, count_one, &ask);
-}
-
-int32_t audit_naive_count(const struct audit_site *site, struct tf_uid uid, const struct tf_job_spec *spec,
-                          const char *only, bool cautious)
+int32_t audit_best_model(const struct audit_site *site, const struct tf_job_spec *spec, audit_model_f *count,
+                         void *arg)
 {
     const struct tf_strs *wanted = &spec->group.shape.gpu_models;
-    const struct room_ask ask = {site, uid, spec, only, cautious};
-    if (spec->group.shape.gpus == 0 || only)
-        return count_model(ask, only);
     struct tf_strs models = {0};
     int32_t best = 0;
     for (const struct audit_node *node = site->nodes; node; node = node->hh.next)
         if (node->node.model && (!wanted->count || tf_strs_has(wanted, node->node.model)))
             add_once(&models, node->node.model);
     tf_vec_each (model, &models) {
-        int32_t count = count_model(ask, *model);
-        best = count > best ? count : best;
+        int32_t here = count(*model, arg);
+        best = here > best ? here : best;
     }
     tf_strs_release(&models);
     return best;
+}
+
+/* In nodes of that model. */
+static int32_t count_model(const char *model, void *arg)
+{
+    struct room_ask *ask = arg;
+    ask->model = model;
+    return audit_count_nodes(ask->site, ask->spec, count_one, ask);
+}
+
+int32_t audit_naive_count(const struct audit_site *site, struct tf_uid uid, const struct tf_job_spec *spec,
+                          const char *only, bool cautious)
+{
+    struct room_ask ask = {site, uid, spec, only, cautious};
+    if (spec->group.shape.gpus == 0 || only)
+        return count_model(only, &ask);
+    return audit_best_model(site, spec, count_model, &ask);
 }
 
 bool audit_may_use(const struct audit_site *site, const struct tf_job_spec *spec)
