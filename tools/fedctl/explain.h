@@ -2,6 +2,7 @@
 #ifndef TF_FEDCTL_EXPLAIN_H
 #define TF_FEDCTL_EXPLAIN_H
 
+#include "tools/fedctl/columns.h"
 #include "tools/fedctl/fedctl.h"
 
 /* What explain answers, by kind; the words are in ctl without that of the kind. Give the exit code. */
@@ -10,5 +11,7 @@ int explain_node(struct fedctl *ctl, const char *node);
 
 /* The document as -o says: JSON, else YAML. */
 void explain_print(struct fedctl *ctl, const struct tf_table *table, const void *document);
+/* What is seen below the answer: nothing of it is cut, the texts are what was asked for. Releases it. */
+void explain_table(struct fedctl *ctl, struct columns *table, struct tf_buf *buf);
 
 #endif

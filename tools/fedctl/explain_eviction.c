@@ -169,40 +169,40 @@ static void print_people(struct fedctl *ctl, const struct tf_job_view *job, cons
     tf_buf_char(&text, '\n');
     tf_vec_each (told, tolds)
         add_row(told, &table);
-    if (tolds->count) {
-        struct columns_style style = ctl->out.style;
-        style.terminal = 0;
-        tf_buf_char(&text, '\n');
-        columns_print(&table, &style, &text);
-    }
+    explain_table(ctl, &table, &text);
     int32_t earlier = job->evictions - (int32_t)tolds->count;
     if (earlier > 0)
         tf_buf_fmt(&text, "%d more before: the events that told of %s are no longer kept\n", earlier,
                    earlier == 1 ? "it" : "them");
-    columns_release(&table);
+    out_buf(&ctl->out, &text);
+}
+
+/* Of those for whom it gave way. */
+static void print_names(struct fedctl *ctl, const struct tolds *tolds)
+{
+    TF_AUTO_BUF text = TF_BUF_INIT;
+    tf_vec_each (told, tolds)
+        if (told->eviction.by)
+            tf_buf_fmt(&text, "%s\n", told->eviction.by);
     out_buf(&ctl->out, &text);
 }
 
 int explain_eviction(struct fedctl *ctl, const char *word)
 {
-    struct tf_request request = {.method = TF_METHOD_GET};
-    struct tf_reply reply = {0};
-    struct tf_error err = TF_ERROR_INIT;
-    if (target_job(ctl, word, &request.job, &err))
-        return fedctl_usage(ctl, "%s", err.text);
-    int code = FEDCTL_DONE;
-    if (fedctl_call(ctl, &request, &reply, &err))
-        code = fedctl_fail_about(ctl, word, &err);
-    else {
-        struct tolds tolds = {0};
+    struct tf_reply reply;
+    struct tolds tolds = {0};
+    enum output output = ctl->options.output;
+    int code = target_ask(ctl, TF_METHOD_GET, word, &reply);
+    if (code == FEDCTL_DONE) {
         collect(&reply.job, &tolds);
-        if (ctl->options.output == OUTPUT_JSON || ctl->options.output == OUTPUT_YAML)
+        if (output == OUTPUT_JSON || output == OUTPUT_YAML)
             print_document(ctl, &reply.job, &tolds);
+        else if (output == OUTPUT_NAME)
+            print_names(ctl, &tolds);
         else
             print_people(ctl, &reply.job, &tolds);
-        tolds_release(&tolds);
     }
+    tolds_release(&tolds);
     tf_reply_release(&reply);
-    tf_request_release(&request);
     return code;
 }

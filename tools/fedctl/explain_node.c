@@ -261,13 +261,17 @@ static void print_people(struct fedctl *ctl, const struct tf_node_info *info, co
         tf_buf_fmt(&text, "%s\n", idle);
     tf_vec_each (part, parts)
         add_cells(part, &table);
-    if (parts->count) {
-        struct columns_style style = ctl->out.style;
-        style.terminal = 0;
-        tf_buf_char(&text, '\n');
-        columns_print(&table, &style, &text);
-    }
-    columns_release(&table);
+    explain_table(ctl, &table, &text);
+    out_buf(&ctl->out, &text);
+}
+
+/* Of the instances on it. */
+static void print_names(struct fedctl *ctl, const struct parts *parts)
+{
+    TF_AUTO_BUF text = TF_BUF_INIT;
+    tf_vec_each (part, parts)
+        if (part->held)
+            tf_buf_fmt(&text, "%s/%s/%u\n", part->held->tenant, part->held->name, part->held->index);
     out_buf(&ctl->out, &text);
 }
 
@@ -279,6 +283,8 @@ static void explain_one(void *arg, const struct tf_node_info *info)
     TF_AUTO_FREE char *line = answer(info, &parts);
     if (ctl->options.output == OUTPUT_JSON || ctl->options.output == OUTPUT_YAML)
         print_document(ctl, info, &parts, line);
+    else if (ctl->options.output == OUTPUT_NAME)
+        print_names(ctl, &parts);
     else
         print_people(ctl, info, &parts, line);
     parts_release(&parts);

@@ -87,6 +87,22 @@ struct option_list {
             .help = "table (for people), json or yaml"                                                 \
         }                                                                                              \
     }
+#define OPTION_MANIFESTS \
+    OPTION_FILES("manifests: a file, a folder (*.yaml, *.yml, *.json) or - for stdin; may be repeated")
+#define OPTION_RESTART(text)                                                 \
+    {                                                                        \
+        0, NULL,                                                             \
+        {                                                                    \
+            .key = "restart", TF_BOOL(struct options, restart), .help = text \
+        }                                                                    \
+    }
+#define OPTION_REASON(text)                                                                        \
+    {                                                                                              \
+        'r', "TEXT",                                                                               \
+        {                                                                                          \
+            .key = "reason", TF_STRING(struct options, reason), .min = 1, .max = 500, .help = text \
+        }                                                                                          \
+    }
 #define OPTION_TENANT                                                    \
     {                                                                    \
         't', "TENANT",                                                   \

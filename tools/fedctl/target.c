@@ -85,6 +85,18 @@ void target_release(struct tf_job_ref *ref)
     *ref = (struct tf_job_ref){0};
 }
 
+int target_ask(struct fedctl *ctl, enum tf_method method, const char *word, struct tf_reply *reply)
+{
+    struct tf_request request = {.method = method};
+    struct tf_error err = TF_ERROR_INIT;
+    *reply = (struct tf_reply){0};
+    if (target_job(ctl, word, &request.job, &err))
+        return fedctl_usage(ctl, "%s", err.text);
+    int code = fedctl_call(ctl, &request, reply, &err) ? fedctl_fail_about(ctl, word, &err) : FEDCTL_DONE;
+    tf_request_release(&request);
+    return code;
+}
+
 /* One part of a name, as a copy. */
 static int take_part(const char *part, size_t len, const char *word, const char *what, char **out,
                      struct tf_error *err)

@@ -32,6 +32,9 @@ int target_instance(const struct fedctl *ctl, const char *word, struct tf_job_re
 int target_node(const struct fedctl *ctl, const char *word, char **cluster, char **node, uint64_t *gpus,
                 struct tf_error *err);
 void target_release(struct tf_job_ref *ref);
+/* Asks that about the job that the word names. Gives the exit code; what went wrong has been said. reply is
+ * owned by the caller. */
+int target_ask(struct fedctl *ctl, enum tf_method method, const char *word, struct tf_reply *reply);
 
 /* "team=ranking,tier in (a,b)" (common/model/selector.h), added to labels. */
 int target_selector(const char *text, struct tf_selector *labels, struct tf_error *err);

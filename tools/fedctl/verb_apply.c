@@ -9,12 +9,8 @@
 #include "tools/fedctl/submission.h"
 
 static const struct option options[] = {
-    OPTION_FILES("manifests: a file, a folder (*.yaml, *.yml, *.json) or - for stdin; may be repeated"),
-    {0,
-     NULL,
-     {.key = "restart",
-      TF_BOOL(struct options, restart),
-      .help = "also changes that need a new start; runs a finished job again"}},
+    OPTION_MANIFESTS,
+    OPTION_RESTART("also changes that need a new start; runs a finished job again"),
     {0,
      "FILE",
      {.key = "plan",

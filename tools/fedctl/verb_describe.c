@@ -182,18 +182,11 @@ static void print_job(struct fedctl *ctl, const struct tf_job_view *job, struct 
 
 static int describe_job(struct fedctl *ctl, const char *word, struct tf_buf *text)
 {
-    struct tf_request request = {.method = TF_METHOD_GET};
-    struct tf_reply reply = {0};
-    struct tf_error err = TF_ERROR_INIT;
-    if (target_job(ctl, word, &request.job, &err))
-        return fedctl_usage(ctl, "%s", err.text);
-    int code = FEDCTL_DONE;
-    if (fedctl_call(ctl, &request, &reply, &err))
-        code = fedctl_fail_about(ctl, word, &err);
-    else
+    struct tf_reply reply;
+    int code = target_ask(ctl, TF_METHOD_GET, word, &reply);
+    if (code == FEDCTL_DONE)
         print_job(ctl, &reply.job, text);
     tf_reply_release(&reply);
-    tf_request_release(&request);
     return code;
 }
 

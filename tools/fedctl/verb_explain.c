@@ -8,7 +8,7 @@
 
 static const struct option options[] = {
     OPTION_FILES("with `manifest`: print it with every default filled in; a file, a folder or -"),
-    OPTION_OUTPUT_OBJECT,
+    OPTION_OUTPUT_ALL,
     OPTION_TENANT,
     {0, "NAME", {.key = "cluster", TF_NAME(struct options, cluster), .help = "of a node named without one"}},
 };
@@ -23,31 +23,41 @@ static const struct column columns[] = {
     {"MISSING", COLUMN_RIGHT},
     {"UNTIL", COLUMN_RIGHT},
     {"TEXT", 0},
+    {"UNBLOCK", COLUMN_WIDE},
 };
 
-static void add_text(const char *words, const char *unblock, struct columns *out)
+struct table {
+    struct columns columns;
+    struct tf_wall now;
+    bool wide; /* what would unblock it has a column of its own */
+};
+
+static void add_text(const char *words, const char *unblock, struct table *out)
 {
     TF_AUTO_BUF text = TF_BUF_INIT;
     tf_buf_str(&text, words ? words : "");
-    if (unblock && *unblock)
+    if (unblock && *unblock && !out->wide)
         tf_buf_fmt(&text, "%sto unblock: %s", text.len ? "; " : "", unblock);
-    columns_add(out, tf_buf_text(&text));
+    columns_add(&out->columns, tf_buf_text(&text));
+    columns_add(&out->columns, unblock ? unblock : "");
 }
 
 /* What else is in the way there: a line of its own. */
-static void add_more(const struct tf_blocker *blocker, struct tf_wall now, struct columns *out)
+static void add_more(const struct tf_blocker *blocker, struct table *table)
 {
+    struct columns *out = &table->columns;
     char until[WHEN_TEXT];
     columns_add(out, "");
     columns_add_styled(out, CELL_WAITING, tf_reason_name(blocker->reason));
     for (int number = 0; number < 3; number++)
         columns_add(out, "");
-    columns_add(out, when_relative(blocker->until, now, until));
-    add_text(blocker->text, blocker->unblock, out);
+    columns_add(out, when_relative(blocker->until, table->now, until));
+    add_text(blocker->text, blocker->unblock, table);
 }
 
-static void add_row(const struct tf_explain_row *row, struct tf_wall now, struct columns *out)
+static void add_row(const struct tf_explain_row *row, struct table *table)
 {
+    struct columns *out = &table->columns;
     char until[WHEN_TEXT];
     columns_add(out, row->cluster);
     if (row->reason)
@@ -57,25 +67,31 @@ static void add_row(const struct tf_explain_row *row, struct tf_wall now, struct
     columns_add_fmt(out, "%d", row->has);
     columns_add_fmt(out, "%d", row->asked);
     columns_add_fmt(out, "%d", row->missing);
-    columns_add(out, when_relative(row->until, now, until));
-    add_text(row->text, row->unblock, out);
+    columns_add(out, when_relative(row->until, table->now, until));
+    add_text(row->text, row->unblock, table);
     tf_vec_each (blocker, &row->more)
-        add_more(blocker, now, out);
+        add_more(blocker, table);
+}
+
+void explain_table(struct fedctl *ctl, struct columns *table, struct tf_buf *buf)
+{
+    struct columns_style style = ctl->out.style;
+    style.terminal = 0;
+    style.wide = ctl->options.output == OUTPUT_WIDE;
+    if (columns_rows(table)) {
+        tf_buf_char(buf, '\n');
+        columns_print(table, &style, buf);
+    }
+    columns_release(table);
 }
 
 static void print_table(struct fedctl *ctl, const struct tf_explain_reply *reply, struct tf_buf *buf)
 {
-    struct columns table;
-    columns_init(&table, columns, TF_ARRAY_LEN(columns));
+    struct table table = {.now = fedctl_now(), .wide = ctl->options.output == OUTPUT_WIDE};
+    columns_init(&table.columns, columns, TF_ARRAY_LEN(columns));
     tf_vec_each (row, &reply->rows)
-        add_row(row, fedctl_now(), &table);
-    if (reply->rows.count) {
-        tf_buf_char(buf, '\n');
-        struct columns_style style = ctl->out.style;
-        style.terminal = 0; /* the texts are what was asked for */
-        columns_print(&table, &style, buf);
-    }
-    columns_release(&table);
+        add_row(row, &table);
+    explain_table(ctl, &table.columns, buf);
 }
 
 /* "[   120.000] job ..." is told by the leader's clock: people read the time of day. */
@@ -105,26 +121,34 @@ static void print_people(struct fedctl *ctl, const struct tf_explain_reply *repl
         print_decision(reply, reply->decisions.items[i], buf);
 }
 
+/* Of the clusters, in the order of the table. */
+static void print_names(const struct tf_explain_reply *reply, struct tf_buf *buf)
+{
+    tf_vec_each (row, &reply->rows)
+        tf_buf_fmt(buf, "%s\n", row->cluster);
+}
+
+static void print_job(struct fedctl *ctl, const struct tf_explain_reply *reply)
+{
+    TF_AUTO_BUF text = TF_BUF_INIT;
+    if (ctl->options.output == OUTPUT_JSON)
+        view_json(&view_explain, reply, &text);
+    else if (ctl->options.output == OUTPUT_YAML)
+        view_yaml(&view_explain, reply, &text);
+    else if (ctl->options.output == OUTPUT_NAME)
+        print_names(reply, &text);
+    else
+        print_people(ctl, reply, &text);
+    out_buf(&ctl->out, &text);
+}
+
 static int explain_job(struct fedctl *ctl, const char *word)
 {
-    struct tf_request request = {.method = TF_METHOD_EXPLAIN};
-    struct tf_reply reply = {0};
-    struct tf_error err = TF_ERROR_INIT;
-    TF_AUTO_BUF text = TF_BUF_INIT;
-    if (target_job(ctl, word, &request.job, &err))
-        return fedctl_usage(ctl, "%s", err.text);
-    int code = FEDCTL_DONE;
-    if (fedctl_call(ctl, &request, &reply, &err))
-        code = fedctl_fail_about(ctl, word, &err);
-    else if (ctl->options.output == OUTPUT_JSON)
-        view_json(&view_explain, &reply.explain, &text);
-    else if (ctl->options.output == OUTPUT_YAML)
-        view_yaml(&view_explain, &reply.explain, &text);
-    else
-        print_people(ctl, &reply.explain, &text);
-    out_buf(&ctl->out, &text);
+    struct tf_reply reply;
+    int code = target_ask(ctl, TF_METHOD_EXPLAIN, word, &reply);
+    if (code == FEDCTL_DONE)
+        print_job(ctl, &reply.explain);
     tf_reply_release(&reply);
-    tf_request_release(&request);
     return code;
 }
 
@@ -153,6 +177,8 @@ static void print_manifests(struct fedctl *ctl, const struct manifests *manifest
             view_list_item(&view_manifest, job, true, i == 0, &text);
         else if (json)
             view_json(&view_manifest, job, &text);
+        else if (ctl->options.output == OUTPUT_NAME)
+            tf_buf_fmt(&text, "%s/%s\n", job->tenant, job->name);
         else {
             tf_buf_str(&text, i ? "---\n" : "");
             view_yaml(&view_manifest, job, &text);
@@ -240,7 +266,10 @@ const struct verb verb_explain = {
             "the first reason against it, until when that holds, and what would unblock it; lines without a\n"
             "cluster are what else is in the way there. Of evictions it says for whom, at which level and "
             "what was\n"
-            "lost; of a node, who has each GPU, and what keeps work from those that nobody has.",
+            "lost; of a node, who has each GPU, and what keeps work from those that nobody has.\n"
+            "-o wide has what would unblock it in a column of its own; -o name gives the clusters, for whom "
+            "it gave\n"
+            "way, the node's instances, or the jobs of a manifest.",
     .examples = "fedctl explain job rec/wants-b300\n"
                 "# For whom it gave way, and what that cost\n"
                 "fedctl explain eviction llm/pretrain\n"

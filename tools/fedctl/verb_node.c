@@ -7,13 +7,7 @@ static const struct option options[] = {
     {'c',
      "CLUSTER",
      {.key = "cluster", TF_NAME(struct options, cluster), .help = "of nodes named without one"}},
-    {'r',
-     "TEXT",
-     {.key = "reason",
-      TF_STRING(struct options, reason),
-      .min = 1,
-      .max = 500,
-      .help = "how that is known, for the log"}},
+    OPTION_REASON("how that is known, for the log"),
 };
 
 static int confirm(struct fedctl *ctl, const char *word)

@@ -11,12 +11,8 @@
 enum { PLAN_NOTHING = 0, PLAN_CHANGES = 1, PLAN_CANNOT = 2, PLAN_ERROR = 3 };
 
 static const struct option options[] = {
-    OPTION_FILES("manifests: a file, a folder (*.yaml, *.yml, *.json) or - for stdin; may be repeated"),
-    {0,
-     NULL,
-     {.key = "restart",
-      TF_BOOL(struct options, restart),
-      .help = "as apply --restart: also changes that need a new start"}},
+    OPTION_MANIFESTS,
+    OPTION_RESTART("as apply --restart: also changes that need a new start"),
     {0,
      "FILE",
      {.key = "out",

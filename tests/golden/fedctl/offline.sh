@@ -132,6 +132,7 @@ run explain manifest -f "$m/every-key.yaml"
 run explain manifest -f "$m/short.yaml" -o json
 run explain manifest -f "$m/two.yaml"
 run explain manifest -f "$m/two.yaml" -o json
+run explain manifest -f "$m/two.yaml" -o name
 stdin=$m/short.yaml run explain -f -
 golden explain-manifest
 

@@ -163,6 +163,8 @@ golden describe
 run explain job rec/wants-b300
 run explain rec/wants-b300 -o json
 run explain rec/wants-b300 -o yaml
+run explain rec/wants-b300 -o wide
+run explain rec/wants-b300 -o name
 run explain web/hello
 run explain web/none
 golden explain
@@ -170,6 +172,7 @@ golden explain
 run explain eviction data/refresh
 run explain eviction data/refresh -o json
 run explain evictions data/refresh -o yaml
+run explain eviction data/refresh -o name
 run explain eviction web/hello
 run explain eviction web/none
 run explain eviction
@@ -179,6 +182,7 @@ golden explain-eviction
 run explain node bj-a/n1
 run explain node n1 --cluster bj-a
 run explain node gz-b/a1
+run explain node gz-b/a1 -o name
 run explain node gz-b/a2 -o json
 run explain node bj-a/n1 -o yaml
 run explain node bj-a/none
