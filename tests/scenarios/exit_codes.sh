@@ -42,6 +42,10 @@ expect 0 'PASS' run --html page.html good.yaml
 grep -q '^<!DOCTYPE html>' page.html
 expect 2 'no/folder/page.html: the page could not be written' run --html no/folder/page.html good.yaml
 expect 2 '--html takes one scenario at a time' run --html page.html good.yaml bad.yaml
+expect 0 'RAN' run --policy priority bad.yaml
+expect 0 '"policy": "fifo"' run --policy fifo --report json bad.yaml
+expect 0 'decided by tidefed without absorb without cost' run --without cost --without absorb --report text bad.yaml
+expect 2 '--without is about tidefed' run --policy fifo --without cost good.yaml
 expect 0 'RAN' run --without absorb --without cost bad.yaml
 expect 2 '--without takes absorb, align, cost or claims' run --without sense good.yaml
 expect 1 'bad.yaml:4: job t/x at 1m: the phase is Running, expected Pending' run bad.yaml

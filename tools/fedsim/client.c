@@ -89,6 +89,11 @@ static void arrives_at_fedd(void *arg, uint64_t tag)
     struct sim_fedd *fedd = letter->fedd;
     struct wish *wish = letter->wish;
     (void)tag;
+    if (fedd->process.world->serve) {
+        fedd->process.world->serve(fedd->process.world->serve_arg, letter->call, request_of(wish));
+        free(letter);
+        return;
+    }
     if (process_is_paused(&fedd->process)) {
         sim_agenda_give(&fedd->process.world->agenda, fedd->process.paused_until, arrives_at_fedd, letter);
         return;

@@ -49,6 +49,8 @@ struct sim_listener {
     sim_hear_f *hear;
     void *arg;
 };
+/* Answers a client (client_answered) instead of the fedds; event is taken. */
+typedef void sim_serve_f(void *arg, uint64_t call, struct fed_event event);
 /* Called before each step of the world, whose time will then be next. */
 typedef void sim_watch_f(void *arg, struct tf_mono next);
 
@@ -63,6 +65,8 @@ struct sim_world {
     uint64_t seed;
     enum sim_check check;
     TF_VEC(struct sim_listener) listeners;
+    sim_serve_f *serve; /* NULL: the fedds do */
+    void *serve_arg;
     sim_watch_f *watch;
     void *watch_arg;
     struct sim_agenda agenda;

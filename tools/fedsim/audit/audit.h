@@ -16,6 +16,8 @@ void audit_destroy(struct audit *audit); /* NULL is fine */
 /* NULL while nothing was breached. Borrowed. */
 const char *audit_breach(const struct audit *audit);
 void audit_fail(struct audit *audit, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Nobody in this run has promised anything: nothing is judged any more. */
+void audit_mute(struct audit *audit);
 void audit_now(struct audit *audit, struct tf_mono now);
 /* Nothing goes wrong in this run: what is allowed as the consequence of a fault is a breach, too. */
 void audit_expect_calm(struct audit *audit);

@@ -145,7 +145,7 @@ struct audit_site {
 struct audit {
     struct tf_mono now;
     char *breach;
-    bool calm;
+    bool calm, mute;
     bool burnt; /* some subcluster, with its knowledge of epochs: their numbers may come again after a restore
                  */
     bool copied; /* the records of a restored store are coming in */

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-enum { BASIS_TO_PERMILLE = 10, JOBS_MAX = 12 * 1000 * 1000 };
+enum { WHOLE = 1000000, BASIS_TO_PERMILLE = 10, JOBS_MAX = 12 * 1000 * 1000 };
 
 /* ---- settings ---- */
 
@@ -175,9 +175,15 @@ int64_t play_job_find(const struct play *play, const char *name)
     return found ? (int64_t)found->job : -1;
 }
 
-/* manifest is taken. */
-static int add_job(struct play *play, const struct scenario_job *job, struct tf_job_manifest *manifest,
-                   int64_t at, int64_t run, struct tf_error *err)
+/* Without overflow for the work of years. */
+static int64_t part_of(int64_t work, int64_t part)
+{
+    return work / WHOLE * part + work % WHOLE * part / WHOLE;
+}
+
+/* manifest is taken. part: of the work, in 1/1000000. */
+static int add_whole(struct play *play, const struct scenario_job *job, struct tf_job_manifest *manifest,
+                     int64_t at, int64_t run, int64_t part, struct tf_error *err)
 {
     struct sim_world *world = &play->world;
     TF_AUTO_FREE char *name = tf_asprintf("%s/%s", manifest->tenant, manifest->name);
@@ -192,7 +198,7 @@ static int add_job(struct play *play, const struct scenario_job *job, struct tf_
     struct sim_job made = {.uid = make_uid(world), .manifest = *manifest, .scripted = true};
     made.nature = nature_of(world, job);
     made.labour = (struct sim_labour){.run = run > 0 ? run : 0,
-                                      .work = job->work > 0 ? job->work : 0,
+                                      .work = job->work > 0 ? part_of(job->work, part) : 0,
                                       .step = step,
                                       .checkpoint_every = job->checkpoint_every};
     if (is_restarted(play->scenario, name))
@@ -201,12 +207,32 @@ static int add_job(struct play *play, const struct scenario_job *job, struct tf_
     memcpy(entry->name, name, strlen(name));
     entry->job = world->clients.jobs.count;
     HASH_ADD_STR(play->names, name, entry);
-    if (job->on.count) {
+    if (job->on.count && !play->options->rival) {
         play_pin_add(play, (size_t)(job - play->scenario->jobs.items), world->clients.jobs.count);
         at = TF_NEVER.ms; /* in its turn */
     }
     clients_add(&world->clients, made, (struct tf_mono){at});
     return 0;
+}
+
+/* manifest is taken. */
+static int add_job(struct play *play, const struct scenario_job *job, struct tf_job_manifest *manifest,
+                   int64_t at, int64_t run, struct tf_error *err)
+{
+    int32_t pieces = play_pieces(play, &manifest->spec), largest = manifest->spec.elastic.max;
+    if (pieces == 1)
+        return add_whole(play, job, manifest, at, run, WHOLE, err);
+    int failed = 0;
+    for (int32_t k = 0; k < pieces && !failed; k++) {
+        int32_t size = play_piece_size(&manifest->spec, k);
+        struct tf_job_manifest piece = {.tenant = tf_strdup(manifest->tenant),
+                                        .name = tf_asprintf("%s-%d", manifest->name, k)};
+        tf_job_spec_copy(&piece.spec, &manifest->spec);
+        piece.spec.elastic = (struct tf_elastic){size, size, size};
+        failed = add_whole(play, job, &piece, at, run, WHOLE * size / largest, err);
+    }
+    tf_job_manifest_release(manifest);
+    return failed;
 }
 
 static int add_numbered(struct play *play, const struct scenario_job *job, int32_t k, struct tf_error *err)

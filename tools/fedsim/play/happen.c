@@ -511,6 +511,8 @@ static void is_over(void *arg, uint64_t tag)
 void play_happen(struct play *play, const struct scenario_event *event)
 {
     enum scenario_kind kind = scenario_event_kind(event);
+    if (play->rival && !play_concerns_rival(kind))
+        return;
     world_say(&play->world, "scenario", "happens: %s", scenario_kind_name(kind));
     play->world.busy_at = play->world.agenda.now;
     happens[kind](play, event, false);

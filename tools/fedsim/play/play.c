@@ -128,6 +128,7 @@ static void conclude(struct play *play)
 static void release(struct play *play)
 {
     struct play_name *name, *next;
+    rival_destroy(play->rival);
     world_release(&play->world);
     truth_release(&play->truth);
     HASH_ITER (hh, play->names, name, next) {
@@ -155,13 +156,14 @@ static void play_it(struct play *play)
     play->world.watch_arg = play;
     play_expect_begin(play);
     report_begin(play->result->report, &play->world);
+    play_rival_begin(play); /* after who measures: they have heard of an end before anybody acts on it */
     if (options->begins)
         options->begins(options->arg, &play->world);
     if (play->scenario->world.rests && !play->scenario->faults.count)
         audit_expect_calm(play->world.audit);
     world_start(&play->world);
     run(play);
-    if (play->scenario->world.rests && !play->world.breached)
+    if (play->scenario->world.rests && !play->rival && !play->world.breached)
         world_comes_to_rest(&play->world);
     if (options->check != SIM_CHECK_OFF)
         world_check(&play->world);

@@ -3,6 +3,7 @@
 #define TF_FEDSIM_PLAY_H
 
 #include "tools/fedsim/report/report.h"
+#include "tools/fedsim/rival/rival.h"
 #include "tools/fedsim/scenario/scenario.h"
 #include "tools/fedsim/world.h"
 
@@ -21,13 +22,15 @@ struct play_options {
     const char *folder; /* that paths in the scenario begin from; NULL = here */
     uint64_t seed;      /* with has_seed: instead of the scenario's */
     bool has_seed;
-    int64_t until;        /* ms; negative = as the scenario says */
-    enum sim_check check; /* of the invariants. Without EVERY or aloud nothing is written down:
-                              there is no tail and no hash */
-    unsigned without;     /* set of play_without */
-    bool aloud;           /* print all that happens */
-    uint64_t tail;        /* print so many last lines after a breach */
-    const char *record;   /* folder in which every daemon records its events; NULL = none do */
+    int64_t until;         /* ms; negative = as the scenario says */
+    enum sim_check check;  /* of the invariants. Without EVERY or aloud nothing is written down:
+                               there is no tail and no hash */
+    enum rival_kind rival; /* who decides; with another than tidefed, or without something of it, what is
+                              expected is not judged */
+    unsigned without;      /* set of play_without */
+    bool aloud;            /* print all that happens */
+    uint64_t tail;         /* print so many last lines after a breach */
+    const char *record;    /* folder in which every daemon records its events; NULL = none do */
     /* May be NULL. Called when the world is made and not yet started, and when the run is over; the world is
      * the player's. */
     void (*begins)(void *arg, struct sim_world *world);

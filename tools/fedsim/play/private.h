@@ -64,6 +64,7 @@ struct play {
     struct play_result *result;
     struct sim_world world;
     struct truth truth;
+    struct rival *rival; /* NULL: tidefed decides */
     struct play_name *names;
     TF_VEC(struct play_tide) tides;
     TF_VEC(struct play_event) events;               /* timed ones, then those by number */
@@ -84,6 +85,17 @@ struct play {
 int play_build(struct play *play, struct tf_error *err);
 /* Index of the job among the world's clients, -1 if there is none. */
 int64_t play_job_find(const struct play *play, const char *name);
+
+/* ---- compare.c ---- */
+bool play_is_compared(const struct play *play);
+/* When all else is built: another scheduler decides, if one is to. */
+void play_rival_begin(struct play *play);
+/* What happens to daemons, stores and networks is nothing to those who have none. */
+bool play_concerns_rival(enum scenario_kind kind);
+/* Into how many jobs of a fixed size, and how large the one of that number is: where jobs are not elastic,
+ * offline work of any size is submitted in pieces. 1: it stays as it is. */
+int32_t play_pieces(const struct play *play, const struct tf_job_spec *spec);
+int32_t play_piece_size(const struct tf_job_spec *spec, int32_t number);
 
 /* ---- without.c ---- */
 void play_without_settings(const struct play *play, struct sim_world *world);

@@ -134,16 +134,22 @@ static void print_head(const struct run *run, const struct file *file, const cha
     fprintf(file->out, "\n");
 }
 
+/* Not all of tidefed decides. */
+static bool is_compared(const struct run *run)
+{
+    return run->play.rival != RIVAL_NONE || run->play.without;
+}
+
 /* A breach is never expected. */
 static void judge(struct run *run, const struct file *file, const struct play_result *result, double seconds)
 {
-    const char *reason = run->play.without ? NULL : xfail_reason(&run->xfail, file->path);
+    const char *reason = is_compared(run) ? NULL : xfail_reason(&run->xfail, file->path);
     bool good = play_is_good(result), expected = reason && !good && !result->breached;
     print_head(run, file,
-               expected            ? "XFAIL"
-               : !good || reason   ? "FAIL"
-               : run->play.without ? "RAN"
-                                   : "PASS",
+               expected           ? "XFAIL"
+               : !good || reason  ? "FAIL"
+               : is_compared(run) ? "RAN"
+                                  : "PASS",
                result, seconds);
     if (reason && good)
         fprintf(file->out, "    it holds, and is on the list of those that fail (%s): take it off\n", reason);
@@ -162,6 +168,20 @@ static int64_t peak_kib(void)
     return getrusage(RUSAGE_SELF, &usage) ? 0 : usage.ru_maxrss;
 }
 
+/* NULL: tidefed, all of it. */
+static char *policy_of(const struct run *run)
+{
+    static const char *const things[] = {"absorb", "align", "cost", "claims"};
+    TF_AUTO_BUF text = TF_BUF_INIT;
+    if (!is_compared(run))
+        return NULL;
+    tf_buf_str(&text, rival_name(run->play.rival));
+    for (size_t i = 0; i < TF_ARRAY_LEN(things); i++)
+        if (run->play.without & play_without_named(things[i]))
+            tf_buf_fmt(&text, " without %s", things[i]);
+    return tf_buf_take(&text);
+}
+
 static int write_page(const char *path, const struct tf_buf *text)
 {
     FILE *out = fopen(path, "w");
@@ -176,7 +196,9 @@ static int write_page(const char *path, const struct tf_buf *text)
 static int print_report(const struct run *run, const struct file *file, const struct play_result *result,
                         double seconds)
 {
+    TF_AUTO_FREE char *policy = policy_of(run);
     const struct report_frame frame = {.scenario = file->scenario.name,
+                                       .policy = policy,
                                        .seed = seed_of(run, file),
                                        .wall_ms = (int64_t)(seconds * TF_SECOND),
                                        .peak_kib = peak_kib(),
@@ -247,7 +269,8 @@ static const struct argp_option options[] = {
      "is "
      "then not judged",
      0},
-    {"policy", POLICY, "NAME", 0, "Who decides: tidefed, which is the only one", 0},
+    {"policy", POLICY, "NAME", 0,
+     "Who decides: tidefed, or to compare it with fifo, static-quota, priority or youngest-first", 0},
     {"xfail", XFAIL, "FILE", 0,
      "Scenarios that are expected to fail, with reasons; one that holds is a failure", 0},
     {0}};
@@ -305,8 +328,11 @@ static error_t parse(int key, char *word, struct argp_state *state)
         run->play.aloud = true;
         break;
     case POLICY:
-        if (strcmp(word, "tidefed") != 0)
-            argp_error(state, "there is no policy \"%s\": tidefed is the only one", word);
+        if (rival_named(word, &run->play.rival))
+            argp_error(
+                state,
+                "there is no policy \"%s\": take tidefed, fifo, static-quota, priority or youngest-first",
+                word);
         break;
     case WITHOUT:
         if (!play_without_named(word))
@@ -324,6 +350,8 @@ static error_t parse(int key, char *word, struct argp_state *state)
         argp_error(state, "which scenario? For example: fedsim run scenario.yaml");
         break;
     case ARGP_KEY_END:
+        if (run->play.rival && run->play.without)
+            argp_error(state, "--without is about tidefed, not about another --policy");
         if (run->page && run->files.count > 1)
             argp_error(state, "--html takes one scenario at a time: a page is about one run");
         break;

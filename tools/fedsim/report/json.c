@@ -102,6 +102,7 @@ void report_json(struct report *report, const struct report_frame *frame, struct
     struct writer writer = {.out = out, .depth = 1, .first = true};
     tf_buf_char(out, '{');
     text(&writer, "scenario", frame->scenario);
+    text(&writer, "policy", frame->policy ? frame->policy : "tidefed");
     next(&writer);
     tf_buf_fmt(out, "\"seed\": %llu", (unsigned long long)frame->seed);
     next(&writer);

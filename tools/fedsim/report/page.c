@@ -49,6 +49,11 @@ static void facts(struct page *page, const struct report_frame *frame)
     tf_buf_fmt(out, " %s, %u %s, seed %" PRIu64 "</p>\n", report->all.submitted == 1 ? "job" : "jobs",
                HASH_COUNT(report->clusters), HASH_COUNT(report->clusters) == 1 ? "cluster" : "clusters",
                frame->seed);
+    if (frame->policy) {
+        tf_buf_str(out, "<p class=\"policy\">Decided by ");
+        page_escaped(out, frame->policy);
+        tf_buf_str(out, ", for comparison</p>\n");
+    }
     if (frame->breach) {
         tf_buf_str(out, "<p class=\"breach\" role=\"alert\">A promise broke: ");
         page_escaped(out, frame->breach);

@@ -27,7 +27,7 @@ static const char *const rules[] = {
     "h1{font-size:26px;line-height:1.25;font-weight:650;letter-spacing:-.01em;margin:0;max-width:34em}",
     "h2{font-size:17px;font-weight:650;margin:0}",
     ".facts,.what,.none,footer{color:var(--quiet);margin:4px 0 0;max-width:76ch}.what{margin:0 0 18px}",
-    ".breach{color:var(--alarm);font-weight:600}",
+    ".policy{font-weight:600;margin:4px 0 0}.breach{color:var(--alarm);font-weight:600}",
     ".keys{display:grid;grid-template-columns:repeat(6,1fr);gap:0 24px;margin:24px 0 0;padding:16px 0;",
     "border-top:1px solid var(--grid);border-bottom:1px solid var(--grid)}",
     ".keys div{display:flex;flex-direction:column-reverse}.keys dt{color:var(--quiet);font-size:13px}",

@@ -47,6 +47,7 @@ int64_t report_job_evictions(const struct report *report, struct tf_uid uid);
 /* What the world cannot know. */
 struct report_frame {
     const char *scenario; /* its name; NULL is fine */
+    const char *policy;   /* who decided; NULL: tidefed, all of it */
     uint64_t seed;
     int64_t wall_ms, peak_kib; /* of this process: time, and memory at most */
     const char *breach;        /* the first, in words; NULL: none */

@@ -34,6 +34,8 @@ static void head(const struct report *report, const struct report_frame *frame, 
     tf_buf_fmt(out, "  seed %" PRIu64 ", %s simulated in %.2f s and %" PRId64 " MiB, %" PRIu64 " events\n",
                frame->seed, brief(report->now, text), (double)frame->wall_ms / TF_SECOND,
                frame->peak_kib / 1024, report->events);
+    if (frame->policy)
+        tf_buf_fmt(out, "  decided by %s\n", frame->policy);
     if (frame->breach)
         tf_buf_fmt(out, "  BREACH %s\n", frame->breach);
 }

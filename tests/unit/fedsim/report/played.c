@@ -201,7 +201,7 @@ static void test_json(void)
          "jobs: [{at: 0s, tenant: x, name: one, run: 1m, spec: {priority: train, instance: {gpus: 8}}}]\n"
          "until: 10m\n",
          &result);
-    const struct report_frame frame = {"a \"name\"", 7, 1234, 2048, "broken"};
+    const struct report_frame frame = {"a \"name\"", NULL, 7, 1234, 2048, "broken"};
     TF_AUTO_BUF text = TF_BUF_INIT;
     report_json(result.report, &frame, &text);
     cJSON *json = cJSON_Parse(tf_buf_text(&text));
