@@ -145,6 +145,8 @@ static void unclaim(struct sub *sub, const struct migration *m, size_t i, uint64
 
 void migrate_set_levels(struct sub *sub)
 {
+    if (!sub->loaded)
+        return; /* the claims are made when all records are there */
     tf_vec_each (at, &sub->migrations)
         for (size_t i = 0; is_active(*at) && i < (*at)->record.moves.count; i++) {
             const struct tf_move *move = &(*at)->record.moves.items[i];

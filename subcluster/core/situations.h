@@ -45,6 +45,13 @@
     X(SUB_GREW, "subcluster: what had started for a running epoch joined it")                        \
     X(SUB_GROWTH_FAILED, "subcluster: what had started for a running epoch could not join it")       \
     X(SUB_GROWTH_UNDONE, "subcluster: a growth gave way to something higher of its job")             \
+    X(SUB_MOVE_PLANNED, "subcluster: a chain of moves was begun")                                    \
+    X(SUB_MOVE_RESERVED, "subcluster: all places of a chain of moves were claimed")                  \
+    X(SUB_MOVE_SWITCHED, "subcluster: a new instance took the place of the one that moves")          \
+    X(SUB_MOVE_DONE, "subcluster: an instance has moved")                                            \
+    X(SUB_MOVE_ROLLED_BACK, "subcluster: a move was rolled back")                                    \
+    X(SUB_MOVE_RESTARTS, "subcluster: a job restarted as a whole to move")                           \
+    X(SUB_MOVE_ABORTED, "subcluster: a chain of moves was given up by people")                       \
     X(SUB_CLAIMED, "subcluster: claims were made, and holders evicted for them")                     \
     X(SUB_CLAIM_MOVED, "subcluster: claims moved to what had become free")                           \
     X(SUB_CLAIM_TAKEN, "subcluster: claims were taken by a higher priority")                         \
@@ -74,15 +81,8 @@
     X(SUB_NODES_CLAIMED_ANEW, "subcluster: a claim on nodes lost one of them and was made anew")   \
     X(SUB_BRAKED, "subcluster: refused, too many were evicted within a minute")                    \
     X(SUB_LOST_CONFIRMED, "subcluster: somebody confirmed that a silent node is lost")             \
-    X(SUB_MOVE_PLANNED, "subcluster: a chain of moves was begun")                                  \
-    X(SUB_MOVE_RESERVED, "subcluster: all places of a chain of moves were claimed")                \
-    X(SUB_MOVE_SWITCHED, "subcluster: a new instance took the place of the one that moves")        \
-    X(SUB_MOVE_DONE, "subcluster: an instance has moved")                                          \
-    X(SUB_MOVE_ROLLED_BACK, "subcluster: a move was rolled back")                                  \
     X(SUB_MOVE_TAKEN, "subcluster: the place of a move went to a higher priority")                 \
-    X(SUB_MOVE_RESTARTS, "subcluster: a job restarted as a whole to move")                         \
     X(SUB_MOVE_HELD, "subcluster: a new instance did not stay ready until the old one could stop") \
-    X(SUB_MOVE_ABORTED, "subcluster: a chain of moves was given up by people")                     \
     X(SUB_MOVE_UNDONE, "subcluster: a move gave way to something higher of its job")               \
     X(SUB_MOVE_FAILED, "subcluster: the new instance of a move did not get ready, or not for long")
 

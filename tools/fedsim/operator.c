@@ -2,6 +2,8 @@
 /* Owns what people do to a federation, and that they see it through. */
 #include "tools/fedsim/operator.h"
 
+#include "common/base/buf.h"
+#include "common/wire/attach.h"
 #include "tools/fedsim/fleet_private.h"
 #include "tools/fedsim/world.h"
 
@@ -123,6 +125,34 @@ void operator_release(struct sim_world *world)
     tf_vec_each (errand, &world->operator.errands)
         free(*errand);
     tf_vec_release(&world->operator.errands);
+}
+
+/* ---- moves ---- */
+
+static void send_ask(struct sim_subd *subd, const struct tf_migrate_order *order)
+{
+    struct sim_world *world = subd->site->world;
+    struct tf_down down = {.kind = TF_DOWN_ASK, .term = subd->term};
+    struct tf_buf bytes = TF_BUF_INIT;
+    struct tf_error err = TF_ERROR_INIT;
+    down.ask = (struct tf_ask){.id = OPERATOR_CALLS | ++world->operator.calls, .kind = TF_ASK_MIGRATE};
+    tf_migrate_order_copy(tf_vec_add(&down.ask.migrate), order);
+    if (tf_wire_down_pack(&down, &bytes, &err))
+        world_breach(world, "an order to move cannot be written: %s", err.text);
+    else {
+        size_t len = bytes.len;
+        link_send(&subd->link->down, tf_buf_take(&bytes), len);
+    }
+    tf_buf_release(&bytes);
+    tf_down_release(&down);
+}
+
+void operator_orders_move(struct sim_world *world, const struct tf_migrate_order *order)
+{
+    tf_vec_each (site, &world->sites)
+        tf_vec_each (subd, &(*site)->subds)
+            if ((*subd)->link && (*subd)->link->subd_open && (*subd)->term.revision)
+                send_ask(*subd, order);
 }
 
 /* ---- daemons ---- */

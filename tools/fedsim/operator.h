@@ -4,6 +4,7 @@
 
 #include "common/base/error.h"
 #include "common/base/vec.h"
+#include "common/model/migration.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,6 +46,9 @@ void operator_restores_site(struct sim_site *site, int64_t moment);
  * anew. */
 void site_burns(struct sim_site *site);
 void operator_cordons(struct sim_site *site, bool on);
+/* Asked once of every subcluster that hears; one without the job has nothing to do. What is not heard is
+ * lost: a move is no promise. */
+void operator_orders_move(struct sim_world *world, const struct tf_migrate_order *order);
 /* The engine refuses the present owner: once more with --accept-rollback, since the copy was made before the
  * last time. */
 void operator_hears_stale(struct sim_site *site);

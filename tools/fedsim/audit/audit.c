@@ -29,6 +29,7 @@ static void site_destroy(struct audit_site *site)
 {
     struct audit_allocation *allocation, *next;
     audit_forget_node_claims(site);
+    audit_forget_chains(site);
     HASH_ITER (hh, site->allocations, allocation, next) {
         HASH_DEL(site->allocations, allocation);
         tf_allocation_release(&allocation->a);

@@ -67,10 +67,24 @@ static bool goes_whole(const struct audit_allocation *known)
     return epoch && is_evicted_whole(&known->a, epoch) && !is_evicted_whole(&known->before, epoch);
 }
 
+/* The same attempt, wherever it was; or the one that was in that place. */
 static const struct tf_member *member_before(const struct audit_allocation *known, size_t i)
 {
-    bool same = known->before.epoch == known->a.epoch && i < known->before.members.count;
-    return same ? &known->before.members.items[i] : NULL;
+    const struct tf_member *m = i < known->a.members.count ? &known->a.members.items[i] : NULL;
+    if (known->before.epoch != known->a.epoch)
+        return NULL;
+    tf_vec_each (old, &known->before.members)
+        if (m && old->index == m->index && old->attempt == m->attempt)
+            return old;
+    bool second = m && m->index != i;
+    return !second && i < known->before.members.count && known->before.members.items[i].index == i
+               ? &known->before.members.items[i]
+               : NULL;
+}
+
+static bool is_of_move(const struct tf_member *m)
+{
+    return m->role == TF_MEMBER_MOVES_IN || m->role == TF_MEMBER_MOVES_OUT;
 }
 
 static bool begins_to_leave(const struct audit_allocation *known, size_t i)
@@ -84,7 +98,10 @@ static bool begins_to_leave(const struct audit_allocation *known, size_t i)
 static bool was_member(const struct audit_allocation *known, size_t i)
 {
     const struct tf_member *old = member_before(known, i);
-    return old ? old->role != TF_MEMBER_JOINS : known->before.epoch != known->a.epoch;
+    const struct tf_member *m = i < known->a.members.count ? &known->a.members.items[i] : NULL;
+    if (m && m->index != i)
+        return false; /* it comes or goes by a move: its index stays */
+    return old ? old->role != TF_MEMBER_JOINS && !is_of_move(old) : known->before.epoch != known->a.epoch;
 }
 
 static void note_resized(struct audit *audit, const struct audit_allocation *known)
@@ -105,7 +122,7 @@ static bool has_lost(const struct audit_allocation *known)
 {
     for (size_t i = 0; i < known->a.members.count; i++) {
         const struct tf_member *old = member_before(known, i), *m = &known->a.members.items[i];
-        bool held = old && audit_member_holds(old) && old->state != TF_MEMBER_LEAVING;
+        bool held = old && audit_member_holds(old) && old->state != TF_MEMBER_LEAVING && m->index == i;
         bool gone =
             m->state == TF_MEMBER_GONE || m->state == TF_MEMBER_MISSING || (old && m->attempt > old->attempt);
         if (held && gone)
@@ -308,6 +325,15 @@ struct question {
                        LOWER_SURPLUS: what is surplus below it */
 };
 
+/* Of either version of the record. */
+static size_t place_of(const struct audit_allocation *known, const struct tf_member *m)
+{
+    for (size_t i = 0; i < known->a.members.count; i++)
+        if (known->a.members.items[i].index == m->index && known->a.members.items[i].attempt == m->attempt)
+            return i;
+    return m->index;
+}
+
 static bool goes_unless_kept(const struct question *q, const struct audit_allocation *known,
                              const struct tf_allocation *a, const struct tf_member *m)
 {
@@ -316,7 +342,7 @@ static bool goes_unless_kept(const struct question *q, const struct audit_alloca
     bool whole = goes_whole(known);
     /* one step less of a job that has lost nothing yet is no cheaper: all of its steps stay, or none */
     bool stays = known == q->kept && (whole || q->whose == BELOW || m->mark == q->mark);
-    return !stays && (whole || begins_to_leave(known, m->index));
+    return !stays && (whole || begins_to_leave(known, place_of(known, m)));
 }
 
 /* Whether a member is gone in the world that the question is about. A core that may be protected is none of
@@ -359,7 +385,7 @@ static void take_part(struct taken *taken, struct tf_vector need, uint64_t gpus)
 
 static bool held_before(const struct audit_allocation *known, const struct tf_member *m)
 {
-    const struct tf_member *old = member_before(known, m->index);
+    const struct tf_member *old = member_before(known, place_of(known, m));
     return known->changed && old && audit_member_holds(old) && old->gpus == m->gpus &&
            tf_str_eq(old->node, m->node);
 }
@@ -413,8 +439,8 @@ static int32_t count_left(const struct audit_node *node, void *arg)
     const struct tf_job_spec *spec = &q->claimant->spec;
     const struct tf_shape *shape = &spec->group.shape;
     if (n->state != TF_NODE_READY || node->cordoned || is_recent(q->audit, node) ||
-        has_strays(q->site, node) || audit_is_kept(q->site, n, q->claimant->uid, spec) ||
-        !tf_pairs_match(&n->labels, &spec->node_labels))
+        has_strays(q->site, node) || audit_moves_at(q->site, n->name) ||
+        audit_is_kept(q->site, n, q->claimant->uid, spec) || !tf_pairs_match(&n->labels, &spec->node_labels))
         return 0;
     if (shape->gpus > 0 && (!tf_str_eq(n->model, q->claimant->model) || n->gpu_memory < shape->gpu_memory))
         return 0;

@@ -81,6 +81,7 @@ struct audit_instance {
     uint64_t gpus;
     struct tf_vector need;
     bool live, burnt;              /* burnt: with all that its cluster knew of it */
+    bool switched_out;             /* its store has said so: another is the member, and it runs on */
     bool given_up;                 /* with its node, as its cluster's store says: it may live on unseen */
     struct tf_mono started, ready; /* ready: as its daemons can know; 0 = not */
     UT_hash_handle hh;
@@ -118,6 +119,12 @@ struct audit_node_claim {
     bool over;  /* or, where it is over by that, after */
 };
 
+/* A chain of moves, as stored. */
+struct audit_chain {
+    struct tf_migration m;
+    bool changed; /* by the transaction under way, or the one before it */
+};
+
 struct audit_site {
     char *name, *region;
     uint64_t number;
@@ -132,6 +139,7 @@ struct audit_site {
     struct tf_classes classes; /* of the stored policy */
     struct audit_allocation *allocations;
     TF_VEC(struct audit_node_claim) node_claims;
+    TF_VEC(struct audit_chain) chains;
     int32_t claiming;                          /* of these, as many wait for what they have claimed */
     int ceiling;                               /* rank of the class that takes protected cores */
     bool copied;                               /* the records of a restored store are coming in */
@@ -196,6 +204,7 @@ void audit_check_waiting(struct audit *audit, const struct audit_job *job);
 /* The capacity that a stored record takes is added to its site (times 1) or taken back (times -1). */
 void audit_count_allocation(struct audit *audit, struct audit_site *site, const struct tf_allocation *a,
                             int32_t times);
+void audit_count_claim(struct audit_site *site, const struct tf_claim *claim, int32_t times);
 /* Counts anew what the leader has promised to the epoch. */
 void audit_count_promise(const struct audit *audit, struct audit_epoch *epoch);
 
@@ -218,6 +227,23 @@ void audit_node_judged(struct audit *audit, struct audit_site *site, const char 
 bool audit_given_up(const struct audit *audit, const struct audit_instance *instance);
 void audit_check_silence(struct audit *audit, const struct audit_instance *instance);
 void audit_node_cordoned(struct audit *audit, struct audit_site *site, const char *name, bool on);
+
+/* Moves (moves.c). */
+void audit_chain_stored(struct audit *audit, struct audit_site *site, const struct tf_migration *record,
+                        bool gone);
+void audit_forget_chains(struct audit_site *site);
+void audit_settle_chains(struct audit_site *site); /* at the end of a transaction */
+/* That attempt, in the stored record; NULL: it is none of its members. */
+const struct tf_member *audit_member(const struct tf_allocation *a, const struct tf_instance_id *id);
+/* The stored record has the instance as one that comes or goes by a recorded move. */
+bool audit_moves(const struct audit_site *site, const struct tf_instance_id *id);
+/* A move that is not over, or was until now, comes to that node or leaves it (NULL: any). */
+bool audit_moves_at(const struct audit_site *site, const char *node);
+/* Its job stops as a whole, to start in other places. */
+bool audit_moves_whole(const struct audit_site *site, struct tf_uid uid);
+void audit_note_moves(struct audit *audit, struct audit_site *site, const struct tf_allocation *a);
+void audit_check_move_stop(struct audit *audit, struct audit_site *site, const struct tf_instance_id *id);
+void audit_check_chains_at_rest(struct audit *audit, const struct audit_site *site);
 
 /* Claims on whole nodes. */
 void audit_nodes_claimed(struct audit_site *site, const struct tf_node_claim *record, bool gone);

@@ -52,15 +52,13 @@ static void count_member(struct audit_site *site, struct audit_node *node, const
     count_gpus(node->holders, m->gpus, times);
 }
 
-static void count_claims(struct audit_site *site, const struct tf_allocation *a, int32_t times)
+void audit_count_claim(struct audit_site *site, const struct tf_claim *claim, int32_t times)
 {
-    tf_vec_each (c, &a->claims) {
-        struct audit_node *node = audit_find_node(site, c->node);
-        if (!node)
-            continue;
-        touch(site, node);
-        count_gpus(node->claimants, c->gpus, times);
-    }
+    struct audit_node *node = claim->node ? audit_find_node(site, claim->node) : NULL;
+    if (!node)
+        return;
+    touch(site, node);
+    count_gpus(node->claimants, claim->gpus, times);
 }
 
 void audit_count_allocation(struct audit *audit, struct audit_site *site, const struct tf_allocation *a,
@@ -69,7 +67,8 @@ void audit_count_allocation(struct audit *audit, struct audit_site *site, const 
     struct tf_vector need = tf_shape_vector(&a->spec.group.shape);
     if (a->phase == TF_ALLOCATION_IDLE)
         return;
-    count_claims(site, a, times);
+    tf_vec_each (c, &a->claims)
+        audit_count_claim(site, c, times);
     tf_vec_each (m, &a->members) {
         if (!audit_member_holds(m))
             continue;
@@ -263,7 +262,7 @@ static void check_refusals(struct audit *audit, struct audit_site *site)
     tf_vec_each (at, &site->refused) {
         const struct audit_epoch *e = *at;
         const struct tf_job_spec *spec = &e->job->manifest.spec;
-        if (!audit->calm || site->changed || site->claiming || e->ran)
+        if (!audit->calm || site->changed || site->claiming || e->ran || audit_moves_at(site, NULL))
             continue;
         int32_t count = audit_naive_count(site, e->uid, spec, e->model, true);
         if (count >= spec->elastic.min)

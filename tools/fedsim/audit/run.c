@@ -27,7 +27,9 @@ static void check_one_life(struct audit *audit, const struct audit_instance *new
         else if (i->live && i->id.epoch != new->id.epoch)
             audit_fail(audit, "I2: instance %s starts in %s while %s of another epoch of the job lives in %s",
                        audit_id(&new->id), new->site->name, audit_id(&i->id), i->site->name);
-        else if (i->live && i->id.index == new->id.index)
+        else if (i->live && i->id.index == new->id.index &&
+                 !(i->site == new->site && i->id.epoch == new->id.epoch &&
+                   (audit_moves(new->site, &new->id) || audit_moves(new->site, &i->id))))
             audit_fail(audit, "I2: instance %s starts in %s while %s, the same member, lives in %s",
                        audit_id(&new->id), new->site->name, audit_id(&i->id), i->site->name);
     }
@@ -59,8 +61,11 @@ static void check_intent(struct audit *audit, const struct audit_instance *new)
     const struct tf_allocation *a = known ? &known->a : NULL;
     if (audit_epoch(audit, new->id.uid, new->id.epoch)->local_rolled)
         return; /* the call may have been on its way when the store was restored */
-    if (!a || a->epoch != new->id.epoch || new->id.index >= a->members.count ||
-        a->members.items[new->id.index].attempt < new->id.attempt)
+    const struct tf_member *m = a && a->epoch == new->id.epoch &&new->id.index < a->members.count
+                                    ? &a->members.items[new->id.index]
+                                    : NULL;
+    bool meant = m && (m->attempt >= new->id.attempt || m->attempts >= new->id.attempt);
+    if (!meant)
         audit_fail(audit, "§2: instance %s starts in %s, whose store has no intent to start it",
                    audit_id(&new->id), new->site->name);
 }
@@ -234,6 +239,8 @@ static bool is_resized(struct audit *audit, const char *cluster, const struct au
     const struct audit_epoch *e = audit_epoch(audit, id->uid, id->epoch);
     if (!a || a->epoch != id->epoch)
         return false;
+    if (audit_moves(audit_site(audit, cluster), id) || audit_moves_whole(audit_site(audit, cluster), id->uid))
+        return true;
     if (id->index >= a->members.count)
         return e->local_rolled && e->resized;
     const struct tf_member *m = &a->members.items[id->index];
@@ -253,6 +260,7 @@ void audit_stop(struct audit *audit, const char *cluster, const struct tf_instan
     const struct audit_job *job = audit_job(audit, id->uid);
     const struct audit_instance *i = audit_instance(audit, cluster, id);
     audit->counts.stops++;
+    audit_check_move_stop(audit, audit_site(audit, cluster), id);
     if (i && audit_given_up(audit, i))
         return; /* its fellows need not follow */
     bool forgotten =

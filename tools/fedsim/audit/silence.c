@@ -79,10 +79,10 @@ static bool is_member(const struct audit_instance *i)
 {
     const struct audit_allocation *known = audit_allocation(i->site, i->id.uid);
     const struct tf_allocation *a = known ? &known->a : NULL;
-    if (!a || a->phase == TF_ALLOCATION_IDLE || a->epoch != i->id.epoch || i->id.index >= a->members.count)
+    if (!a || a->phase == TF_ALLOCATION_IDLE || a->epoch != i->id.epoch)
         return false;
-    const struct tf_member *m = &a->members.items[i->id.index];
-    return m->attempt == i->id.attempt && audit_member_holds(m);
+    const struct tf_member *m = audit_member(a, &i->id);
+    return m && audit_member_holds(m);
 }
 
 /* It may be ready from now on. */

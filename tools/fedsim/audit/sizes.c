@@ -9,7 +9,8 @@ static int32_t members_of(const struct tf_allocation *a)
 {
     int32_t count = 0;
     tf_vec_each (m, &a->members)
-        count += m->state != TF_MEMBER_LEAVING && m->state != TF_MEMBER_GONE && m->role != TF_MEMBER_JOINS;
+        count += m->state != TF_MEMBER_LEAVING && m->state != TF_MEMBER_GONE && m->role != TF_MEMBER_JOINS &&
+                 m->role != TF_MEMBER_MOVES_IN && m->role != TF_MEMBER_MOVES_OUT;
     return count;
 }
 

@@ -324,6 +324,7 @@ static void take_allocation(struct audit *audit, struct audit_site *site, const 
         take_end(audit, site, new, ended);
     if (new->phase != TF_ALLOCATION_IDLE)
         take_live(audit, site, new);
+    audit_note_moves(audit, site, new);
     audit_check_size(audit, site, new);
     promises_changed(audit, audit_job(audit, new->uid));
 }
@@ -401,6 +402,7 @@ static void site_restored(struct audit *audit, struct audit_site *site)
         free(known);
     }
     audit_forget_node_claims(site);
+    audit_forget_chains(site);
     site->copied = site->restored = true;
     for (struct audit_node *node = site->nodes; node; node = node->hh.next)
         node->verdict = TF_VERDICT_NONE;
@@ -461,6 +463,8 @@ static void local_record(struct audit *audit, struct audit_site *site, const str
         take_node(audit, site, &record->cordon, record->gone);
     else if (record->kind == TF_RECORD_NODE_CLAIM)
         audit_nodes_claimed(site, &record->node_claim, record->gone);
+    else if (record->kind == TF_RECORD_MIGRATION)
+        audit_chain_stored(audit, site, &record->migration, record->gone);
     else if (record->kind == TF_RECORD_TERM && !record->gone)
         take_term(audit, site, record->term);
     else if (record->kind == TF_RECORD_FLOOR && !record->gone) {
@@ -490,6 +494,7 @@ void audit_transaction(struct audit *audit, const char *store)
     audit_check_evicted(audit, audit_site(audit, store));
     audit_check_ledger(audit, audit_site(audit, store));
     audit_settle_kept(audit_site(audit, store));
+    audit_settle_chains(audit_site(audit, store));
 }
 
 /* ---- messages ---- */

@@ -152,6 +152,29 @@ static void draw_job(struct draw *draw, size_t number, int64_t at)
     draw_wishes(draw, &job);
 }
 
+/* Instances that move, one or all of a job, to any node; some are taken back soon. */
+static void draw_move(struct draw *draw, const struct scenario_job *job)
+{
+    int64_t at = job->at.from + draw_between(draw, 1, 90 * TF_SECOND);
+    struct scenario_event *e = draw_event(draw, false, at);
+    e->migrate = tf_asprintf("%s/%s", job->tenant, job->name);
+    e->instance = draw_one_in(draw, 4) ? -1 : (int64_t)draw_below(draw, (size_t)job->spec.elastic.max);
+    if (draw_one_in(draw, 6))
+        e->lasts = draw_between(draw, 1, 20 * TF_SECOND);
+    draw->ends = at > draw->ends ? at : draw->ends;
+}
+
+void draw_moves(struct draw *draw)
+{
+    bool many = draw_one_in(draw, 3);
+    if (draw_one_in(draw, 2))
+        return;
+    for (size_t i = 0; i < draw->s->jobs.count; i++)
+        for (int64_t n = many ? draw_between(draw, 0, 8) : draw_one_in(draw, 2); n > 0; n--)
+            draw_move(draw, &draw->s->jobs.items[i]);
+    draw->s->until = draw->s->until > draw->ends ? draw->s->until : draw->ends;
+}
+
 void draw_jobs(struct draw *draw)
 {
     int64_t few = draw_one_in(draw, 20) ? 60 : draw_one_in(draw, 4) ? 25 : 10;

@@ -462,11 +462,40 @@ static void happen_defrag(struct play *play, const struct scenario_event *event,
     play_fail(play, -1, "defrag of %s is not yet possible: nothing moves instances", event->defrag);
 }
 
+static bool is_cluster(const struct play *play, const char *name)
+{
+    tf_vec_each (site, &play->world.sites)
+        if (name && strcmp((*site)->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Over: what has not got too far is taken back. */
 static void happen_migrate(struct play *play, const struct scenario_event *event, bool over)
 {
-    (void)over;
-    play_fail(play, -1, "migration of %s to %s is not yet possible: nothing moves instances", event->migrate,
-              event->to);
+    const struct scenario *s = play->scenario;
+    int64_t job = play_job_find(play, event->migrate);
+    bool fault = event >= s->faults.items && event < s->faults.items + s->faults.count;
+    size_t number = (size_t)(event - (fault ? s->faults.items : s->events.items));
+    struct scenario_place place = {.node = ""};
+    if (event->instance < 0 && is_cluster(play, event->to)) {
+        play_fail(play, -1, "migration of %s to %s is not yet possible: nothing moves between clusters",
+                  event->migrate, event->to);
+        return;
+    }
+    if (job < 0 || (event->to && scenario_place_parse(event->to, false, &place, NULL))) {
+        play_fail(play, -1, "there is no job %s, or no node %s", event->migrate,
+                  event->to ? event->to : "to go to");
+        return;
+    }
+    struct tf_migrate_order order = {.verb = over ? TF_MIGRATE_ABORT : TF_MIGRATE_BEGIN,
+                                     .id = {{'m', fault, (uint8_t)(number >> 8), (uint8_t)number}},
+                                     .uid = play->world.clients.jobs.items[job].uid,
+                                     .all = event->instance < 0,
+                                     .index = event->instance < 0 ? 0 : (uint32_t)event->instance,
+                                     .to = event->to ? place.node : NULL,
+                                     .may_restart = true};
+    operator_orders_move(&play->world, &order);
 }
 
 /* ---- all ---- */

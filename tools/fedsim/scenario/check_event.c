@@ -52,7 +52,7 @@ static const struct {
     [SCENARIO_REPEAT] = {"repeat", 0, 0},
     [SCENARIO_LATE] = {"late", 0, 0},
     [SCENARIO_DEFRAG] = {"defrag", MODEL, COUNT},
-    [SCENARIO_MIGRATE] = {"migrate", INSTANCE, TO},
+    [SCENARIO_MIGRATE] = {"migrate", INSTANCE | TO | FOR, 0},
 };
 
 const char *scenario_kind_name(enum scenario_kind kind)

@@ -394,9 +394,10 @@ static const struct tf_row event_rows[] = {
     WHO("late", late, "CLUSTER: messages of an old leader arrive"),
     WHO("defrag", defrag, "CLUSTER: plan and apply, with model and nodes"),
     WHO("model", model, "with defrag"),
-    WHO("migrate", migrate, "TENANT/NAME, with to"),
+    WHO("migrate", migrate,
+        "TENANT/NAME: its instances, or one, go to another node; for: given up after so long"),
     {.key = "instance", TF_INT64(EVENT, instance), .max = TF_INSTANCES_MAX, .flags = TF_ROW_OPTIONAL},
-    WHO("to", to, "with migrate: a node, or a cluster for the whole job"),
+    WHO("to", to, "with migrate: a node, or a cluster for the whole job; absent: any node"),
 };
 static const struct tf_table event_table = TF_TABLE(EVENT, event_rows, .check = scenario_check_event);
 

@@ -289,7 +289,7 @@ static void test_not_possible(void)
     fails("events: [{at: 1m, defrag: a, nodes: max}]\nuntil: 2m\n",
           "defrag of a is not yet possible: nothing moves instances");
     fails(JOB_X "events: [{at: 1m, migrate: t/x, to: b}]\nuntil: 2m\n",
-          "migration of t/x to b is not yet possible: nothing moves instances");
+          "migration of t/x to b is not yet possible: nothing moves between clusters");
     fails("events: [{at: 1m, node: a/n0, state: draining}]\nuntil: 2m\n",
           "draining a node is not yet possible: it is closed to new work, but nothing moves away");
     fails("jobs: [{at: 1m, tenant: t, name: y, spec: {priority: train, minRuntime: 2h, instance: {gpus: "
