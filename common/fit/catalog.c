@@ -19,6 +19,7 @@ void tf_catalog_release(struct tf_catalog *catalog)
     free(catalog->domains);
     tf_planes_release(&catalog->planes);
     tf_intern_release(&catalog->models);
+    tf_vec_release(&catalog->models_by_name);
     tf_intern_release(&catalog->labels);
     tf_vec_release(&catalog->classes);
     tf_vec_release(&catalog->places);
@@ -62,9 +63,23 @@ static void add_places(struct tf_catalog *catalog, const struct tf_node_class *c
     }
 }
 
+static int32_t add_model(struct tf_catalog *catalog, const char *name)
+{
+    int32_t model = tf_intern_add(&catalog->models, name);
+    size_t at = catalog->models_by_name.count;
+    if ((size_t)model < at) /* known */
+        return model;
+    tf_vec_push(&catalog->models_by_name, model);
+    int32_t *order = catalog->models_by_name.items;
+    for (; at > 0 && strcmp(name, tf_intern_text(&catalog->models, order[at - 1])) < 0; at--)
+        order[at] = order[at - 1];
+    order[at] = model;
+    return model;
+}
+
 uint32_t tf_catalog_add(struct tf_catalog *catalog, const struct tf_node_class *class)
 {
-    struct tf_class_info info = {.model = class->model ? tf_intern_add(&catalog->models, class->model) : -1,
+    struct tf_class_info info = {.model = class->model ? add_model(catalog, class->model) : -1,
                                  .gpu_memory = class->gpu_memory,
                                  .first_label = catalog->label_refs.count,
                                  .label_count = class->labels.count};

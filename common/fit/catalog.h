@@ -19,8 +19,9 @@ struct tf_catalog {
     struct tf_planes planes;
     size_t slot_count;
     struct tf_intern models;
-    struct tf_intern labels;   /* "key\nvalue" */
-    struct tf_intern *domains; /* one a slot */
+    TF_VEC(int32_t) models_by_name; /* all of them: both levels try them in the same order */
+    struct tf_intern labels;        /* "key\nvalue" */
+    struct tf_intern *domains;      /* one a slot */
     TF_VEC(struct tf_class_info) classes;
     TF_VEC(int32_t) places;     /* classes x slots: the domain's number, -1 = none */
     TF_VEC(int32_t) label_refs; /* numbers in labels */

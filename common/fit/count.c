@@ -3,6 +3,7 @@
  * level is one pass over the rows that adds integers. maxNodes alone needs the rows by size. */
 #include "common/fit/count.h"
 
+#include "common/fit/columns.h"
 #include "common/fit/private.h"
 
 #include <assert.h>
@@ -97,15 +98,17 @@ static uint32_t find_spot(const struct tf_fit_view *view, const struct tf_demand
     return leaf;
 }
 
+uint32_t fit_find_spot(const struct tf_fit_view *view, const struct tf_demand *demand, uint32_t class,
+                       struct tf_fit_scratch *scratch)
+{
+    scratch->class_round[class] = scratch->round;
+    return scratch->class_spot[class] = find_spot(view, demand, class, scratch);
+}
+
 uint32_t fit_spot(const struct tf_fit_view *view, const struct tf_demand *demand,
                   const struct tf_profile_row *row, struct tf_fit_scratch *scratch)
 {
-    assert(row->class < view->catalog->classes.count);
-    if (scratch->class_round[row->class] != scratch->round) {
-        scratch->class_round[row->class] = scratch->round;
-        scratch->class_spot[row->class] = find_spot(view, demand, row->class, scratch);
-    }
-    uint32_t spot = scratch->class_spot[row->class];
+    uint32_t spot = fit_class_spot(view, demand, row->class, scratch);
     return spot != SPOT_NONE && tf_demand_barred(demand, row) ? SPOT_NONE : spot;
 }
 
@@ -163,33 +166,52 @@ static struct tf_vector with_protected(const struct tf_profile_row *row, tf_leve
     return have;
 }
 
-static int32_t row_cap(const struct tf_demand *demand, const struct tf_profile_row *row, tf_level level,
-                       const struct tf_fit_scratch *scratch)
+static void add_nodes(const struct tf_fit_view *view, const struct tf_demand *demand, size_t i, uint32_t spot,
+                      int32_t cap, struct tf_fit_scratch *scratch)
 {
-    struct tf_vector have =
-        scratch->add_protected ? with_protected(row, level) : tf_profile_row_at(row, level);
-    return tf_vector_count(demand->need, have);
+    const struct tf_profile_row *row = &view->rows[i];
+    if (cap == 0)
+        return;
+    if (demand->max_nodes == 0) {
+        scratch->spots.items[spot].sum += (int64_t)cap * row->count;
+        return;
+    }
+    tf_vec_push(&scratch->entries, (struct fit_entry){.row = (uint32_t)i,
+                                                      .spot = spot,
+                                                      .cap = cap,
+                                                      .nodes = row->count,
+                                                      .used = fit_is_used(demand, row->id),
+                                                      .key = scratch->spots.items[spot].job});
+}
+
+/* With what protected cores above the level hold: for explain, row by row. */
+static void sum_with_protected(const struct tf_fit_view *view, const struct tf_demand *demand, tf_level level,
+                               struct tf_fit_scratch *scratch)
+{
+    for (size_t i = 0; i < view->count; i++) {
+        const struct tf_profile_row *row = &view->rows[i];
+        uint32_t spot = row->count > 0 ? fit_spot(view, demand, row, scratch) : SPOT_NONE;
+        int32_t cap = spot != SPOT_NONE ? tf_vector_count(demand->need, with_protected(row, level)) : 0;
+        add_nodes(view, demand, i, spot, cap, scratch);
+    }
 }
 
 static void sum_rows(const struct tf_fit_view *view, const struct tf_demand *demand, tf_level level,
                      struct tf_fit_scratch *scratch)
 {
+    struct fit_pass pass = fit_pass_begin(view, level);
     for (size_t i = 0; i < view->count; i++) {
-        const struct tf_profile_row *row = &view->rows[i];
-        uint32_t spot = row->count > 0 ? fit_spot(view, demand, row, scratch) : SPOT_NONE;
-        int32_t cap = spot != SPOT_NONE ? row_cap(demand, row, level, scratch) : 0;
-        if (cap == 0)
+        int32_t nodes = fit_pass_nodes(&pass, i);
+        if (nodes == 0)
             continue;
-        if (demand->max_nodes == 0) {
-            scratch->spots.items[spot].sum += (int64_t)cap * row->count;
+        uint32_t spot = fit_class_spot(view, demand, fit_pass_class(&pass, i), scratch);
+        if (spot == SPOT_NONE || (pass.claimed && tf_demand_barred(demand, &view->rows[i])))
             continue;
-        }
-        tf_vec_push(&scratch->entries, (struct fit_entry){.row = (uint32_t)i,
-                                                          .spot = spot,
-                                                          .cap = cap,
-                                                          .nodes = row->count,
-                                                          .used = fit_is_used(demand, row->id),
-                                                          .key = scratch->spots.items[spot].job});
+        int32_t cap = tf_vector_count(demand->need, fit_pass_have(&pass, i));
+        if (demand->max_nodes == 0)
+            scratch->spots.items[spot].sum += (int64_t)cap * nodes;
+        else
+            add_nodes(view, demand, i, spot, cap, scratch);
     }
 }
 
@@ -199,7 +221,10 @@ void fit_sum(const struct tf_fit_view *view, const struct tf_demand *demand, tf_
     scratch->entries.count = 0;
     tf_vec_each (spot, &scratch->spots)
         spot->sum = spot->total = 0;
-    sum_rows(view, demand, level, scratch);
+    if (scratch->add_protected)
+        sum_with_protected(view, demand, level, scratch);
+    else
+        sum_rows(view, demand, level, scratch);
     if (demand->max_nodes != 0)
         sum_largest(demand, scratch);
     bool steps = fit_has_step_rule(demand);
@@ -251,6 +276,8 @@ static uint64_t levels_present(const struct tf_fit_view *view, const struct tf_d
                                struct tf_fit_scratch *scratch)
 {
     uint64_t present = 0;
+    if (view->columns) /* too many at worst: where no row of the demand's has more, the count is the same */
+        return view->columns->levels;
     for (size_t i = 0; i < view->count; i++) {
         const struct tf_profile_row *row = &view->rows[i];
         if (row->count == 0 || fit_spot(view, demand, row, scratch) == SPOT_NONE)
@@ -263,24 +290,33 @@ static uint64_t levels_present(const struct tf_fit_view *view, const struct tf_d
 
 _Static_assert(TF_LEVEL_TOP < 64, "a set of levels is one uint64_t");
 
-bool tf_fit_lowest(const struct tf_fit_view *view, const struct tf_demand *demand,
-                   struct tf_fit_scratch *scratch, struct tf_fit *out)
+bool tf_fit_above_free(const struct tf_fit_view *view, const struct tf_demand *demand,
+                       struct tf_fit_scratch *scratch, struct tf_fit *out)
 {
-    fit_begin(view, scratch);
-    count_at(view, demand, TF_LEVEL_FREE, scratch, out);
-    if (out->fits || demand->level == TF_LEVEL_FREE)
-        return out->fits;
     struct tf_fit highest;
+    if (demand->level == TF_LEVEL_FREE)
+        return false;
+    fit_begin(view, scratch);
     count_at(view, demand, demand->level, scratch, &highest);
     uint64_t present = highest.fits ? levels_present(view, demand, scratch) : 0;
     for (tf_level level = 1; level <= demand->level && !out->fits; level++) {
         int32_t below = out->count;
         if (!(present >> level & 1))
             continue;
-        count_at(view, demand, level, scratch, out);
+        if (level == demand->level)
+            *out = highest;
+        else
+            count_at(view, demand, level, scratch, out);
         out->below = below;
     }
     if (!out->fits)
         *out = highest;
     return out->fits;
+}
+
+bool tf_fit_lowest(const struct tf_fit_view *view, const struct tf_demand *demand,
+                   struct tf_fit_scratch *scratch, struct tf_fit *out)
+{
+    tf_fit_count(view, demand, TF_LEVEL_FREE, scratch, out);
+    return out->fits || tf_fit_above_free(view, demand, scratch, out);
 }

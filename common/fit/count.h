@@ -10,10 +10,12 @@
 
 /* Rows to decide on: those of a profile (one a group of like nodes), or one a node. Rows of count 0 are
  * passed over. Borrowed for the call. */
+struct tf_fit_columns;
 struct tf_fit_view {
     const struct tf_catalog *catalog;
     const struct tf_profile_row *rows;
     size_t count;
+    const struct tf_fit_columns *columns; /* the same rows, laid out to be counted quickly; may be NULL */
 };
 
 /* Memory that calls reuse, so that none allocates once it has grown. One a thread. Holds nothing between
@@ -38,5 +40,8 @@ void tf_fit_count(const struct tf_fit_view *view, const struct tf_demand *demand
  * demand's level. Returns out->fits. */
 bool tf_fit_lowest(const struct tf_fit_view *view, const struct tf_demand *demand,
                    struct tf_fit_scratch *scratch, struct tf_fit *out);
+/* The same when it has been counted at free (as *out says) and does not fit there. */
+bool tf_fit_above_free(const struct tf_fit_view *view, const struct tf_demand *demand,
+                       struct tf_fit_scratch *scratch, struct tf_fit *out);
 
 #endif

@@ -20,20 +20,6 @@ static void add_model(struct tf_demand *demand, int32_t model)
     tf_vec_push(&demand->models, model);
 }
 
-/* Any model: by name, so that both levels try them in the same order. */
-static void add_all_models(struct tf_demand *demand, const struct tf_catalog *catalog)
-{
-    for (size_t i = 0; i < catalog->models.count; i++) {
-        const char *name = tf_intern_text(&catalog->models, (int32_t)i);
-        tf_vec_push(&demand->models, (int32_t)i);
-        size_t at = i;
-        for (; at > 0 && strcmp(name, tf_intern_text(&catalog->models, demand->models.items[at - 1])) < 0;
-             at--)
-            demand->models.items[at] = demand->models.items[at - 1];
-        demand->models.items[at] = (int32_t)i;
-    }
-}
-
 static void resolve_models(struct tf_demand *demand, const struct tf_shape *shape,
                            const struct tf_catalog *catalog)
 {
@@ -45,8 +31,10 @@ static void resolve_models(struct tf_demand *demand, const struct tf_shape *shap
         if (model >= 0)
             add_model(demand, model);
     }
-    if (shape->gpu_models.count == 0)
-        add_all_models(demand, catalog);
+    if (shape->gpu_models.count > 0)
+        return;
+    tf_vec_each (model, &catalog->models_by_name)
+        tf_vec_push(&demand->models, *model);
 }
 
 static void resolve_labels(struct tf_demand *demand, const struct tf_pairs *labels,

@@ -4,6 +4,7 @@
  */
 #include "common/fit/pack.h"
 
+#include "common/fit/columns.h"
 #include "common/fit/pack_private.h"
 
 #include <assert.h>
@@ -33,18 +34,22 @@ static void collect(const struct pack *pack, uint32_t job)
 {
     struct tf_fit_scratch *scratch = pack->scratch;
     scratch->entries.count = 0;
+    struct fit_pass pass = fit_pass_begin(pack->view, pack->level);
     for (size_t i = 0; i < pack->view->count; i++) {
-        const struct tf_profile_row *row = &pack->view->rows[i];
-        uint32_t spot = row->count > 0 ? fit_spot(pack->view, pack->demand, row, scratch) : SPOT_NONE;
-        if (spot == SPOT_NONE || scratch->spots.items[spot].job != job)
+        int32_t nodes = fit_pass_nodes(&pass, i);
+        if (nodes == 0)
             continue;
-        int32_t cap = tf_vector_count(pack->demand->need, tf_profile_row_at(row, pack->level));
+        uint32_t spot = fit_class_spot(pack->view, pack->demand, fit_pass_class(&pass, i), scratch);
+        if (spot == SPOT_NONE || scratch->spots.items[spot].job != job ||
+            (pass.claimed && tf_demand_barred(pack->demand, &pack->view->rows[i])))
+            continue;
+        int32_t cap = tf_vector_count(pack->demand->need, fit_pass_have(&pass, i));
         if (cap == 0)
             continue;
-        bool used = pack->demand->used.count > 0 && fit_is_used(pack->demand, row->id);
-        tf_vec_push(&scratch->entries,
-                    (struct fit_entry){
-                        .row = (uint32_t)i, .spot = spot, .cap = cap, .nodes = row->count, .used = used});
+        bool used = pack->demand->used.count > 0 && fit_is_used(pack->demand, pack->view->rows[i].id);
+        tf_vec_push(
+            &scratch->entries,
+            (struct fit_entry){.row = (uint32_t)i, .spot = spot, .cap = cap, .nodes = nodes, .used = used});
     }
 }
 

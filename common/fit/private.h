@@ -4,6 +4,8 @@
 
 #include "common/fit/count.h"
 
+#include <assert.h>
+
 /* What counting and packing share: the rows sorted into spots. A spot is a combination (model, domains of the
  * required rules): spots of jobs, and, below them when there are required step rules, spots of steps. */
 
@@ -62,7 +64,17 @@ struct tf_fit_scratch {
 
 /* Starts a new demand: what was known of classes no longer counts. */
 void fit_begin(const struct tf_fit_view *view, struct tf_fit_scratch *scratch);
-/* The spot of the row's class, SPOT_NONE if it is not for the demand. */
+uint32_t fit_find_spot(const struct tf_fit_view *view, const struct tf_demand *demand, uint32_t class,
+                       struct tf_fit_scratch *scratch);
+/* The spot of the class, SPOT_NONE if it is not for the demand. */
+static inline uint32_t fit_class_spot(const struct tf_fit_view *view, const struct tf_demand *demand,
+                                      uint32_t class, struct tf_fit_scratch *scratch)
+{
+    assert(class < view->catalog->classes.count);
+    return scratch->class_round[class] == scratch->round ? scratch->class_spot[class]
+                                                         : fit_find_spot(view, demand, class, scratch);
+}
+/* The same of the row, which may be barred. */
 uint32_t fit_spot(const struct tf_fit_view *view, const struct tf_demand *demand,
                   const struct tf_profile_row *row, struct tf_fit_scratch *scratch);
 /* After fit_begin: the sums of spots and the totals of job spots at that level. */

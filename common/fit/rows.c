@@ -5,6 +5,7 @@
 #include "common/fit/rows.h"
 
 #include "common/base/buf.h"
+#include "common/fit/columns.h"
 
 #include <assert.h>
 
@@ -31,6 +32,7 @@ struct tf_fit_rows {
     TF_VEC(uint32_t) emptied;  /* slots that lost their last node; some may have nodes again */
     TF_VEC(uint32_t) changed;
     size_t listed;
+    struct tf_fit_columns columns; /* of rows */
 };
 
 /* ---- the table ---- */
@@ -83,6 +85,12 @@ static void list_slot(struct tf_fit_rows *rows, uint32_t id)
     uint32_t *bucket = bucket_of(rows, slot->hash);
     slot->next = *bucket;
     *bucket = id;
+    fit_columns_set(&rows->columns, id, &rows->rows.items[id]);
+}
+
+static void set_count(struct tf_fit_rows *rows, uint32_t id, int32_t nodes)
+{
+    rows->rows.items[id].count = rows->columns.rows.items[id].nodes = nodes;
 }
 
 /* Forgets the content; the id may be used for another. */
@@ -95,6 +103,7 @@ static void unlist_slot(struct tf_fit_rows *rows, uint32_t id)
     *link = slot->next;
     slot->listed = false;
     rows->listed--;
+    set_count(rows, id, 0);
     tf_profile_row_release(&rows->rows.items[id]);
 }
 
@@ -130,6 +139,8 @@ static uint32_t append_slot(struct tf_fit_rows *rows)
 {
     tf_vec_push(&rows->rows, (struct tf_profile_row){.claim_rank = -1});
     tf_vec_push(&rows->slots, (struct slot){.next = SLOT_NONE});
+    fit_columns_set(&rows->columns, (uint32_t)(rows->rows.count - 1),
+                    &rows->rows.items[rows->rows.count - 1]);
     return (uint32_t)(rows->rows.count - 1);
 }
 
@@ -164,6 +175,7 @@ static void clear(struct tf_fit_rows *rows)
     rows->rows.count = rows->slots.count = rows->classes.count = rows->class_of_key.count = 0;
     rows->vacant.count = rows->emptied.count = rows->changed.count = 0;
     rows->listed = rows->marked_classes = 0;
+    fit_columns_clear(&rows->columns);
     rebuild_buckets(rows, rows->buckets.count);
 }
 
@@ -181,12 +193,13 @@ void tf_fit_rows_destroy(struct tf_fit_rows *rows)
     tf_vec_release(&rows->vacant);
     tf_vec_release(&rows->emptied);
     tf_vec_release(&rows->changed);
+    fit_columns_release(&rows->columns);
     free(rows);
 }
 
 struct tf_fit_view tf_fit_rows_view(const struct tf_fit_rows *rows)
 {
-    return (struct tf_fit_view){&rows->catalog, rows->rows.items, rows->rows.count};
+    return (struct tf_fit_view){&rows->catalog, rows->rows.items, rows->rows.count, &rows->columns};
 }
 
 /* ---- classes ---- */
@@ -238,7 +251,7 @@ uint32_t tf_fit_rows_add(struct tf_fit_rows *rows, const struct tf_profile_row *
         rows->rows.items[id] = made;
         list_slot(rows, id);
     }
-    rows->rows.items[id].count += nodes;
+    set_count(rows, id, rows->rows.items[id].count + nodes);
     note_change(rows, id);
     return id;
 }
@@ -246,7 +259,7 @@ uint32_t tf_fit_rows_add(struct tf_fit_rows *rows, const struct tf_profile_row *
 void tf_fit_rows_drop(struct tf_fit_rows *rows, uint32_t row, int32_t nodes)
 {
     assert(row < rows->rows.count && rows->rows.items[row].count >= nodes);
-    rows->rows.items[row].count -= nodes;
+    set_count(rows, row, rows->rows.items[row].count - nodes);
     if (rows->rows.items[row].count == 0)
         tf_vec_push(&rows->emptied, row);
     note_change(rows, row);
@@ -424,7 +437,7 @@ void tf_fit_debit_undo(struct tf_fit_rows *rows, struct tf_fit_undo *undo)
 {
     while (undo->count > 0) {
         const struct tf_fit_change *change = &undo->items[--undo->count];
-        rows->rows.items[change->from].count += change->nodes;
+        set_count(rows, change->from, rows->rows.items[change->from].count + change->nodes);
         note_change(rows, change->from);
         tf_fit_rows_drop(rows, change->to, change->nodes);
     }
@@ -479,9 +492,12 @@ static void image_table(struct tf_image *image, struct tf_fit_rows *rows)
     tf_image_list(image, &rows->emptied, image_id);
     tf_image_list(image, &rows->changed, image_id);
     tf_image_number(image, &rows->listed);
+    tf_image_skip(image, &rows->columns, "made of the rows");
     tf_image_close(image);
-    for (size_t i = 0; tf_image_is_reading(image) && i < rows->slots.count && i < rows->rows.count; i++)
+    for (uint32_t i = 0; tf_image_is_reading(image) && i < rows->slots.count && i < rows->rows.count; i++) {
         rows->slots.items[i].hash = content_hash(&rows->rows.items[i]);
+        fit_columns_set(&rows->columns, i, &rows->rows.items[i]);
+    }
 }
 
 void tf_image_fit_rows(struct tf_image *image, struct tf_fit_rows **rows)

@@ -150,14 +150,6 @@ int tf_generation_cmp(struct tf_generation a, struct tf_generation b)
     return a.counter < b.counter ? -1 : a.counter > b.counter;
 }
 
-struct tf_vector tf_profile_row_at(const struct tf_profile_row *row, tf_level level)
-{
-    size_t i = row->levels.count;
-    while (i > 1 && row->levels.items[i - 1].level > level)
-        i--;
-    return i > 0 ? row->levels.items[i - 1].have : (struct tf_vector){0};
-}
-
 int64_t tf_profile_price(const struct tf_profile *profile, tf_level level, int64_t gpus, struct tf_wall now)
 {
     tf_vec_each (cost, &profile->costs) {

@@ -63,42 +63,39 @@ int64_t fed_candidate_cost(const struct tf_job_spec *spec, struct tf_wall now, c
     return tf_profile_price(cluster->profile, v->level, taken, now);
 }
 
-/* What is alike to a quarter counts as equal: of costs, no two are ever the same, and topology and the job's
- * own order should still count; of room, what was known before the last few placements is then good enough to
- * choose by. */
-static int64_t coarse(int64_t cost)
+/* What is alike to a quarter counts as equal (the three highest bits are kept): of costs, no two are ever the
+ * same, and topology and the job's own order should still count; of room, what was known before the last few
+ * placements is then good enough to choose by. */
+static int64_t coarse(int64_t amount)
 {
-    int64_t unit = 1;
-    while (cost / unit >= 8)
-        unit *= 2;
-    return cost / unit * unit;
+    if (amount < 8)
+        return amount;
+    int low = 61 - __builtin_clzll((uint64_t)amount);
+    return amount >> low << low;
 }
 
-/* DESIGN.md §6: the lowest level touched, what is free being the lowest of all; then lower cost, better
- * topology, the job's own order (models, then clusters), the cost to the last second (so that equal
- * subclusters take turns), room to grow, balance: most room left, among equals the one that was given
- * something longest ago. Equal in all: the one asked first stays. */
-bool fed_candidate_is_better(const struct tf_job_spec *spec, struct tf_wall now, const struct cluster *a,
-                             const struct verdict *va, const struct cluster *b, const struct verdict *vb)
+void fed_candidate_prefer(const struct tf_job_spec *spec, struct tf_wall now, const struct cluster *cluster,
+                          const struct verdict *v, struct preference *out)
 {
-    if (va->level != vb->level)
-        return va->level < vb->level;
-    int64_t ca = fed_candidate_cost(spec, now, a, va), cb = fed_candidate_cost(spec, now, b, vb);
-    if (coarse(ca) != coarse(cb))
-        return ca < cb;
-    if (va->domains != vb->domains)
-        return va->domains < vb->domains;
-    if (va->model != vb->model)
-        return va->model < vb->model;
-    size_t pa = place_in_list(&spec->clusters, a->record.name),
-           pb = place_in_list(&spec->clusters, b->record.name);
-    if (pa != pb)
-        return pa < pb;
-    if (ca != cb)
-        return ca < cb;
-    if (room_to_grow(spec, va) != room_to_grow(spec, vb))
-        return room_to_grow(spec, va) > room_to_grow(spec, vb);
-    if (coarse(va->count) != coarse(vb->count))
-        return va->count > vb->count;
-    return a->record.highest_epoch < b->record.highest_epoch;
+    int64_t cost = fed_candidate_cost(spec, now, cluster, v);
+    size_t place = spec->clusters.count ? place_in_list(&spec->clusters, cluster->record.name) : 0;
+    *out = (struct preference){{
+        [FED_PREFER_LEVEL] = v->level,
+        [FED_PREFER_COST] = coarse(cost),
+        [FED_PREFER_TOPOLOGY] = v->domains,
+        [FED_PREFER_MODEL] = v->model,
+        [FED_PREFER_CLUSTER] = (int64_t)place,
+        [FED_PREFER_EXACT_COST] = cost,
+        [FED_PREFER_GROWTH] = -(int64_t)room_to_grow(spec, v),
+        [FED_PREFER_ROOM] = -coarse(v->count),
+        [FED_PREFER_TURN] = (int64_t)cluster->record.highest_epoch,
+    }};
+}
+
+int fed_preference_cmp(const struct preference *a, const struct preference *b)
+{
+    for (size_t i = 0; i < FED_PREFERENCES; i++)
+        if (a->by[i] != b->by[i])
+            return a->by[i] < b->by[i] ? -1 : 1;
+    return 0;
 }

@@ -15,9 +15,11 @@ bool fed_candidate_allows(const struct job *job, const struct cluster *cluster);
 /* Nodes are kept for the job there. */
 bool fed_candidate_claims_in(const struct job *job, const struct cluster *cluster);
 
-/* Of two subclusters where the job fits: whether a is to be preferred. */
-bool fed_candidate_is_better(const struct tf_job_spec *spec, struct tf_wall now, const struct cluster *a,
-                             const struct verdict *va, const struct cluster *b, const struct verdict *vb);
+/* How much a subcluster where the job fits is to be preferred. Less is better in all. */
+void fed_candidate_prefer(const struct tf_job_spec *spec, struct tf_wall now, const struct cluster *cluster,
+                          const struct verdict *v, struct preference *out);
+/* Equal in all: the one asked first stays. */
+int fed_preference_cmp(const struct preference *a, const struct preference *b);
 /* What its core would cost others there by that verdict, in GPU-seconds, on average (DESIGN.md §6). */
 int64_t fed_candidate_cost(const struct tf_job_spec *spec, struct tf_wall now, const struct cluster *cluster,
                            const struct verdict *v);

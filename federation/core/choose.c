@@ -27,19 +27,61 @@ static const struct verdict *bound_of(struct fed *fed, struct shape *shape, stru
     return &shape->verdicts.items[cluster->slot];
 }
 
-static struct cluster *best_bound(struct fed *fed, struct shape *shape, int64_t *work)
+/* ---- the options, best first: a heap ---- */
+
+static bool is_before(const struct option *a, const struct option *b)
+{
+    int c = fed_preference_cmp(&a->preference, &b->preference);
+    return c ? c < 0 : a->order < b->order;
+}
+
+/* The option at that place may be worse than those below it. */
+static void sink(struct fed *fed, size_t at)
+{
+    struct option *heap = fed->options.items, moved = heap[at];
+    size_t count = fed->options.count;
+    for (size_t child = 2 * at + 1; child < count; child = 2 * at + 1) {
+        child += child + 1 < count && is_before(&heap[child + 1], &heap[child]);
+        if (!is_before(&heap[child], &moved))
+            break;
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = moved;
+}
+
+static void list_options(struct fed *fed, struct shape *shape, int64_t *work)
 {
     const struct job *job = fed_queue_first(shape);
-    struct cluster *best = NULL;
-    tf_vec_each (c, &fed->clusters) {
-        if ((*c)->grown <= shape->failed || fed_candidate_bar(fed, job, *c) != TF_REASON_NONE)
+    fed->options.count = 0;
+    for (size_t i = 0; i < fed->clusters.count; i++) {
+        struct cluster *cluster = fed->clusters.items[i];
+        if (cluster->grown <= shape->failed || fed_candidate_bar(fed, job, cluster) != TF_REASON_NONE)
             continue;
-        const struct verdict *v = bound_of(fed, shape, *c, work);
-        if (v->fits && (!best || fed_candidate_is_better(&job->record.spec, fed->now.wall, *c, v, best,
-                                                         &shape->verdicts.items[best->slot])))
-            best = *c;
+        const struct verdict *v = bound_of(fed, shape, cluster, work);
+        if (!v->fits)
+            continue;
+        struct option *option = tf_vec_add(&fed->options);
+        option->cluster = cluster;
+        option->order = i;
+        fed_candidate_prefer(&job->record.spec, fed->now.wall, cluster, v, &option->preference);
     }
-    return best;
+    for (size_t i = fed->options.count / 2; i-- > 0;)
+        sink(fed, i);
+}
+
+/* The verdict about the first option has been made anew. */
+static void review_first(struct fed *fed, const struct shape *shape)
+{
+    struct option *first = &fed->options.items[0];
+    const struct verdict *v = &shape->verdicts.items[first->cluster->slot];
+    if (v->fits)
+        fed_candidate_prefer(&fed_queue_first(shape)->record.spec, fed->now.wall, first->cluster, v,
+                             &first->preference);
+    else
+        *first = fed->options.items[--fed->options.count];
+    if (fed->options.count)
+        sink(fed, 0);
 }
 
 static bool holds_still(const struct fed *fed, const struct shape *shape, const struct cluster *cluster)
@@ -51,10 +93,15 @@ static bool holds_still(const struct fed *fed, const struct shape *shape, const 
 /* Of many, only those are counted anew that could be the best by what was known of them. */
 struct cluster *fed_choose(struct fed *fed, struct shape *shape, int64_t *work)
 {
-    struct cluster *best, *judged = NULL;
-    while ((best = best_bound(fed, shape, work)) && best != judged && !holds_still(fed, shape, best)) {
+    struct cluster *judged = NULL;
+    list_options(fed, shape, work);
+    while (fed->options.count) {
+        struct cluster *best = fed->options.items[0].cluster;
+        if (best == judged || holds_still(fed, shape, best))
+            return best;
         judge(fed, shape, best, work);
         judged = best; /* of one that waits for its own claim, the moment may have passed at once */
+        review_first(fed, shape);
     }
-    return best;
+    return NULL;
 }

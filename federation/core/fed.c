@@ -69,6 +69,7 @@ void fed_destroy(struct fed *fed)
     tf_settings_release(&fed->settings);
     tf_demand_release(&fed->demand);
     tf_fit_placement_release(&fed->pack);
+    tf_vec_release(&fed->options);
     tf_fit_scratch_destroy(fed->scratch);
     tf_journal_destroy(fed->journal);
     free(fed->closed);

@@ -447,6 +447,7 @@ static void skip_the_rest(struct tf_image *image, struct fed *fed)
     tf_image_skip(image, &fed->demand, "filled before it is read");
     tf_image_skip(image, &fed->scratch, "likewise");
     tf_image_skip(image, &fed->pack, "likewise");
+    tf_image_skip(image, &fed->options, "likewise");
     tf_image_skip(image, &fed->reached, "decides nothing");
 }
 

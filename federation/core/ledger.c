@@ -277,7 +277,7 @@ static void fit_lowest(struct fed *fed, struct cluster *cluster, const struct tf
     if (out->fits || !fed_ledger_may_reclaim(fed, cluster) ||
         !some_node_could(cluster, 1 + (size_t)fed->demand.rank, level, fed->demand.need))
         return;
-    if (tf_fit_lowest(&view, &fed->demand, fed->scratch, &fit))
+    if (tf_fit_above_free(&view, &fed->demand, fed->scratch, &fit))
         set_fit(cluster, spec, &fit, out);
 }
 

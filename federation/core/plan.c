@@ -32,6 +32,7 @@ static struct job probe_of(const struct fed *fed, const struct tf_job_manifest *
 struct candidate {
     const struct cluster *cluster;
     struct verdict verdict;
+    struct preference preference; /* where it fits */
     struct fed_plan_row row;
 };
 struct candidates {
@@ -61,6 +62,7 @@ static void add(const struct fed *fed, const struct job *probe, const struct clu
     c->row.level_name = tf_strdup(tf_level_name(c->verdict.level, &fed->settings.policy.classes, level));
     c->row.size = raised ? tf_size_align(&spec->elastic, c->verdict.count) : spec->elastic.min;
     c->row.model = tf_strdup(model);
+    fed_candidate_prefer(spec, now.wall, cluster, &c->verdict, &c->preference);
 }
 
 static bool fits(const struct candidate *c)
@@ -69,21 +71,20 @@ static bool fits(const struct candidate *c)
 }
 
 /* Equal ones stay in the order of their names, as in a round of placement. */
-static bool goes_before(const struct tf_job_spec *spec, struct tf_wall now, const struct candidate *a,
-                        const struct candidate *b)
+static bool goes_before(const struct candidate *a, const struct candidate *b)
 {
     if (fits(a) != fits(b))
         return fits(a);
-    return fits(a) && fed_candidate_is_better(spec, now, a->cluster, &a->verdict, b->cluster, &b->verdict);
+    return fits(a) && fed_preference_cmp(&a->preference, &b->preference) < 0;
 }
 
 /* By insertion: stable, and there are at most some hundred. */
-static void sort(const struct tf_job_spec *spec, struct tf_wall now, struct candidates *list)
+static void sort(struct candidates *list)
 {
     for (size_t i = 1; i < list->count; i++) {
         struct candidate moved = list->items[i];
         size_t to = i;
-        for (; to > 0 && goes_before(spec, now, &moved, &list->items[to - 1]); to--)
+        for (; to > 0 && goes_before(&moved, &list->items[to - 1]); to--)
             list->items[to] = list->items[to - 1];
         list->items[to] = moved;
     }
@@ -110,7 +111,7 @@ void fed_plan_place(const struct fed *fed, const struct tf_job_manifest *manifes
     *out = (struct fed_plan){.stopped = !fed_is_open(fed)};
     tf_vec_each (c, &fed->clusters)
         add(fed, &probe, *c, now, &candidates);
-    sort(&manifest->spec, now.wall, &candidates);
+    sort(&candidates);
     fed_explain_unknown(fed, &probe, &unknown);
     tf_vec_each (c, &candidates)
         tf_vec_push(&out->rows, c->row);

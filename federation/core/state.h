@@ -156,6 +156,29 @@ struct verdict {
     struct tf_wall good_until; /* it fits so: later it would not end before claims of others on some rows */
 };
 
+/* By what one subcluster is preferred to another, in this order (DESIGN.md §6). */
+enum {
+    FED_PREFER_LEVEL,      /* the lowest highest level touched, what is free being the lowest of all */
+    FED_PREFER_COST,       /* of reclaim, roughly */
+    FED_PREFER_TOPOLOGY,   /* domains that the core is spread over */
+    FED_PREFER_MODEL,      /* the job's own order */
+    FED_PREFER_CLUSTER,    /* likewise */
+    FED_PREFER_EXACT_COST, /* to the last second, so that equal subclusters take turns */
+    FED_PREFER_GROWTH,     /* room to grow */
+    FED_PREFER_ROOM,       /* balance: the most room left, roughly */
+    FED_PREFER_TURN,       /* the one that was given something longest ago */
+    FED_PREFERENCES,
+};
+struct preference {
+    int64_t by[FED_PREFERENCES];
+};
+/* A subcluster where the job under consideration fits, by what is known of it. */
+struct option {
+    struct preference preference;
+    struct cluster *cluster;
+    size_t order; /* in which it was asked */
+};
+
 /* Waiting jobs that ask for the same: what failed for one fails for all. */
 struct shape {
     char *key;
@@ -238,6 +261,7 @@ struct fed {
     struct tf_demand demand;
     struct tf_fit_scratch *scratch;
     struct tf_fit_placement pack;
+    TF_VEC(struct option) options;
 
     struct fed_actions *out; /* of the step under way */
     struct fed_situations reached;

@@ -32,7 +32,7 @@ static void link_rows(struct absorb_room *room)
 struct tf_fit_view absorb_room_view(struct absorb_room *room)
 {
     link_rows(room);
-    return (struct tf_fit_view){room->catalog, room->rows.items, room->rows.count};
+    return (struct tf_fit_view){room->catalog, room->rows.items, room->rows.count, NULL};
 }
 
 static size_t find_row(const struct absorb_room *room, uint32_t id)
@@ -106,7 +106,7 @@ static struct tf_fit_view look(struct making *m)
 {
     const struct absorb_room *room = &m->plan->room;
     m->plan->work += (int64_t)room->rows.count + 1;
-    return (struct tf_fit_view){room->catalog, room->rows.items, room->rows.count};
+    return (struct tf_fit_view){room->catalog, room->rows.items, room->rows.count, NULL};
 }
 
 static void use_node(struct absorb_job *job, uint32_t id)

@@ -698,10 +698,8 @@ void ledger_refresh(struct ledger *ledger)
 struct tf_fit_view ledger_view(const struct ledger *ledger)
 {
     assert(ledger->dirty.count == 0);
-    struct tf_fit_view view = tf_fit_rows_view(ledger->rows);
-    view.rows = ledger->node_rows.items;
-    view.count = ledger->node_rows.count;
-    return view;
+    const struct tf_catalog *catalog = tf_fit_rows_view(ledger->rows).catalog;
+    return (struct tf_fit_view){catalog, ledger->node_rows.items, ledger->node_rows.count, NULL};
 }
 
 const struct ledger_sums *ledger_sums(const struct ledger *ledger)

@@ -208,7 +208,7 @@ static void make_rows(struct victims_search *search)
 bool victims_search_fits(struct victims_search *search)
 {
     make_rows(search);
-    struct tf_fit_view view = {search->ask->kinds.catalog, search->rows.items, search->rows.count};
+    struct tf_fit_view view = {search->ask->kinds.catalog, search->rows.items, search->rows.count, NULL};
     struct tf_fit fit;
     search->work += (int64_t)search->rows.count;
     tf_fit_count(&view, search->ask->demand, TF_LEVEL_GOING, search->ask->scratch, &fit);

@@ -209,7 +209,7 @@ static void test_preferred_domains(void)
         tf_catalog_load(&catalog, &profile);
         struct tf_demand demand = {0};
         CU_ASSERT_EQUAL_FATAL(tf_demand_resolve(&demand, &spec, 0, &catalog, NULL), 0);
-        struct tf_fit_view view = {&catalog, profile.rows.items, profile.rows.count};
+        struct tf_fit_view view = {&catalog, profile.rows.items, profile.rows.count, NULL};
         int32_t n = (int32_t)tf_rng_range(&rng, 1, sum);
         struct tf_fit_placement p = {0};
         CU_ASSERT_TRUE_FATAL(tf_fit_pack(&view, &demand, 0, n, NULL, scratch, &p));

@@ -186,7 +186,7 @@ void world_release(struct world *w)
 
 struct tf_fit_view world_nodes_view(const struct world *w)
 {
-    return (struct tf_fit_view){tf_fit_rows_view(w->rows).catalog, w->one_each, w->count};
+    return (struct tf_fit_view){tf_fit_rows_view(w->rows).catalog, w->one_each, w->count, NULL};
 }
 
 tf_level world_level(struct tf_rng *rng)

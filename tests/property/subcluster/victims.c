@@ -217,9 +217,8 @@ static void field_release(struct field *f)
 
 static struct victims_ask ask_of(const struct field *f)
 {
-    struct tf_fit_view kinds = tf_fit_rows_view(f->rows), nodes = kinds;
-    nodes.rows = f->each;
-    nodes.count = f->node_count;
+    struct tf_fit_view kinds = tf_fit_rows_view(f->rows),
+                       nodes = {kinds.catalog, f->each, f->node_count, NULL};
     return (struct victims_ask){nodes, kinds, f->detail, &f->demand, f->units, f->unit_count, f->scratch};
 }
 
@@ -396,7 +395,8 @@ static void check_whole_nodes(struct tf_rng *rng, struct tf_fit_scratch *scratch
     struct tf_fit_view kinds = tf_fit_rows_view(rows);
     struct tf_demand demand = {0};
     CU_ASSERT_EQUAL_FATAL(tf_demand_resolve(&demand, &spec, DEMAND_RANK, kinds.catalog, NULL), 0);
-    struct victims_ask ask = {{kinds.catalog, each, MANY}, kinds, detail, &demand, units, MANY * 8, scratch};
+    struct victims_ask ask = {
+        {kinds.catalog, each, MANY, NULL}, kinds, detail, &demand, units, MANY * 8, scratch};
     struct victims victims = {0};
     CU_ASSERT_TRUE_FATAL(victims_choose(&ask, &victims));
     qsort(costs, MANY, sizeof *costs, by_cost);

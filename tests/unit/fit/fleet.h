@@ -44,7 +44,7 @@ static inline void fleet_level(struct tf_profile_row *row, tf_level level, struc
 static inline struct tf_fit_view fleet_view(struct fleet *f)
 {
     tf_catalog_load(&f->catalog, &f->profile);
-    return (struct tf_fit_view){&f->catalog, f->profile.rows.items, f->profile.rows.count};
+    return (struct tf_fit_view){&f->catalog, f->profile.rows.items, f->profile.rows.count, NULL};
 }
 
 static inline void fleet_release(struct fleet *f)
