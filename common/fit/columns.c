@@ -8,12 +8,13 @@ void fit_columns_release(struct tf_fit_columns *columns)
     for (size_t level = 0; level <= TF_LEVEL_TOP; level++)
         free(columns->have[level]);
     tf_vec_release(&columns->rows);
+    tf_vec_release(&columns->models);
     *columns = (struct tf_fit_columns){0};
 }
 
 void fit_columns_clear(struct tf_fit_columns *columns)
 {
-    columns->rows.count = 0;
+    columns->rows.count = columns->models.count = 0;
     columns->levels = 0;
     columns->claimed = false;
 }
@@ -62,7 +63,7 @@ void fit_columns_set(struct tf_fit_columns *columns, uint32_t id, const struct t
             columns->have[__builtin_ctzll(set)][columns->rows.count] = (struct tf_vector){0};
         tf_vec_push(&columns->rows, (struct fit_column_row){0});
     }
-    columns->rows.items[id] = (struct fit_column_row){row->class, row->count};
+    columns->rows.items[id] = (struct fit_column_row){row->class, 0};
     columns->claimed |= row->claim_rank >= 0;
     tf_vec_each (at, &row->levels)
         if (!(columns->levels >> at->level & 1))
@@ -71,4 +72,17 @@ void fit_columns_set(struct tf_fit_columns *columns, uint32_t id, const struct t
         tf_level level = (tf_level)__builtin_ctzll(set);
         columns->have[level][id] = tf_profile_row_at(row, level);
     }
+}
+
+void fit_columns_count(struct tf_fit_columns *columns, uint32_t id, int32_t model, int32_t nodes)
+{
+    int32_t more = nodes - columns->rows.items[id].nodes;
+    columns->rows.items[id].nodes = nodes;
+    if (model < 0 || more == 0)
+        return;
+    while (columns->models.count <= (size_t)model)
+        (void)tf_vec_add(&columns->models);
+    int64_t *at_least = columns->models.items[model].at_least;
+    for (int32_t gpus = columns->have[TF_LEVEL_FREE][id].gpus; gpus > 0; gpus--)
+        at_least[gpus] += more;
 }

@@ -60,6 +60,13 @@ static uint32_t *bucket_of(const struct tf_fit_rows *rows, uint64_t hash)
     return &rows->buckets.items[hash & (rows->buckets.count - 1)];
 }
 
+static void set_count(struct tf_fit_rows *rows, uint32_t id, int32_t nodes)
+{
+    struct tf_profile_row *row = &rows->rows.items[id];
+    row->count = nodes;
+    fit_columns_count(&rows->columns, id, rows->catalog.classes.items[row->class].model, nodes);
+}
+
 static void rebuild_buckets(struct tf_fit_rows *rows, size_t count)
 {
     tf_vec_reserve(&rows->buckets, count);
@@ -86,11 +93,7 @@ static void list_slot(struct tf_fit_rows *rows, uint32_t id)
     slot->next = *bucket;
     *bucket = id;
     fit_columns_set(&rows->columns, id, &rows->rows.items[id]);
-}
-
-static void set_count(struct tf_fit_rows *rows, uint32_t id, int32_t nodes)
-{
-    rows->rows.items[id].count = rows->columns.rows.items[id].nodes = nodes;
+    set_count(rows, id, rows->rows.items[id].count);
 }
 
 /* Forgets the content; the id may be used for another. */
@@ -263,6 +266,18 @@ void tf_fit_rows_drop(struct tf_fit_rows *rows, uint32_t row, int32_t nodes)
     if (rows->rows.items[row].count == 0)
         tf_vec_push(&rows->emptied, row);
     note_change(rows, row);
+}
+
+int64_t tf_fit_rows_at_most(const struct tf_fit_rows *rows, int32_t model, int32_t gpus)
+{
+    assert(gpus > 0);
+    if ((size_t)model >= rows->columns.models.count)
+        return 0;
+    const int64_t *at_least = rows->columns.models.items[model].at_least;
+    int64_t count = 0;
+    for (int32_t taken = gpus; taken <= TF_NODE_GPUS_MAX && at_least[taken] > 0; taken += gpus)
+        count += at_least[taken];
+    return count;
 }
 
 uint32_t tf_fit_rows_move(struct tf_fit_rows *rows, uint32_t from, const struct tf_profile_row *like)
@@ -497,6 +512,8 @@ static void image_table(struct tf_image *image, struct tf_fit_rows *rows)
     for (uint32_t i = 0; tf_image_is_reading(image) && i < rows->slots.count && i < rows->rows.count; i++) {
         rows->slots.items[i].hash = content_hash(&rows->rows.items[i]);
         fit_columns_set(&rows->columns, i, &rows->rows.items[i]);
+        if (rows->slots.items[i].listed)
+            set_count(rows, i, rows->rows.items[i].count);
     }
 }
 

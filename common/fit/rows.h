@@ -52,6 +52,10 @@ void tf_fit_rows_drop(struct tf_fit_rows *rows, uint32_t row, int32_t nodes);
 /* One node goes from a row to the content of `like`: returns its row from now on. */
 uint32_t tf_fit_rows_move(struct tf_fit_rows *rows, uint32_t from, const struct tf_profile_row *like);
 
+/* No more instances of so many GPUs each (> 0) fit into what is free on nodes of the model (of the catalog):
+ * by GPUs alone. Work: the GPUs of one node at most, however many rows there are. */
+int64_t tf_fit_rows_at_most(const struct tf_fit_rows *rows, int32_t model, int32_t gpus);
+
 /* Write planes, classes and rows into a profile that is zeroed or initialised, and set its `full`: all there
  * is, or, as a delta, what has changed since the last mark. The other fields are the caller's. */
 void tf_fit_rows_export(const struct tf_fit_rows *rows, struct tf_profile *full);

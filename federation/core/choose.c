@@ -16,7 +16,9 @@ static void judge(struct fed *fed, struct shape *shape, struct cluster *cluster,
 }
 
 /* The shape's verdict about the subcluster, made anew if there is more room than when it was made. As long as
- * there is only less, and later, nothing of it can have become better: it bounds what a new one would say. */
+ * there is only less, and later, nothing of it can have become better: it bounds what a new one would say.
+ * (Where a job takes any model its next one may have more room than the last of the first: that decides
+ * balance alone, and is found when this subcluster's turn comes.) */
 static const struct verdict *bound_of(struct fed *fed, struct shape *shape, struct cluster *cluster,
                                       int64_t *work)
 {
@@ -70,11 +72,10 @@ static void list_options(struct fed *fed, struct shape *shape, int64_t *work)
         sink(fed, i);
 }
 
-/* The verdict about the first option has been made anew. */
-static void review_first(struct fed *fed, const struct shape *shape)
+/* So much is known of the first option by now. */
+static void review_first(struct fed *fed, const struct shape *shape, const struct verdict *v)
 {
     struct option *first = &fed->options.items[0];
-    const struct verdict *v = &shape->verdicts.items[first->cluster->slot];
     if (v->fits)
         fed_candidate_prefer(&fed_queue_first(shape)->record.spec, fed->now.wall, first->cluster, v,
                              &first->preference);
@@ -90,18 +91,32 @@ static bool holds_still(const struct fed *fed, const struct shape *shape, const 
     return v->change == cluster->change && fed->now.wall.ms <= v->good_until.ms;
 }
 
-/* Of many, only those are counted anew that could be the best by what was known of them. */
+/* Counts the first option anew, if what is known without counting does not put another before it. */
+static void look_again(struct fed *fed, struct shape *shape, int64_t *work)
+{
+    struct option *first = &fed->options.items[0];
+    struct verdict v = shape->verdicts.items[first->cluster->slot];
+    if (!first->narrowed)
+        fed_ledger_narrow(fed, first->cluster, &fed_queue_first(shape)->record.spec, &v);
+    else {
+        judge(fed, shape, first->cluster, work);
+        v = shape->verdicts.items[first->cluster->slot];
+    }
+    first->narrowed = true;
+    review_first(fed, shape, &v);
+}
+
+/* Of many, only those are counted anew that could be the best by what is known of them. */
 struct cluster *fed_choose(struct fed *fed, struct shape *shape, int64_t *work)
 {
-    struct cluster *judged = NULL;
+    const struct cluster *judged = NULL; /* of one that waits for its own claim the moment may have passed */
     list_options(fed, shape, work);
     while (fed->options.count) {
-        struct cluster *best = fed->options.items[0].cluster;
-        if (best == judged || holds_still(fed, shape, best))
-            return best;
-        judge(fed, shape, best, work);
-        judged = best; /* of one that waits for its own claim, the moment may have passed at once */
-        review_first(fed, shape);
+        const struct option *first = &fed->options.items[0];
+        if (first->cluster == judged || holds_still(fed, shape, first->cluster))
+            return first->cluster;
+        judged = first->narrowed ? first->cluster : judged;
+        look_again(fed, shape, work);
     }
     return NULL;
 }

@@ -260,6 +260,7 @@ static void set_fit(const struct cluster *cluster, const struct tf_job_spec *spe
     out->below = fit->below;
     out->count = fit->count;
     out->model = place_of_model(spec, model_name(cluster, fit->model));
+    out->number = fit->model;
 }
 
 /* At the lowest level at which the core fits; what is free is looked at first. */
@@ -309,6 +310,21 @@ void fed_ledger_fit(struct fed *fed, struct cluster *cluster, const struct tf_jo
     if (out->fits && prefers_a_plane(&fed->demand) &&
         tf_fit_pack(&view, &fed->demand, out->level, fed->demand.core, NULL, fed->scratch, &fed->pack))
         out->domains = fed->pack.domains;
+}
+
+void fed_ledger_narrow(const struct fed *fed, const struct cluster *cluster, const struct tf_job_spec *spec,
+                       struct verdict *v)
+{
+    if (v->level > TF_LEVEL_FREE) {
+        v->fits = v->fits && fed_ledger_may_reclaim(fed, cluster);
+        return;
+    }
+    if (spec->group.shape.gpus == 0 || v->number < 0)
+        return;
+    int64_t most = tf_fit_rows_at_most(cluster->room, v->number, spec->group.shape.gpus);
+    /* With less than its core of that model left, another model of its list might hold more. */
+    if (most >= spec->elastic.min && most < v->count)
+        v->count = (int32_t)most;
 }
 
 static int32_t domains_of(const struct fed *fed, const struct tf_fit_view *view,

@@ -33,8 +33,12 @@ bool fed_ledger_could_hold(struct fed *fed, struct cluster *cluster, const struc
  * hold. claimant: nodes are kept for it there. */
 void fed_ledger_fit(struct fed *fed, struct cluster *cluster, const struct tf_job_spec *spec, int rank,
                     bool claimant, struct verdict *out);
-/* The same for a question: nothing is changed, not even what deciding keeps to be quicker. Returns the model,
- * NULL if none is asked; borrowed until the next profile. */
+/* A verdict since when there has only been less room: what can be told of a new one without counting, which
+ * is no worse for the job than that would be. */
+void fed_ledger_narrow(const struct fed *fed, const struct cluster *cluster, const struct tf_job_spec *spec,
+                       struct verdict *v);
+/* As fed_ledger_fit, for a question: nothing is changed, not even what deciding keeps to be quicker. Returns
+ * the model, NULL if none is asked; borrowed until the next profile. */
 const char *fed_ledger_look(const struct fed *fed, const struct cluster *cluster,
                             const struct tf_job_spec *spec, int rank, bool claimant, struct tf_now now,
                             struct verdict *out);

@@ -213,6 +213,7 @@ static void image_verdict(struct tf_image *image, struct verdict *v)
     tf_image_number(image, &v->below);
     tf_image_number(image, &v->count);
     tf_image_number(image, &v->model);
+    tf_image_number(image, &v->number);
     tf_image_number(image, &v->domains);
     tf_image_number(image, &v->good_until);
     tf_image_close(image);

@@ -152,6 +152,7 @@ struct verdict {
     int32_t below;   /* most at the level below it */
     int32_t count;   /* most at that level (where the core fits at none: in free capacity), of that model */
     int32_t model;   /* its place in the job's list */
+    int32_t number;  /* of the model in the subcluster's catalog, -1 = none */
     int32_t domains; /* of the preferred plane that the core would be spread over */
     struct tf_wall good_until; /* it fits so: later it would not end before claims of others on some rows */
 };
@@ -176,7 +177,8 @@ struct preference {
 struct option {
     struct preference preference;
     struct cluster *cluster;
-    size_t order; /* in which it was asked */
+    size_t order;  /* in which it was asked */
+    bool narrowed; /* what is cheap to know by now has been looked at */
 };
 
 /* Waiting jobs that ask for the same: what failed for one fails for all. */

@@ -119,6 +119,45 @@ static bool same_counts(const struct world *w, const struct tf_fit_rows *debited
     return true;
 }
 
+/* By column as row by row; and by GPUs alone no less is counted than by all that is asked. */
+static bool same_by_rows(const struct tf_fit_rows *rows, const struct tf_demand *demand,
+                         struct tf_fit_scratch *scratch)
+{
+    struct tf_fit_view columns = tf_fit_rows_view(rows), plain = columns;
+    struct tf_fit free = {0};
+    plain.columns = NULL;
+    for (tf_level level = 0; level <= TF_LEVEL_TOP; level++) {
+        struct tf_fit x, y;
+        tf_fit_count(&columns, demand, level, scratch, &x);
+        tf_fit_count(&plain, demand, level, scratch, &y);
+        if (x.count != y.count || x.model != y.model || x.fits != y.fits)
+            return false;
+        free = level == TF_LEVEL_FREE ? x : free;
+    }
+    return free.model < 0 || tf_fit_rows_at_most(rows, free.model, demand->need.gpus) >= free.count;
+}
+
+/* The free GPUs of the model, one by one. */
+static int64_t free_gpus_of(const struct tf_fit_rows *rows, int32_t model)
+{
+    struct tf_fit_view view = tf_fit_rows_view(rows);
+    int64_t sum = 0;
+    for (size_t i = 0; i < view.count; i++)
+        if (view.rows[i].count > 0 && view.catalog->classes.items[view.rows[i].class].model == model)
+            sum += (int64_t)tf_profile_row_at(&view.rows[i], TF_LEVEL_FREE).gpus * view.rows[i].count;
+    return sum;
+}
+
+static bool columns_hold(const struct tf_fit_rows *rows, const struct tf_demand *demand,
+                         struct tf_fit_scratch *scratch)
+{
+    size_t models = tf_fit_rows_view(rows).catalog->models.count;
+    for (int32_t model = 0; (size_t)model < models; model++)
+        if (tf_fit_rows_at_most(rows, model, 1) != free_gpus_of(rows, model))
+            return false;
+    return same_by_rows(rows, demand, scratch);
+}
+
 static void test_debit(void)
 {
     struct tf_rng rng;
@@ -150,10 +189,12 @@ static void test_debit(void)
             world_refresh(&w);
             CU_ASSERT_TRUE_FATAL(same_counts(&w, rows, &probe, scratch));
             CU_ASSERT_TRUE_FATAL(same_counts(&w, rows, &demand, scratch));
+            CU_ASSERT_TRUE_FATAL(columns_hold(rows, &probe, scratch));
             export(rows, &after);
             tf_fit_debit_undo(rows, &undo);
             debits++;
         }
+        CU_ASSERT_TRUE_FATAL(columns_hold(rows, &probe, scratch));
         export(rows, &after);
         CU_ASSERT_TRUE_FATAL(same_rows(&before, &after));
         for (size_t i = 0; i < before.rows.count; i++)

@@ -158,16 +158,28 @@ static void take_words(struct fed_submit *submit, const char *words)
     }
 }
 
+static void say_submit(const struct drive *d, const char *job, const char *words, struct fed_submit *submit)
+{
+    struct tf_job_manifest *m = &submit->manifest;
+    tf_job_manifest_init(m);
+    split_name(job, &m->tenant, &m->name);
+    m->spec.priority = tf_strdup(d->settings.policy.classes.items[0].name);
+    tf_strs_add(&m->spec.group.command, "run");
+    take_words(submit, words);
+}
+
+void drive_manifest(const struct drive *d, const char *job, const char *words, struct tf_job_manifest *out)
+{
+    struct fed_submit submit = {0};
+    say_submit(d, job, words, &submit);
+    *out = submit.manifest;
+}
+
 uint64_t drive_submit(struct drive *d, const char *job, const char *words)
 {
     struct fed_event event = {.kind = FED_EV_SUBMIT, .request = ++d->requests};
-    struct tf_job_manifest *m = &event.submit.manifest;
-    tf_job_manifest_init(m);
-    split_name(job, &m->tenant, &m->name);
     event.submit.uid = drive_uid(d->requests);
-    m->spec.priority = tf_strdup(d->settings.policy.classes.items[0].name);
-    tf_strs_add(&m->spec.group.command, "run");
-    take_words(&event.submit, words);
+    say_submit(d, job, words, &event.submit);
     drive_step(d, event);
     return d->requests;
 }

@@ -85,6 +85,8 @@ uint64_t drive_number(struct tf_uid uid);
  * node=LABEL
  * cmd=TEXT; apply restart dry. Returns the request's number. */
 uint64_t drive_submit(struct drive *d, const char *job, const char *words);
+/* What a submit in these words would carry. */
+void drive_manifest(const struct drive *d, const char *job, const char *words, struct tf_job_manifest *out);
 uint64_t drive_job(struct drive *d, enum fed_event_kind kind, const char *job); /* DELETE, HOLD, RESUME */
 uint64_t drive_scale(struct drive *d, const char *job, struct tf_elastic elastic);
 uint64_t drive_cluster(struct drive *d, enum fed_event_kind kind, const char *name, bool on);
