@@ -261,6 +261,29 @@ static void image_migrate_order(struct tf_image *image, struct tf_migrate_order 
     tf_image_close(image);
 }
 
+static void image_defrag_order(struct tf_image *image, struct tf_defrag_order *order)
+{
+    tf_image_open(image, order);
+    tf_image_number(image, &order->apply);
+    tf_image_uid(image, &order->id);
+    tf_image_number(image, &order->digest);
+    tf_image_string(image, &order->model);
+    tf_image_strings(image, &order->nodes);
+    tf_image_number(image, &order->worst);
+    tf_image_number(image, &order->want);
+    tf_image_number(image, &order->total);
+    tf_image_number(image, &order->gpus);
+    tf_image_number(image, &order->cpu);
+    tf_image_number(image, &order->memory);
+    tf_image_string(image, &order->plane);
+    tf_image_string(image, &order->within);
+    tf_image_number(image, &order->max_moves);
+    tf_image_number(image, &order->may_restart);
+    tf_image_string(image, &order->reason);
+    tf_image_string(image, &order->user);
+    tf_image_close(image);
+}
+
 static void image_ask(struct tf_image *image, struct tf_ask *ask)
 {
     tf_image_open(image, ask);
@@ -279,6 +302,7 @@ static void image_ask(struct tf_image *image, struct tf_ask *ask)
     tf_image_list(image, &ask->place, tf_image_entry);
     tf_image_blob(image, &ask->data, &ask->len);
     tf_image_list(image, &ask->migrate, image_migrate_order);
+    tf_image_list(image, &ask->defrag, image_defrag_order);
     tf_image_close(image);
 }
 

@@ -347,6 +347,7 @@ void tf_image_migration(struct tf_image *image, struct tf_migration *migration)
     tf_image_number(image, &migration->ended);
     tf_image_number(image, &migration->paused);
     tf_image_list(image, &migration->moves, image_move);
+    tf_image_strings(image, &migration->empties);
     tf_image_close(image);
 }
 

@@ -147,6 +147,9 @@ void tf_ask_release(struct tf_ask *ask)
     tf_vec_each (order, &ask->migrate)
         tf_migrate_order_release(order);
     tf_vec_release(&ask->migrate);
+    tf_vec_each (order, &ask->defrag)
+        tf_defrag_order_release(order);
+    tf_vec_release(&ask->defrag);
     *ask = (struct tf_ask){0};
 }
 
@@ -162,6 +165,9 @@ void tf_ask_copy(struct tf_ask *to, const struct tf_ask *from)
     memset(&copy.migrate, 0, sizeof copy.migrate);
     tf_vec_each (order, &from->migrate)
         tf_migrate_order_copy(tf_vec_add(&copy.migrate), order);
+    memset(&copy.defrag, 0, sizeof copy.defrag);
+    tf_vec_each (order, &from->defrag)
+        tf_defrag_order_copy(tf_vec_add(&copy.defrag), order);
     tf_ask_release(to);
     *to = copy;
 }

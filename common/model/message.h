@@ -2,6 +2,7 @@
 #ifndef TF_MODEL_MESSAGE_H
 #define TF_MODEL_MESSAGE_H
 
+#include "common/model/defrag.h"
 #include "common/model/record.h"
 
 /* What flows between the federation's leader and a subcluster (DESIGN.md §7). */
@@ -151,6 +152,7 @@ struct tf_ask {
     char *data;                    /* ..._CONFIG: the client's request */
     size_t len;
     TF_VEC(struct tf_migrate_order) migrate; /* MIGRATE: one. LIST and PLAN are answered with chains */
+    TF_VEC(struct tf_defrag_order) defrag;   /* DEFRAG: one. A question is answered with a tf_defrag_plan */
 };
 struct tf_down {
     enum tf_down_kind kind;

@@ -67,6 +67,7 @@ void tf_migration_release(struct tf_migration *migration)
     tf_vec_each (move, &migration->moves)
         tf_move_release(move);
     tf_vec_release(&migration->moves);
+    tf_strs_release(&migration->empties);
     free(migration->owner);
     free(migration->reason);
     free(migration->user);
@@ -76,6 +77,8 @@ void tf_migration_release(struct tf_migration *migration)
 void tf_migration_copy(struct tf_migration *to, const struct tf_migration *from)
 {
     struct tf_migration copy = *from;
+    copy.empties = (struct tf_strs){0};
+    tf_strs_copy(&copy.empties, &from->empties);
     copy.owner = tf_strdup(from->owner);
     copy.reason = tf_strdup(from->reason);
     copy.user = tf_strdup(from->user);

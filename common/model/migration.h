@@ -3,6 +3,7 @@
 #define TF_MODEL_MIGRATION_H
 
 #include "common/base/clock.h"
+#include "common/base/list.h"
 #include "common/base/vec.h"
 #include "common/model/id.h"
 
@@ -74,6 +75,7 @@ struct tf_migration {
     struct tf_wall ended;         /* all of its moves are over since then; 0 = not all */
     bool paused;                  /* begins no further move */
     TF_VEC(struct tf_move) moves; /* in the order in which they must happen */
+    struct tf_strs empties;       /* nodes that take nothing until all of it is over */
 };
 
 /* What people, or the federation for them, ask of one subcluster. */

@@ -569,6 +569,17 @@ static const struct tf_wire_table clusters_request =
 static const struct tf_wire_table status_request = {.size = sizeof(struct tf_empty),
                                                     .message = &tidefed__v1__status_request__descriptor};
 
+#define MODEL struct tf_defrag_request
+#define WIRE Tidefed__V1__DefragRequest
+static const struct tf_wire_row defrag_request_rows[] = {
+    WIRE_NAME(cluster, TF_WIRE_REQUIRED),
+    WIRE_OBJECT(order, tf_wire_defrag_order, 0),
+};
+static const struct tf_wire_table defrag_request =
+    WIRE_TABLE(defrag_request_rows, tidefed__v1__defrag_request__descriptor);
+#undef MODEL
+#undef WIRE
+
 /* ---- methods ---- */
 
 static const struct method {
@@ -596,6 +607,9 @@ static const struct method {
                                     false},
     [TF_METHOD_CORDON_NODE] = {"/tidefed.v1.Federation/CordonNode", &cordon_request, &change, false},
     [TF_METHOD_CONFIRM_LOST] = {"/tidefed.v1.Federation/ConfirmLost", &cordon_request, &change, false},
+    [TF_METHOD_PLAN_DEFRAG] = {"/tidefed.v1.Federation/PlanDefrag", &defrag_request, &tf_wire_defrag_plan,
+                               false},
+    [TF_METHOD_DEFRAG] = {"/tidefed.v1.Federation/Defrag", &defrag_request, &change, false},
     [TF_METHOD_FREEZE] = {"/tidefed.v1.Federation/Freeze", &freeze_request, &change, false},
     [TF_METHOD_FORGET_CLUSTER] = {"/tidefed.v1.Federation/ForgetCluster", &cluster_request, &change, false},
     [TF_METHOD_STATUS] = {"/tidefed.v1.Federation/Status", &status_request, &status, false},

@@ -3,6 +3,7 @@
 #define TF_WIRE_API_H
 
 #include "common/base/buf.h"
+#include "common/model/defrag.h"
 #include "common/model/plan.h"
 #include "common/model/record.h"
 #include "common/model/selector.h"
@@ -367,6 +368,13 @@ struct tf_diff_config_reply {
     bool leads;
 };
 
+/* ---- defragmentation ---- */
+
+struct tf_defrag_request {
+    char *cluster;
+    struct tf_defrag_order order;
+};
+
 /* ---- methods ---- */
 
 enum tf_method {
@@ -395,6 +403,8 @@ enum tf_method {
     TF_METHOD_GET_CONFIG,
     TF_METHOD_DIFF_CONFIG,
     TF_METHOD_CONFIRM_LOST,
+    TF_METHOD_PLAN_DEFRAG,
+    TF_METHOD_DEFRAG,
     TF_METHOD_COUNT,
 };
 /* "/tidefed.v1.Federation/Submit" */
@@ -422,6 +432,7 @@ struct tf_request {
         struct tf_cordon_request cordon; /* CORDON_NODE; CONFIRM_LOST: gpus and on are not looked at */
         struct tf_get_config_request get_config;
         struct tf_diff_config_request diff_config;
+        struct tf_defrag_request defrag; /* PLAN_DEFRAG, DEFRAG */
     };
 };
 
@@ -443,6 +454,7 @@ struct tf_reply {
         struct tf_status_reply status;
         struct tf_get_config_reply config;
         struct tf_diff_config_reply config_diff;
+        struct tf_defrag_plan defrag; /* PLAN_DEFRAG */
     };
 };
 

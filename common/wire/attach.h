@@ -29,6 +29,10 @@ int tf_wire_down_unpack(const void *bytes, size_t len, struct tf_down *down, str
 int tf_wire_place_plan_pack(const struct tf_place_plan *plan, struct tf_buf *out, struct tf_error *err);
 int tf_wire_place_plan_unpack(const void *bytes, size_t len, struct tf_place_plan *plan,
                               struct tf_error *err);
+/* Likewise to TF_ASK_DEFRAG. */
+int tf_wire_defrag_plan_pack(const struct tf_defrag_plan *plan, struct tf_buf *out, struct tf_error *err);
+int tf_wire_defrag_plan_unpack(const void *bytes, size_t len, struct tf_defrag_plan *plan,
+                               struct tf_error *err);
 /* Bytes that an entry adds to a message down, at most; 0 if it cannot be packed. */
 size_t tf_wire_entry_size(const struct tf_entry *entry);
 

@@ -345,6 +345,7 @@ static const struct tf_wire_row migration_rows[] = {
     WIRE_WALL(ended),
     WIRE_BOOL(paused),
     WIRE_LIST(moves, tf_wire_move, TF_MOVES_MAX),
+    WIRE_STRINGS(empties),
 };
 const struct tf_wire_table tf_wire_migration =
     WIRE_TABLE(migration_rows, tidefed__v1__move_chain__descriptor);

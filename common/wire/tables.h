@@ -18,6 +18,8 @@ extern const struct tf_wire_table tf_wire_generation, tf_wire_vector, tf_wire_pl
     tf_wire_foreign, tf_wire_node, tf_wire_gpu_cordon, tf_wire_cordon, tf_wire_freeze;
 /* plan.c: the same */
 extern const struct tf_wire_table tf_wire_place_plan;
+/* defrag.c: the same */
+extern const struct tf_wire_table tf_wire_defrag_order, tf_wire_defrag_plan;
 /* records.c: what store.proto says */
 extern const struct tf_wire_table tf_wire_counter, tf_wire_placement, tf_wire_refusal, tf_wire_job_record,
     tf_wire_cluster_record, tf_wire_summary_record, tf_wire_class, tf_wire_policy, tf_wire_claim,

@@ -280,49 +280,52 @@ void asks_cancel(struct fedd *fedd, uint64_t number)
         drop(fedd, ask);
 }
 
-/* ---- cordons ---- */
+/* ---- changes ---- */
 
 /* The subcluster, if it can be asked; false after failing the call. */
-static bool find_attached(struct fedd *fedd, struct tf_call *call, const struct tf_cordon_request *request,
+static bool find_attached(struct fedd *fedd, struct tf_call *call, const char *cluster,
                           struct fed_cluster_view *out)
 {
     for (size_t i = 0; i < fed_cluster_count(fedd->fed); i++) {
         *out = fed_cluster_at(fedd->fed, i);
-        if (!tf_str_eq(out->record->name, request->cluster))
+        if (!tf_str_eq(out->record->name, cluster))
             continue;
         if (out->attached)
             return true;
-        call_fail_code(
-            call, TF_ERR_REFUSED,
-            "subcluster %s is not attached, and it is what keeps the cordons of its nodes: try again when "
-            "it is back (`fedctl get clusters`)",
-            request->cluster);
+        call_fail_code(call, TF_ERR_REFUSED,
+                       "subcluster %s is not attached, and what is done with its nodes is kept by it: try "
+                       "again when it is back (`fedctl get clusters`)",
+                       cluster);
         return false;
     }
     call_fail_code(call, TF_ERR_NOT_FOUND,
                    "there is no subcluster %s: `fedctl get clusters` lists those that have ever attached",
-                   request->cluster);
+                   cluster);
     return false;
+}
+
+void asks_change(struct fedd *fedd, struct tf_call *call, const char *name, struct tf_ask *question)
+{
+    struct fed_cluster_view cluster;
+    if (!find_attached(fedd, call, name, &cluster))
+        return;
+    struct ask *ask = add(fedd, cluster.link, cluster.record->name);
+    ask->call = call;
+    question->id = ask->number;
+    tf_timer_start(fedd->loop, &ask->late, call_answer_by(fedd, call), change_late);
+    links_send(fedd, cluster.link,
+               &(struct tf_down){.kind = TF_DOWN_ASK, .term = fed_term(fedd->fed), .ask = *question});
 }
 
 static void ask_about_node(struct fedd *fedd, struct tf_call *call, enum tf_ask_kind kind,
                            const struct tf_cordon_request *request)
 {
-    struct fed_cluster_view cluster;
-    if (!find_attached(fedd, call, request, &cluster))
-        return;
-    struct ask *ask = add(fedd, cluster.link, cluster.record->name);
-    ask->call = call;
-    tf_timer_start(fedd->loop, &ask->late, call_answer_by(fedd, call), change_late);
-    links_send(fedd, cluster.link,
-               &(struct tf_down){.kind = TF_DOWN_ASK,
-                                 .term = fed_term(fedd->fed),
-                                 .ask = {.id = ask->number,
-                                         .kind = kind,
-                                         .node = request->node,
-                                         .gpus = request->gpus,
-                                         .on = request->on,
-                                         .reason = request->reason}});
+    struct tf_ask question = {.kind = kind,
+                              .node = request->node,
+                              .gpus = request->gpus,
+                              .on = request->on,
+                              .reason = request->reason};
+    asks_change(fedd, call, request->cluster, &question);
 }
 
 static void on_cordon_node(void *arg, struct tf_call *call, struct tf_bytes bytes)

@@ -149,8 +149,15 @@ typedef void asks_answered_f(void *arg, const struct tf_answer *answer);
 void asks_send(struct fedd *fedd, uint64_t link, const char *cluster, struct tf_ask *question,
                asks_answered_f *answered, void *arg);
 void asks_cancel(struct fedd *fedd, uint64_t number);
+/* A change that one subcluster makes, whose answer is the call's; takes the call. Borrows the question. */
+void asks_change(struct fedd *fedd, struct tf_call *call, const char *cluster, struct tf_ask *question);
+
+/* forward.c: the answer of one subcluster is passed on to the client as it comes. Takes the call. */
+void asks_forward(struct fedd *fedd, struct tf_call *call, const char *cluster, struct tf_ask *question);
 /* plans.c */
 void plans_register(struct fedd *fedd);
+/* defrag.c */
+void defrag_register(struct fedd *fedd);
 
 /* config_show.c */
 void config_register(struct fedd *fedd);

@@ -7,6 +7,7 @@
 #include "subcluster/core/allocation.h"
 #include "subcluster/core/levels.h"
 #include "subcluster/core/members.h"
+#include "subcluster/core/migrate.h"
 #include "subcluster/core/node_claims.h"
 #include "subcluster/core/size.h"
 
@@ -113,7 +114,7 @@ static size_t check_node(const struct ledger_node *node)
 static struct tf_vector naive_free(const struct ledger_node *node)
 {
     struct tf_vector free = node->node.capacity;
-    if (node->node.state != TF_NODE_READY)
+    if (node->node.state != TF_NODE_READY || node->emptying)
         return (struct tf_vector){0};
     free.gpus = 0;
     for (int i = 0; i < node->node.capacity.gpus; i++) {
@@ -254,6 +255,19 @@ static void check_idle(const struct sub *sub)
     assert(tf_idle_causes_sum(&all) == idle);
 }
 
+/* A node takes nothing while a chain that is not over is to empty it, and only then. */
+static void check_emptying(const struct sub *sub)
+{
+    tf_vec_each (at, &sub->ledger.nodes) {
+        int32_t chains = 0;
+        const struct tf_migration *m;
+        for (size_t i = 0; (m = migrate_at(sub, i)) != NULL; i++)
+            tf_vec_each (name, &m->empties)
+                chains += m->ended.ms == 0 && strcmp(*name, (*at)->node.name) == 0;
+        assert((*at)->emptying == chains);
+    }
+}
+
 void sub_check(const struct sub *sub)
 {
     size_t by_records = 0, by_nodes = 0;
@@ -270,4 +284,5 @@ void sub_check(const struct sub *sub)
     check_offers(sub);
     check_health(sub);
     check_idle(sub);
+    check_emptying(sub);
 }

@@ -68,6 +68,7 @@ struct consolidate_ask {
     size_t domain_count;        /* > 0: in one domain, that in which most are free afterwards */
     int32_t max_moves;          /* 0 = no limit */
     int64_t max_cost;           /* 0 = no limit */
+    bool no_pivots;             /* an instance moves once: cycles are given up */
     int32_t at_once;            /* moves that run at the same time; 0 = no limit */
     int64_t budget;             /* nodes and instances looked at, at most about; 0 = no limit */
 };

@@ -418,7 +418,7 @@ void order_moves(struct pool *pool, struct consolidate_plan *plan)
     struct order order;
     let_likes_stay(pool);
     let_stay(pool);
-    order_init(&order, pool, plan, true);
+    order_init(&order, pool, plan, !pool->ask->no_pivots);
     emit_all(&order);
     if (order.parked.count) {
         /* Some would stay parked, since what they wait for has no spare place: without any cycle then. */

@@ -3,7 +3,6 @@
 #include "subcluster/core/ledger.h"
 
 #include "common/base/text.h"
-#include "subcluster/core/image.h"
 
 #include <assert.h>
 
@@ -171,7 +170,7 @@ uint64_t ledger_held_gpus(const struct ledger_node *node)
 }
 
 /* By instances without a record. */
-static uint64_t blocked_gpus(const struct ledger_node *node)
+static uint64_t stray_gpus(const struct ledger_node *node)
 {
     uint64_t gpus = 0;
     tf_vec_each (b, &node->blockings)
@@ -179,11 +178,19 @@ static uint64_t blocked_gpus(const struct ledger_node *node)
     return gpus;
 }
 
+/* Whatever is not held on a node that is being emptied is nobody's to have: as if instances without a record
+ * had it. So what leaves it by moves stays free, also from those who could take what is held there. */
+static uint64_t blocked_gpus(const struct ledger_node *node)
+{
+    uint64_t all = tf_gpu_set_all(node->node.capacity.gpus);
+    return stray_gpus(node) | (node->emptying ? all & ~ledger_held_gpus(node) : 0);
+}
+
 /* Nobody has them, whatever their health. */
 static uint64_t idle_gpus(const struct ledger_node *node)
 {
     return tf_gpu_set_all(node->node.capacity.gpus) & ~node->node.foreign.gpus & ~ledger_held_gpus(node) &
-           ~blocked_gpus(node);
+           ~stray_gpus(node);
 }
 
 uint64_t ledger_claimed_gpus_of(const struct ledger_node *node)
@@ -208,13 +215,17 @@ static uint64_t staying_gpus(const struct ledger_node *node)
     return gpus;
 }
 
-/* Healthy GPUs that nothing but ours may be on. */
-uint64_t ledger_usable_gpus(const struct ledger_node *node)
+static uint64_t healthy_gpus(const struct ledger_node *node)
 {
     if (!node->known || node->node.state != TF_NODE_READY)
         return 0;
-    return tf_gpu_set_all(node->node.capacity.gpus) & ~node->node.foreign.gpus & ~blocked_gpus(node) &
-           ~node->node.bad_gpus;
+    return tf_gpu_set_all(node->node.capacity.gpus) & ~node->node.foreign.gpus & ~node->node.bad_gpus;
+}
+
+/* Healthy GPUs that nothing but ours may be on. */
+uint64_t ledger_usable_gpus(const struct ledger_node *node)
+{
+    return healthy_gpus(node) & ~blocked_gpus(node);
 }
 
 uint64_t ledger_free_gpus(const struct ledger_node *node)
@@ -468,7 +479,8 @@ static struct tf_vector left_by(const struct ledger_node *node, bool staying_onl
     left.cpu -= n->foreign.cpu;
     left.memory -= n->foreign.memory;
     left.slots -= n->foreign.slots;
-    if (node->blockings.count) /* what else instances without a record have of it nobody knows */
+    if (node->blockings.count ||
+        node->emptying) /* what else instances without a record have of it nobody knows */
         left.cpu = left.memory = left.slots = 0;
     tf_vec_each (h, &node->holdings)
         if (!staying_only || stays(h))
@@ -552,6 +564,16 @@ struct tf_vector ledger_going(const struct ledger_node *node)
     return going;
 }
 
+void ledger_empty(struct ledger *ledger, const struct tf_strs *nodes, int32_t by)
+{
+    tf_vec_each (name, nodes) {
+        struct ledger_node *node = ledger_need(ledger, *name);
+        node->emptying += by;
+        assert(node->emptying >= 0);
+        set_dirty(ledger, node);
+    }
+}
+
 /* ---- instances without a record ---- */
 
 void ledger_block(struct ledger *ledger, const char *name, const struct tf_instance_id *id, uint64_t gpus)
@@ -585,7 +607,7 @@ static void levels_of(const struct ledger_node *node, struct tf_level_vectors *o
 {
     struct tf_node seen = node->node;
     seen.foreign.gpus |= blocked_gpus(node);
-    if (node->blockings.count) { /* what else they have of it nobody knows */
+    if (node->blockings.count || node->emptying) { /* what else they have of it nobody knows */
         seen.foreign.slots = seen.capacity.slots;
         seen.foreign.cpu = seen.capacity.cpu;
         seen.foreign.memory = seen.capacity.memory;
@@ -625,9 +647,10 @@ static struct ledger_sums sums_of(const struct ledger_node *node)
     sums.health.free_gpus = tf_gpu_set_count(ledger_free_gpus(node));
     sums.health.held_gpus = tf_gpu_set_count(held);
     sums.health.foreign_gpus = tf_gpu_set_count(node->node.foreign.gpus & all & ~held);
-    sums.unhealthy = tf_gpu_set_count(idle_gpus(node) & ~ledger_usable_gpus(node));
-    sums.claimed =
-        tf_gpu_set_count(ledger_usable_gpus(node) & ~ledger_held_gpus(node) & ledger_claimed_gpus_of(node));
+    uint64_t kept = node->emptying ? blocked_gpus(node) & healthy_gpus(node) & ~stray_gpus(node) : 0;
+    sums.unhealthy = tf_gpu_set_count(idle_gpus(node) & ~ledger_usable_gpus(node) & ~kept);
+    uint64_t claimed = ledger_usable_gpus(node) & ~ledger_held_gpus(node) & ledger_claimed_gpus_of(node);
+    sums.claimed = tf_gpu_set_count(claimed | kept);
     return sums;
 }
 
@@ -717,160 +740,10 @@ struct ledger_sums ledger_recount(const struct ledger *ledger)
     return sum;
 }
 
-/* ---- images ---- */
-
-static void image_stake(struct tf_image *image, struct ledger_stake *stake)
+void ledger_count_read(struct ledger *ledger, struct ledger_node *node)
 {
-    tf_image_open(image, stake);
-    tf_image_number(image, &stake->since);
-    tf_image_number(image, &stake->evictions);
-    tf_image_close(image);
-}
-
-static void image_holding(struct tf_image *image, struct holding *holding)
-{
-    tf_image_open(image, holding);
-    tf_image_uid(image, &holding->uid);
-    tf_image_number(image, &holding->index);
-    tf_image_number(image, &holding->hold.level);
-    tf_image_number(image, &holding->hold.gpus);
-    tf_image_vector(image, &holding->hold.amount);
-    tf_image_number(image, &holding->stuck);
-    image_stake(image, &holding->stake);
-    tf_image_number(image, &holding->gone_after);
-    tf_image_close(image);
-}
-
-static void image_blocking(struct tf_image *image, struct blocking *blocking)
-{
-    tf_image_open(image, blocking);
-    tf_image_instance_id(image, &blocking->id);
-    tf_image_number(image, &blocking->gpus);
-    tf_image_close(image);
-}
-
-static void image_kept(struct tf_image *image, struct kept *kept)
-{
-    tf_image_open(image, kept);
-    tf_image_number(image, &kept->rank);
-    tf_image_uid(image, &kept->owner);
-    tf_image_number(image, &kept->until);
-    tf_image_close(image);
-}
-
-static void image_node(struct tf_image *image, struct ledger_node *node)
-{
-    tf_image_open(image, node);
-    tf_image_node(image, &node->node);
-    tf_image_number(image, &node->told_state);
-    tf_image_number(image, &node->told_bad);
-    tf_image_cordon(image, &node->cordon);
-    tf_image_number(image, &node->silent);
-    tf_image_number(image, &node->known);
-    tf_image_number(image, &node->dirty);
-    tf_image_number(image, &node->on_offer);
-    tf_image_number(image, &node->freed_at);
-    tf_image_number(image, &node->freed_in);
-    tf_image_number(image, &node->number);
-    tf_image_number(image, &node->row);
-    tf_image_list(image, &node->holdings, image_holding);
-    tf_image_list(image, &node->claims, image_holding);
-    tf_image_list(image, &node->blockings, image_blocking);
-    image_kept(image, &node->kept);
-    tf_image_skip(image, &node->sums, "follow from the rest");
-    tf_image_close(image);
-}
-
-static int cmp_name(const void *a, const void *b)
-{
-    struct ledger_node *const *x = a, *const *y = b;
-    return strcmp((*x)->node.name, (*y)->node.name);
-}
-
-static void image_nodes(struct tf_image *image, struct ledger *ledger)
-{
-    uint64_t count = tf_image_count(image, ledger->nodes.count);
-    bool reads = tf_image_is_reading(image);
-    for (size_t i = 0; i < count && !tf_image_failed(image); i++) {
-        if (reads)
-            tf_vec_push(&ledger->nodes, tf_calloc(1, sizeof(struct ledger_node)));
-        image_node(image, ledger->nodes.items[i]);
-        if (!tf_image_failed(image) && !ledger->nodes.items[i]->node.name)
-            tf_image_fail(image, "a node has no name");
-    }
-    if (!reads || tf_image_failed(image) || !count)
-        return;
-    tf_vec_each (node, &ledger->nodes) {
-        tf_vec_push(&ledger->by_name, *node);
-        tf_vec_each (holding, &(*node)->holdings)
-            count_worth(ledger, holding, 1);
-        if (!(*node)->dirty)
-            refresh_sums(ledger, *node);
-    }
-    qsort(ledger->by_name.items, ledger->by_name.count, sizeof *ledger->by_name.items, cmp_name);
-}
-
-/* A node that is there, by its number. */
-static void image_ref(struct tf_image *image, struct ledger *ledger, struct ledger_node **node)
-{
-    uint32_t number = *node ? (*node)->number : 0;
-    tf_image_told(image, node, sizeof *node);
-    tf_image_number(image, &number);
-    if (!tf_image_is_reading(image) || tf_image_failed(image))
-        return;
-    if (number < ledger->nodes.count)
-        *node = ledger->nodes.items[number];
-    else
-        tf_image_fail(image, "there is no node of that number");
-}
-
-static void image_dirty(struct tf_image *image, struct ledger *ledger)
-{
-    uint64_t count = tf_image_count(image, ledger->dirty.count);
-    for (size_t i = 0; i < count && !tf_image_failed(image); i++) {
-        if (tf_image_is_reading(image))
-            (void)tf_vec_add(&ledger->dirty);
-        image_ref(image, ledger, &ledger->dirty.items[i]);
-    }
-}
-
-static void image_leaving(struct tf_image *image, struct ledger *ledger)
-{
-    uint64_t count = tf_image_count(image, ledger->leaving.count - ledger->first_leaving);
-    for (size_t i = ledger->first_leaving; count > 0 && !tf_image_failed(image); i++, count--) {
-        if (tf_image_is_reading(image))
-            (void)tf_vec_add(&ledger->leaving);
-        struct leaving *leaving = &ledger->leaving.items[i];
-        tf_image_open(image, leaving);
-        tf_image_number(image, &leaving->after);
-        image_ref(image, ledger, &leaving->node);
-        tf_image_close(image);
-    }
-}
-
-static void image_freed(struct tf_image *image, uint32_t *number)
-{
-    tf_image_number(image, number);
-}
-
-void ledger_image(struct tf_image *image, struct ledger *ledger)
-{
-    tf_image_open(image, ledger);
-    tf_image_skip(image, &ledger->nodes, "one by one");
-    tf_image_skip(image, &ledger->by_name, "made of the nodes");
-    image_nodes(image, ledger);
-    tf_image_list(image, &ledger->node_rows, tf_image_profile_row);
-    tf_image_skip(image, &ledger->dirty, "by number");
-    image_dirty(image, ledger);
-    tf_image_list(image, &ledger->freed, image_freed);
-    tf_image_skip(image, &ledger->leaving, "by number");
-    tf_image_skip(image, &ledger->first_leaving, "the first of those that are written");
-    image_leaving(image, ledger);
-    tf_image_planes(image, &ledger->planes);
-    tf_image_strings(image, &ledger->schedule_labels);
-    tf_image_fit_rows(image, &ledger->rows);
-    tf_image_number(image, &ledger->rebuilt);
-    tf_image_skip(image, &ledger->sums, "added up of the nodes");
-    tf_image_skip(image, &ledger->worth, "likewise");
-    tf_image_close(image);
+    tf_vec_each (holding, &node->holdings)
+        count_worth(ledger, holding, 1);
+    if (!node->dirty)
+        refresh_sums(ledger, node);
 }

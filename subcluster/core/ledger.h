@@ -69,6 +69,7 @@ struct ledger_node {
     TF_VEC(struct holding) holdings;
     TF_VEC(struct holding) claims; /* of what holders have, or nobody; index: its place among the owner's */
     TF_VEC(struct blocking) blockings;
+    int32_t emptying; /* chains of moves that are to empty it: it takes nothing, whoever asks */
     struct kept kept;
     struct ledger_sums sums; /* as of when its rows were made */
 };
@@ -151,6 +152,10 @@ void ledger_keep(struct ledger *ledger, struct ledger_node *node, struct tf_uid 
                  struct tf_wall until);
 void ledger_unkeep(struct ledger *ledger, struct ledger_node *node);
 
+/* One chain of moves more is to empty these nodes, or (by -1) one less. One that is not known takes nothing
+ * when it comes. */
+void ledger_empty(struct ledger *ledger, const struct tf_strs *nodes, int32_t by);
+
 /* All changes up to this one are durable. */
 void ledger_durable(struct ledger *ledger, uint64_t change);
 
@@ -179,5 +184,8 @@ struct ledger_sums ledger_recount(const struct ledger *ledger);
 /* What is there for those who may take what is going, less the claims of others; negative where foreign use
  * has taken more than was left. GPUs: how many. */
 struct tf_vector ledger_going(const struct ledger_node *node);
+
+/* A node of an image is added to what is counted of all. */
+void ledger_count_read(struct ledger *ledger, struct ledger_node *node);
 
 #endif

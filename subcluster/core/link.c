@@ -3,6 +3,7 @@
  * link is closed (SUB_ACT_CLOSE), what it had not yet led to is dropped, and the next attach brings the full
  * set. What the entries lead to is place.c's. */
 #include "subcluster/core/link.h"
+#include "subcluster/core/defrag.h"
 
 #include "subcluster/core/cordon.h"
 #include "subcluster/core/health.h"
@@ -237,6 +238,8 @@ void uplink_said(struct sub *sub, struct tf_down *down)
             cordon_asked(sub, &down->ask);
         else if (down->ask.kind == TF_ASK_CONFIRM_LOST)
             health_confirmed(sub, &down->ask);
+        else if (down->ask.kind == TF_ASK_DEFRAG)
+            defrag_asked(sub, &down->ask);
         else if (down->ask.kind == TF_ASK_MIGRATE)
             migrate_asked(sub, &down->ask);
         break;

@@ -229,6 +229,7 @@ static void set_state(struct sub *sub, struct migration *m, size_t i, enum tf_mo
         return;
     m->record.ended = sub->now.wall;
     m->until = TF_NEVER;
+    ledger_empty(&sub->ledger, &m->record.empties, -1);
 }
 
 static void trace_move(struct sub *sub, const struct tf_move *move, const char *what)
@@ -330,7 +331,10 @@ static void add_chain(struct sub *sub, const struct migrate_ask *ask)
                                  .wanted = tf_strdup(ask->wants[i].to),
                                  .state = TF_MOVE_PLANNED};
     }
+    if (ask->empties)
+        tf_strs_copy(&record->empties, ask->empties);
     make_runs(m);
+    ledger_empty(&sub->ledger, &m->record.empties, 1);
     wait_anew(sub, m);
     out_touch_migration(sub, record->id);
     tf_reached(sub, SUB_MOVE_PLANNED);
@@ -884,6 +888,9 @@ void migrate_loaded(struct sub *sub)
 {
     if (sub->migrations.count > 1)
         qsort(sub->migrations.items, sub->migrations.count, sizeof *sub->migrations.items, by_creation);
+    tf_vec_each (at, &sub->migrations)
+        if (is_active(*at))
+            ledger_empty(&sub->ledger, &(*at)->record.empties, 1);
     tf_vec_each (at, &sub->migrations)
         for (size_t i = 0; is_active(*at) && i < (*at)->record.moves.count; i++)
             load_move(sub, *at, i);

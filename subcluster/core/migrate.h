@@ -41,7 +41,8 @@ struct migrate_ask {
     const char *owner, *reason, *user; /* may be NULL */
     const struct migrate_want *wants;  /* in the order in which they must happen */
     size_t count;
-    bool may_restart; /* jobs with migration: restart, too */
+    bool may_restart;              /* jobs with migration: restart, too */
+    const struct tf_strs *empties; /* nodes that take nothing until all of it is over; NULL: none */
 };
 
 /* What became of one want. */

@@ -221,5 +221,8 @@ char *sub_plan_migrate(const struct sub *sub, struct tf_now now, const struct tf
 /* Chains that are on their way, and the latest that were; by the order in which they were made, NULL at the
  * end. */
 const struct tf_migration *sub_migration_at(const struct sub *sub, size_t at);
+/* What would be moved to free what is ordered. Nothing changes. out is owned by the caller. */
+void sub_plan_defrag(const struct sub *sub, struct tf_now now, const struct tf_defrag_order *order,
+                     struct tf_defrag_plan *out);
 
 #endif

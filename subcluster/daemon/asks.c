@@ -139,6 +139,24 @@ static void answer_place(struct subd *subd, const struct tf_ask *ask)
     tf_place_plan_release(&plan);
 }
 
+static void answer_defrag(struct subd *subd, const struct tf_ask *ask)
+{
+    const struct tf_defrag_order *order = ask->defrag.items;
+    struct tf_defrag_plan plan = {0};
+    struct tf_error err = TF_ERROR_INIT;
+    TF_AUTO_BUF data = TF_BUF_INIT;
+    if (!order)
+        return; /* not a question */
+    sub_plan_defrag(subd->sub, tf_loop_now(subd->loop), order, &plan);
+    if (tf_wire_defrag_plan_pack(&plan, &data, &err) == 0 && data.len + ENVELOPE > TF_WIRE_STREAM_MAX)
+        tf_error_set(&err, TF_ERR_TOO_LARGE, "the plan is too large for one message: ask for fewer moves");
+    if (err.code == TF_OK)
+        send_answer(subd, ask->id, &data);
+    else
+        send_error(subd, ask->id, &err);
+    tf_defrag_plan_release(&plan);
+}
+
 /* ---- its configuration ---- */
 
 /* What no line of the file says; what settles by name and folder does so by those that are said. */
@@ -210,12 +228,14 @@ void subd_ask(struct subd *subd, const struct tf_ask *ask)
     case TF_ASK_DIFF_CONFIG:
         answer_config(subd, ask, TF_METHOD_DIFF_CONFIG);
         break;
+    case TF_ASK_DEFRAG:
+        answer_defrag(subd, ask);
+        break;
     case TF_ASK_NONE:
     case TF_ASK_CORDON: /* the core's */
     case TF_ASK_CONFIRM_LOST:
     case TF_ASK_DRAIN:
-    case TF_ASK_MIGRATE:
-    case TF_ASK_DEFRAG: /* of later versions */
+    case TF_ASK_MIGRATE: /* of later versions */
         tf_log_debug("a question that this version does not answer id=%" PRIu64 " kind=%d", ask->id,
                      (int)ask->kind);
         break;

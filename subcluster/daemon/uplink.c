@@ -101,6 +101,13 @@ static void detached(struct uplink *uplink)
 
 /* ---- the stream ---- */
 
+/* Changes are the core's to make, and are answered when they are durable; questions are answered at once. */
+static bool is_change(const struct tf_ask *ask)
+{
+    return ask->kind == TF_ASK_CORDON || ask->kind == TF_ASK_CONFIRM_LOST ||
+           (ask->kind == TF_ASK_DEFRAG && ask->defrag.count && ask->defrag.items[0].apply);
+}
+
 static void on_message(void *arg, struct tf_stream *stream, struct tf_bytes body)
 {
     struct uplink *uplink = arg;
@@ -123,7 +130,7 @@ static void on_message(void *arg, struct tf_stream *stream, struct tf_bytes body
         uplink->followed = 0;
         tf_log_info("attached leader=%s", uplink->address);
     }
-    if (event.down.kind == TF_DOWN_ASK && event.down.ask.kind != TF_ASK_CORDON) {
+    if (event.down.kind == TF_DOWN_ASK && !is_change(&event.down.ask)) {
         subd_ask(subd, &event.down.ask);
         sub_event_release(&event);
     } else

@@ -245,6 +245,7 @@ static bool eq_move(const struct tf_move *a, const struct tf_move *b)
 static bool eq_migration(const struct tf_migration *a, const struct tf_migration *b)
 {
     EQ_BEGIN(struct tf_migration);
+    EQ_WITH(empties, tf_strs_eq);
     EQ_STR(owner);
     EQ_STR(reason);
     EQ_STR(user);
@@ -363,6 +364,18 @@ static bool eq_migrate_order(const struct tf_migrate_order *a, const struct tf_m
     return EQ_END;
 }
 
+bool eq_defrag_order(const struct tf_defrag_order *a, const struct tf_defrag_order *b)
+{
+    EQ_BEGIN(struct tf_defrag_order);
+    EQ_STR(model);
+    EQ_WITH(nodes, tf_strs_eq);
+    EQ_STR(plane);
+    EQ_STR(within);
+    EQ_STR(reason);
+    EQ_STR(user);
+    return EQ_END;
+}
+
 static bool eq_ask(const struct tf_ask *a, const struct tf_ask *b)
 {
     EQ_BEGIN(struct tf_ask);
@@ -372,6 +385,7 @@ static bool eq_ask(const struct tf_ask *a, const struct tf_ask *b)
     EQ_LIST(migrate, eq_migrate_order);
     same_ = same_ && x.len == y.len && (x.len == 0 || memcmp(x.data, y.data, x.len) == 0);
     EQ_TAKE(data);
+    EQ_LIST(defrag, eq_defrag_order);
     return EQ_END;
 }
 

@@ -19,6 +19,7 @@ bool eq_profile(const struct tf_profile *a, const struct tf_profile *b);
 bool eq_record(const struct tf_record *a, const struct tf_record *b);
 bool eq_up(const struct tf_up *a, const struct tf_up *b);
 bool eq_entry(const struct tf_entry *a, const struct tf_entry *b);
+bool eq_defrag_order(const struct tf_defrag_order *a, const struct tf_defrag_order *b);
 bool eq_down(const struct tf_down *a, const struct tf_down *b);
 
 /* ---- to write such functions:

@@ -272,6 +272,11 @@ void random_request(struct tf_rng *r, enum tf_method method, struct tf_request *
             (struct tf_diff_config_request){.name = OPTIONAL, .leader = BOOL, .cluster = optional_name(r)};
         random_bytes(r, &out->diff_config.text, &out->diff_config.len);
         break;
+    case TF_METHOD_PLAN_DEFRAG:
+    case TF_METHOD_DEFRAG:
+        out->defrag.cluster = NAME;
+        random_defrag_order(r, &out->defrag.order);
+        break;
     case TF_METHOD_LIST_CLUSTERS:
         out->clusters.events = BOOL;
         break;
@@ -325,6 +330,51 @@ void random_place_plan(struct tf_rng *r, struct tf_place_plan *out)
                                   TIME};
     RANDOM_LIST(r, &out->nodes, random_plan_node);
     RANDOM_LIST(r, &out->victims, random_victim);
+}
+
+static void random_defrag_move(struct tf_rng *r, struct tf_defrag_move *out)
+{
+    *out = (struct tf_defrag_move){NAME,       NAME, random_uid(r), UP_TO(TF_INSTANCES_MAX - 1),
+                                   R32(0, 64), NAME, NAME,          UP_TO(1000),
+                                   UP_TO(1000)};
+}
+
+static void random_defrag_site(struct tf_rng *r, struct tf_defrag_site *out)
+{
+    *out = (struct tf_defrag_site){NAME, COUNT, UP_TO(1000)};
+}
+
+static void random_defrag_bucket(struct tf_rng *r, struct tf_defrag_bucket *out)
+{
+    *out = (struct tf_defrag_bucket){R32(0, 64), COUNT, COUNT};
+}
+
+static void random_defrag_lock(struct tf_rng *r, struct tf_defrag_lock *out)
+{
+    *out = (struct tf_defrag_lock){OPTIONAL, COUNT};
+}
+
+static void random_defrag_plan(struct tf_rng *r, struct tf_defrag_plan *out)
+{
+    *out = (struct tf_defrag_plan){.text = OPTIONAL,
+                                   .digest = tf_rng_next(r),
+                                   .model = OPTIONAL,
+                                   .domain = OPTIONAL,
+                                   .nodes = COUNT,
+                                   .before = COUNT,
+                                   .freed = COUNT,
+                                   .best = COUNT,
+                                   .moves_bound = COUNT,
+                                   .gpus = COUNT,
+                                   .gpus_bound = COUNT,
+                                   .double_booked = COUNT,
+                                   .waves = COUNT,
+                                   .sites_locked = COUNT,
+                                   .cut = BOOL};
+    RANDOM_LIST(r, &out->moves, random_defrag_move);
+    RANDOM_LIST(r, &out->sites, random_defrag_site);
+    RANDOM_LIST(r, &out->buckets, random_defrag_bucket);
+    RANDOM_LIST(r, &out->locks, random_defrag_lock);
 }
 
 static void random_plan_row(struct tf_rng *r, struct tf_plan_row *out)
@@ -408,6 +458,9 @@ void random_reply(struct tf_rng *r, enum tf_method method, struct tf_reply *out)
         RANDOM_LIST(r, &out->clusters.clusters, random_cluster);
         RANDOM_LIST(r, &out->clusters.freezes, random_freeze);
         break;
+    case TF_METHOD_PLAN_DEFRAG:
+        random_defrag_plan(r, &out->defrag);
+        break;
     case TF_METHOD_LIST_NODES:
         random_nodes_reply(r, &out->nodes);
         break;
@@ -435,6 +488,7 @@ void random_reply(struct tf_rng *r, enum tf_method method, struct tf_reply *out)
     case TF_METHOD_UNCORDON_CLUSTER:
     case TF_METHOD_CORDON_NODE:
     case TF_METHOD_CONFIRM_LOST:
+    case TF_METHOD_DEFRAG:
     case TF_METHOD_FREEZE:
     case TF_METHOD_FORGET_CLUSTER:
         random_change(r, &out->change);

@@ -551,8 +551,10 @@ static void random_move(struct tf_rng *r, struct tf_move *out)
 static void random_migration(struct tf_rng *r, struct tf_migration *out)
 {
     *out = (struct tf_migration){
-        random_uid(r), UP_TO(TF_MOVE_BY_DEFRAG), OPTIONAL, OPTIONAL, OPTIONAL, WALL, WALL, WALL, BOOL, LATER};
+        random_uid(r), UP_TO(TF_MOVE_BY_DEFRAG), OPTIONAL, OPTIONAL, OPTIONAL, WALL, WALL, WALL, BOOL, LATER,
+        LATER};
     RANDOM_LIST(r, &out->moves, random_move);
+    random_strs(r, &out->empties);
 }
 
 void random_record(struct tf_rng *r, enum tf_record_kind kind, struct tf_record *out)
@@ -689,21 +691,42 @@ void random_entry(struct tf_rng *r, struct tf_entry *out)
                              UP_TO(TF_RELEASE_MOVE)};
 }
 
+void random_defrag_order(struct tf_rng *r, struct tf_defrag_order *out)
+{
+    *out = (struct tf_defrag_order){.apply = BOOL,
+                                    .id = random_uid(r),
+                                    .digest = tf_rng_next(r),
+                                    .model = OPTIONAL,
+                                    .worst = COUNT,
+                                    .want = COUNT,
+                                    .total = BOOL,
+                                    .gpus = R32(0, 64),
+                                    .cpu = QUANTITY,
+                                    .memory = QUANTITY,
+                                    .plane = OPTIONAL,
+                                    .within = OPTIONAL,
+                                    .max_moves = COUNT,
+                                    .may_restart = BOOL,
+                                    .reason = OPTIONAL,
+                                    .user = OPTIONAL};
+    random_strs(r, &out->nodes);
+}
+
 void random_down(struct tf_rng *r, struct tf_down *out)
 {
-    *out =
-        (struct tf_down){FROM_1(TF_DOWN_POLICY),
-                         random_term(r),
-                         COUNTER,
-                         COUNTER,
-                         COUNTER,
-                         policy(r),
-                         LATER,
-                         TIME,
-                         {COUNTER, UP_TO(TF_ASK_CONFIRM_LOST), random_uid(r), COUNTER,
-                          UP_TO(TF_INSTANCES_MAX - 1), BOOL, R(-1, INT64_MAX), optional_name(r),
-                          tf_rng_next(r), BOOL, OPTIONAL, (uint32_t)R(0, UINT32_MAX), LATER, NULL, 0, LATER},
-                         random_generation(r)};
+    *out = (struct tf_down){FROM_1(TF_DOWN_POLICY),
+                            random_term(r),
+                            COUNTER,
+                            COUNTER,
+                            COUNTER,
+                            policy(r),
+                            LATER,
+                            TIME,
+                            {COUNTER, UP_TO(TF_ASK_CONFIRM_LOST), random_uid(r), COUNTER,
+                             UP_TO(TF_INSTANCES_MAX - 1), BOOL, R(-1, INT64_MAX), optional_name(r),
+                             tf_rng_next(r), BOOL, OPTIONAL, (uint32_t)R(0, UINT32_MAX), LATER, NULL, 0,
+                             LATER, LATER},
+                            random_generation(r)};
     if (BOOL)
         random_entry(r, tf_vec_add(&out->ask.place));
     if (BOOL) {
@@ -714,5 +737,7 @@ void random_down(struct tf_rng *r, struct tf_down *out)
         *tf_vec_add(&out->ask.migrate) = (struct tf_migrate_order){
             UP_TO(TF_MIGRATE_ABORT), random_uid(r),    random_uid(r), BOOL,     UP_TO(TF_INSTANCES_MAX - 1),
             optional_name(r),        optional_name(r), BOOL,          OPTIONAL, OPTIONAL};
+    if (BOOL)
+        random_defrag_order(r, tf_vec_add(&out->ask.defrag));
     RANDOM_LIST(r, &out->entries, random_entry);
 }

@@ -24,6 +24,7 @@ void random_cordon(struct tf_rng *rng, struct tf_cordon *out); /* without its no
 void random_record(struct tf_rng *rng, enum tf_record_kind kind, struct tf_record *out);
 void random_up(struct tf_rng *rng, enum tf_up_kind kind, struct tf_up *out);
 void random_entry(struct tf_rng *rng, struct tf_entry *out);
+void random_defrag_order(struct tf_rng *rng, struct tf_defrag_order *out);
 void random_down(struct tf_rng *rng, struct tf_down *out);
 
 /* ---- for generators of other structs ---- */

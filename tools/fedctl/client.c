@@ -149,6 +149,7 @@ static bool changes(enum tf_method method)
     case TF_METHOD_UNCORDON_CLUSTER:
     case TF_METHOD_CORDON_NODE:
     case TF_METHOD_CONFIRM_LOST:
+    case TF_METHOD_DEFRAG:
     case TF_METHOD_FORGET_CLUSTER:
     case TF_METHOD_FREEZE:
         return true;

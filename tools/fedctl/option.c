@@ -23,6 +23,13 @@ void options_release(struct options *options)
     free(options->reason);
     free(options->out);
     free(options->plan);
+    free(options->model);
+    free(options->free);
+    free(options->unit);
+    free(options->domain);
+    free(options->for_job);
+    free(options->window);
+    tf_strs_release(&options->node_names);
     tf_strs_release(&options->files);
     tf_strs_release(&options->env);
     tf_strs_release(&options->labels);

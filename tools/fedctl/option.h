@@ -13,7 +13,7 @@
 enum output { OUTPUT_TABLE = 1, OUTPUT_JSON, OUTPUT_YAML, OUTPUT_WIDE, OUTPUT_NAME };
 enum wait_for { WAIT_RUNNING = 1, WAIT_SUCCEEDED, WAIT_FAILED, WAIT_FINISHED, WAIT_DELETED };
 
-enum sort_by { SORT_GPUS = 1, SORT_CPU, SORT_MEMORY, SORT_NAME };
+enum sort_by { SORT_GPUS = 1, SORT_CPU, SORT_MEMORY, SORT_NAME, SORT_FRAGMENTATION };
 
 /* The values of all options of all verbs; those that a verb does not have stay empty. */
 struct options {
@@ -42,6 +42,11 @@ struct options {
     enum sort_by sort;
     int64_t time_scale; /* of replay */
     bool any_model;
+    char *model, *free, *unit, *domain, *for_job; /* of defrag */
+    struct tf_strs node_names;
+    int32_t worst, max_moves;
+    bool allow_restart;
+    char *window;
     /* of submit and, its sizes, of scale */
     struct tf_job_manifest job;
     int32_t instances;

@@ -5,30 +5,13 @@
 
 #include "common/base/cleanup.h"
 #include "common/base/text.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
+#include "tools/fedctl/file.h"
 
 struct plan_file {
     struct plan_doc doc;
 };
 
 /* ---- writing ---- */
-
-static int write_all(int fd, const struct tf_buf *text)
-{
-    size_t done = 0;
-    while (done < text->len) {
-        ssize_t n = write(fd, text->data + done, text->len - done);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -1;
-        done += (size_t)n;
-    }
-    return 0;
-}
 
 int plan_save(const struct plan *plan, const char *path, struct tf_error *err)
 {
@@ -39,13 +22,7 @@ int plan_save(const struct plan *plan, const char *path, struct tf_error *err)
         tf_buf_str(&text, "---\n");
         view_yaml(&view_manifest, &job->manifest->job, &text);
     }
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return tf_error_errno(err, TF_ERR_IO, errno, "the plan cannot be written to %s", path);
-    int failed = write_all(fd, &text) ? errno : 0;
-    if (close(fd) && !failed)
-        failed = errno;
-    return failed ? tf_error_errno(err, TF_ERR_IO, failed, "the plan cannot be written to %s", path) : 0;
+    return file_write(path, "the plan", &text, err);
 }
 
 /* ---- reading ---- */

@@ -5,11 +5,11 @@
 #include <errno.h>
 #include <sys/random.h>
 
-static int make_uid(struct tf_uid *uid, struct tf_error *err)
+int submission_uid(struct tf_uid *uid, struct tf_error *err)
 {
     if (getrandom(uid->bytes, sizeof uid->bytes, 0) == (ssize_t)sizeof uid->bytes)
         return 0;
-    return tf_error_errno(err, TF_ERR_IO, errno, "no random bytes for the id of the submit");
+    return tf_error_errno(err, TF_ERR_IO, errno, "no random bytes for an id");
 }
 
 int submission_suffix(char text[SUBMISSION_SUFFIX + 1], struct tf_error *err)
@@ -37,7 +37,7 @@ int submission_send(struct fedctl *ctl, const struct submission *submission, str
     struct tf_reply reply = {0};
     *answer = (struct tf_change_reply){0};
     *detail = (struct tf_error_detail){0};
-    if (make_uid(&request.submit.uid, err))
+    if (submission_uid(&request.submit.uid, err))
         return -1;
     if (client_call(ctl->client, &request, ctl->config.timeout, &reply, detail, err))
         return -1;

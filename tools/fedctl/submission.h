@@ -17,6 +17,8 @@ struct submission {
 int submission_send(struct fedctl *ctl, const struct submission *submission, struct tf_change_reply *answer,
                     struct tf_error_detail *detail, struct tf_error *err);
 void submission_release(struct tf_change_reply *answer, struct tf_error_detail *detail);
+/* An id that nothing else has. */
+int submission_uid(struct tf_uid *uid, struct tf_error *err);
 /* Letters and digits that make a name new, chosen at random. */
 enum { SUBMISSION_SUFFIX = 5 };
 int submission_suffix(char text[SUBMISSION_SUFFIX + 1], struct tf_error *err);

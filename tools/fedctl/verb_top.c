@@ -12,9 +12,10 @@ static const struct option options[] = {
     {0,
      "BY",
      {.key = "sort",
-      TF_ENUM(O, sort, "gpus", "cpu", "memory", "name"),
+      TF_ENUM(O, sort, "gpus", "cpu", "memory", "name", "fragmentation"),
       .def = "gpus",
-      .help = "nodes: fullest first by gpus, cpu or memory; or by name"}},
+      .help = "nodes: fullest first by gpus, cpu or memory; by name; most idle GPUs beside work first by "
+              "fragmentation"}},
     {'n', "N", {.key = "limit", TF_INT64(O, limit), .help = "nodes: only the first so many"}},
     {'c', "CLUSTER", {.key = "cluster", TF_NAME(O, cluster), .help = "nodes: only of this cluster"}},
     OPTION_SELECTOR,
@@ -197,10 +198,44 @@ static int64_t fullness(const struct tf_node_info *info, enum sort_by by)
         return all->cpu ? 10000 * info->used.cpu / all->cpu : -1;
     case SORT_MEMORY:
         return all->memory ? 10000 * info->used.memory / all->memory : -1;
+    case SORT_FRAGMENTATION: /* what no whole node can be made of while that work is there */
+        return info->held_gpus ? tf_gpu_set_count(info->free_gpus) : 0;
     case SORT_NAME:
         break;
     }
     return 0;
+}
+
+/* ---- nodes by free GPUs: the heat map ---- */
+
+enum { BAR_MAX = 40, HEAT_MAX = 64 };
+
+static void heat_line(struct fedctl *ctl, const int32_t count[HEAT_MAX + 1], int32_t free_gpus, int32_t most)
+{
+    int32_t length = (int32_t)(((int64_t)count[free_gpus] * BAR_MAX + most - 1) / most);
+    char bar[BAR_MAX + 1];
+    memset(bar, '#', (size_t)length);
+    bar[length] = '\0';
+    out_fmt(&ctl->out, "%9d  %6d  %s\n", free_gpus, count[free_gpus], bar);
+}
+
+static void print_heat(struct fedctl *ctl, const struct tf_nodes_reply *nodes,
+                       const struct tf_selector *labels)
+{
+    int32_t count[HEAT_MAX + 1] = {0}, most = 0;
+    tf_vec_each (info, &nodes->nodes) {
+        int32_t free_gpus = tf_gpu_set_count(info->free_gpus);
+        if (info->node.capacity.gpus > 0 && info->node.state == TF_NODE_READY &&
+            tf_selector_match(labels, &info->node.labels) && ++count[free_gpus] > most)
+            most = count[free_gpus];
+    }
+    if (most == 0)
+        return;
+    out_fmt(&ctl->out, "FREE-GPUS   NODES\n");
+    for (int32_t gpus = 0; gpus <= HEAT_MAX; gpus++)
+        if (count[gpus])
+            heat_line(ctl, count, gpus, most);
+    out_fmt(&ctl->out, "\n");
 }
 
 static int fullest_first(const void *a, const void *b)
@@ -235,6 +270,8 @@ static int list_nodes(struct fedctl *ctl, struct listing *listing, const struct 
     struct tf_error err = TF_ERROR_INIT;
     if (fedctl_call(ctl, &request, &reply, &err))
         return fedctl_fail(ctl, &err);
+    if (ctl->options.sort == SORT_FRAGMENTATION && ctl->options.output == OUTPUT_TABLE)
+        print_heat(ctl, &reply.nodes, labels);
     add_sorted(ctl, &reply.nodes, labels, listing);
     int code = tell_missing(&reply.nodes.missing, "nodes");
     tf_reply_release(&reply);
@@ -266,7 +303,7 @@ static int run(struct fedctl *ctl)
 
 const struct verb verb_top = {
     .name = "top",
-    .usage = "clusters\nnodes [--sort gpus|cpu|memory|name] [--limit N]",
+    .usage = "clusters\nnodes [--sort gpus|cpu|memory|name|fragmentation] [--limit N]",
     .help = "Show how full clusters and nodes are",
     .more = "Of each cluster, and with -o wide of each node, every idle GPU counts under one cause: "
             "deliverable (waiting\n"
@@ -275,7 +312,10 @@ const struct verb verb_top = {
             "topology (its domain is too small), policy (no shape may use it, or it is kept for a job), step "
             "(they make no\n"
             "whole core or step), or health (bad, cordoned, its node not ready).\n"
-            "HELD and percentages are what was given to jobs, not what they use of it.",
+            "HELD and percentages are what was given to jobs, not what they use of it.\n"
+            "By fragmentation, the nodes with the most idle GPUs beside work come first, after a map of how "
+            "many ready nodes\n"
+            "have so many GPUs free: `fedctl defrag plan` says how to make whole nodes of them.",
     .examples = "fedctl top clusters\n"
                 "# The ten nodes with the most memory given away\n"
                 "fedctl top nodes --sort memory --limit 10\n",

@@ -6,10 +6,10 @@
 #include "common/base/text.h"
 
 const struct verb *const verbs[] = {
-    &verb_apply,  &verb_plan,   &verb_submit,     &verb_get,     &verb_describe, &verb_explain, &verb_logs,
-    &verb_events, &verb_watch,  &verb_top,        &verb_wait,    &verb_scale,    &verb_hold,    &verb_resume,
-    &verb_delete, &verb_cordon, &verb_uncordon,   &verb_freeze,  &verb_unfreeze, &verb_cluster, &verb_node,
-    &verb_replay, &verb_config, &verb_completion, &verb_version, &verb_help,     NULL,
+    &verb_apply,  &verb_plan,   &verb_submit,   &verb_get,        &verb_describe, &verb_explain, &verb_logs,
+    &verb_events, &verb_watch,  &verb_top,      &verb_wait,       &verb_scale,    &verb_hold,    &verb_resume,
+    &verb_delete, &verb_cordon, &verb_uncordon, &verb_freeze,     &verb_unfreeze, &verb_cluster, &verb_node,
+    &verb_defrag, &verb_replay, &verb_config,   &verb_completion, &verb_version,  &verb_help,    NULL,
 };
 
 static const struct option rows[] = {
@@ -56,16 +56,48 @@ const struct verb *verb_find(const char *name)
 static const struct {
     const char *word, *verb;
 } habits[] = {
-    {"create", "apply"},     {"diff", "plan"},     {"preview", "plan"},     {"run", "submit"},
-    {"srun", "submit"},      {"sbatch", "submit"}, {"salloc", "submit"},    {"batch", "submit"},
-    {"list", "get"},         {"ls", "get"},        {"ps", "get"},           {"squeue", "get"},
-    {"sinfo", "get"},        {"sacct", "get"},     {"show", "describe"},    {"status", "describe"},
-    {"inspect", "describe"}, {"why", "explain"},   {"log", "logs"},         {"tail", "logs"},
-    {"rm", "delete"},        {"stop", "delete"},   {"cancel", "delete"},    {"kill", "delete"},
-    {"scancel", "delete"},   {"purge", "delete"},  {"pause", "hold"},       {"suspend", "hold"},
-    {"release", "resume"},   {"unhold", "resume"}, {"start", "resume"},     {"resize", "scale"},
-    {"update", "apply"},     {"drain", "cordon"},  {"undrain", "uncordon"}, {"forget", "cluster"},
-    {"thaw", "unfreeze"},    {"lock", "freeze"},   {"unlock", "unfreeze"},
+    {"create", "apply"},
+    {"diff", "plan"},
+    {"preview", "plan"},
+    {"run", "submit"},
+    {"srun", "submit"},
+    {"sbatch", "submit"},
+    {"salloc", "submit"},
+    {"batch", "submit"},
+    {"list", "get"},
+    {"ls", "get"},
+    {"ps", "get"},
+    {"squeue", "get"},
+    {"sinfo", "get"},
+    {"sacct", "get"},
+    {"show", "describe"},
+    {"status", "describe"},
+    {"inspect", "describe"},
+    {"why", "explain"},
+    {"log", "logs"},
+    {"tail", "logs"},
+    {"rm", "delete"},
+    {"stop", "delete"},
+    {"cancel", "delete"},
+    {"kill", "delete"},
+    {"scancel", "delete"},
+    {"purge", "delete"},
+    {"pause", "hold"},
+    {"suspend", "hold"},
+    {"release", "resume"},
+    {"unhold", "resume"},
+    {"start", "resume"},
+    {"resize", "scale"},
+    {"update", "apply"},
+    {"drain", "cordon"},
+    {"undrain", "uncordon"},
+    {"forget", "cluster"},
+    {"defragment", "defrag"},
+    {"consolidate", "defrag"},
+    {"compact", "defrag"},
+    {"thaw", "unfreeze"},
+    {"lock", "freeze"},
+    {"unlock", "unfreeze"},
 };
 
 const char *verb_nearest(const char *name)

@@ -171,7 +171,7 @@ static void cordon_node(const struct tf_cordon_request *request, struct tf_reply
     bool away = strcmp(request->cluster, "sh-d") == 0;
     if (away)
         fail(failure, TF_ERR_REFUSED,
-             "subcluster sh-d is not attached, and it is what keeps the cordons of its nodes: try again when "
+             "subcluster sh-d is not attached, and what is done with its nodes is kept by it: try again when "
              "it is back");
     else if (strcmp(request->node, "none") == 0)
         fail(failure, TF_ERR_NOT_FOUND,
@@ -330,6 +330,13 @@ static void answer(struct fake *fake, const struct tf_request *request, struct t
     case TF_METHOD_CONFIRM_LOST:
     case TF_METHOD_CORDON_NODE:
         cordon_node(&request->cordon, reply, failure);
+        break;
+    case TF_METHOD_DEFRAG:
+        if (request->defrag.order.digest != 0xabc)
+            fail(failure, TF_ERR_CONFLICT, "bj-a has changed since the plan was made");
+        break;
+    case TF_METHOD_PLAN_DEFRAG:
+        world_defrag(&request->defrag, &reply->defrag);
         break;
     case TF_METHOD_LIST_ARCHIVE:
         archive(fake, &request->list, &reply->list);

@@ -414,6 +414,47 @@ void world_plan(const char *name, struct tf_wall now, struct tf_plan_reply *repl
     plan_row(reply, "us-c", TF_REASON_NO_SUCH_MODEL, 0, 0, "needs 2 x 8 GPUs of H800; it has L40");
 }
 
+/* ---- what would be freed ---- */
+
+static void defrag_move(struct tf_defrag_plan *plan, const char *name, uint32_t index, int32_t gpus,
+                        const char *from, const char *to, uint32_t wave)
+{
+    tf_vec_push(&plan->moves, (struct tf_defrag_move){.tenant = tf_strdup("web"),
+                                                      .name = tf_strdup(name),
+                                                      .uid = {{1}},
+                                                      .index = index,
+                                                      .gpus = gpus,
+                                                      .from = tf_strdup(from),
+                                                      .to = tf_strdup(to),
+                                                      .wave = wave});
+}
+
+void world_defrag(const struct tf_defrag_request *request, struct tf_defrag_plan *plan)
+{
+    if (request->order.model && strcmp(request->order.model, "A100") == 0) {
+        plan->text = tf_asprintf("%s has no GPUs of model A100", request->cluster);
+        return;
+    }
+    *plan = (struct tf_defrag_plan){
+        .digest = 0xabc, .model = tf_strdup("H800"), .nodes = 3, .best = 1, .sites_locked = 2};
+    tf_vec_push(&plan->locks, (struct tf_defrag_lock){tf_strdup("migration: never"), 3});
+    tf_vec_push(&plan->buckets, (struct tf_defrag_bucket){2, 2, 0});
+    tf_vec_push(&plan->buckets, (struct tf_defrag_bucket){4, 1, 1});
+    if (request->order.nodes.count)
+        return; /* nothing of that can be freed */
+    plan->freed = 1;
+    plan->moves_bound = 2;
+    plan->gpus = plan->gpus_bound = 6;
+    plan->double_booked = 4;
+    plan->waves = 2;
+    defrag_move(plan, "j3", 0, 2, "n1", "n2", 0);
+    defrag_move(plan, "j1", 0, 4, "n0", "n1", 1);
+    tf_vec_push(&plan->sites, (struct tf_defrag_site){tf_strdup("n0"), 1, 1});
+    plan->buckets.items[1].after = 0;
+    tf_vec_push(&plan->buckets, (struct tf_defrag_bucket){0, 0, 2});
+    tf_vec_push(&plan->buckets, (struct tf_defrag_bucket){8, 0, 1});
+}
+
 /* ---- clusters and nodes ---- */
 
 static struct tf_cluster_info *cluster(struct tf_clusters_reply *reply, const char *name, const char *region,

@@ -18,6 +18,7 @@ void world_explain(size_t i, struct tf_wall now, struct tf_explain_reply *reply)
 void world_clusters(bool events, struct tf_wall now, struct tf_clusters_reply *reply);
 /* What a job of that name would get: `short` gives way to nobody, `waits` fits nowhere, `unsaid` is counted
  * only. */
+void world_defrag(const struct tf_defrag_request *request, struct tf_defrag_plan *plan);
 void world_plan(const char *name, struct tf_wall now, struct tf_plan_reply *reply);
 /* cluster NULL: all; us-c does not answer. */
 void world_nodes(const char *cluster, struct tf_wall now, struct tf_nodes_reply *reply);

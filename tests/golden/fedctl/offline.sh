@@ -5,7 +5,7 @@
 . tests/golden/fedctl/golden.sh
 
 run --help
-for verb in apply plan submit get describe explain logs events watch top wait scale hold resume delete cordon uncordon freeze unfreeze cluster replay config completion version help; do
+for verb in apply plan submit get describe explain logs events watch top wait scale hold resume delete cordon uncordon freeze unfreeze cluster defrag replay config completion version help; do
     run "$verb" --help
 done
 run help wait

@@ -110,6 +110,7 @@ run top nodes -o wide
 run top nodes -c us-c
 run top jobs
 run top nodes n1
+run top nodes --sort fragmentation
 golden top
 
 run events --since 24h
@@ -300,6 +301,28 @@ run cluster forget us-c --i-know-it-is-dead
 run cluster forget nowhere bj-a --i-know-it-is-dead
 grep -A 100 bj-a "$tmp/port" >>"$tmp/out" # what the federation was told
 golden cordon
+
+run defrag plan --cluster bj-a
+run defrag plan --cluster bj-a --nodes n0,n1 --free 1
+run defrag plan --cluster bj-a --model A100
+run defrag plan --cluster bj-a --unit 4 --free 2 --max-moves 5 -o json
+run defrag plan --cluster bj-a --for data/refresh --out "$tmp/defrag.plan"
+cat "$tmp/defrag.plan" >>"$tmp/out"
+run defrag plan
+run defrag plan --cluster bj-a --free none
+run defrag plan n0 --cluster bj-a
+run defrag plan --cluster bj-a --out "$tmp/no-such-folder/plan"
+run defrag
+run defrag apply "$tmp/defrag.plan"
+run defrag apply "$tmp/defrag.plan" --window 00:00-00:00 --reason "room for the big one"
+run defrag apply "$tmp/defrag.plan" --window noon
+sed -i 's/0abc/0abd/' "$tmp/defrag.plan"
+run defrag apply "$tmp/defrag.plan"
+sed -i '/digest/d' "$tmp/defrag.plan"
+run defrag apply "$tmp/defrag.plan"
+run defrag apply "$tmp/none.plan"
+run defrag apply
+golden defrag
 
 # What bash offers at the end of a line, with the names of the federation.
 offers() { # WORD...: the last is being typed

@@ -138,6 +138,14 @@ static bool eq_diff_config(const struct tf_diff_config_request *a, const struct 
     return EQ_END;
 }
 
+static bool eq_defrag_request(const struct tf_defrag_request *a, const struct tf_defrag_request *b)
+{
+    EQ_BEGIN(struct tf_defrag_request);
+    EQ_STR(cluster);
+    EQ_WITH(order, eq_defrag_order);
+    return EQ_END;
+}
+
 static bool eq_request(const struct tf_request *a, const struct tf_request *b)
 {
     if (a->method != b->method)
@@ -178,6 +186,9 @@ static bool eq_request(const struct tf_request *a, const struct tf_request *b)
         return eq_get_config(&a->get_config, &b->get_config);
     case TF_METHOD_DIFF_CONFIG:
         return eq_diff_config(&a->diff_config, &b->diff_config);
+    case TF_METHOD_PLAN_DEFRAG:
+    case TF_METHOD_DEFRAG:
+        return eq_defrag_request(&a->defrag, &b->defrag);
     case TF_METHOD_LIST_CLUSTERS:
         return a->clusters.events == b->clusters.events;
     case TF_METHOD_STATUS:
@@ -321,6 +332,49 @@ static bool eq_place_plan(const struct tf_place_plan *a, const struct tf_place_p
     return EQ_END;
 }
 
+static bool eq_defrag_move(const struct tf_defrag_move *a, const struct tf_defrag_move *b)
+{
+    EQ_BEGIN(struct tf_defrag_move);
+    EQ_STR(tenant);
+    EQ_STR(name);
+    EQ_STR(from);
+    EQ_STR(to);
+    return EQ_END;
+}
+
+static bool eq_defrag_site(const struct tf_defrag_site *a, const struct tf_defrag_site *b)
+{
+    EQ_BEGIN(struct tf_defrag_site);
+    EQ_STR(node);
+    return EQ_END;
+}
+
+static bool eq_defrag_bucket(const struct tf_defrag_bucket *a, const struct tf_defrag_bucket *b)
+{
+    EQ_BEGIN(struct tf_defrag_bucket);
+    return EQ_END;
+}
+
+static bool eq_defrag_lock(const struct tf_defrag_lock *a, const struct tf_defrag_lock *b)
+{
+    EQ_BEGIN(struct tf_defrag_lock);
+    EQ_STR(why);
+    return EQ_END;
+}
+
+static bool eq_defrag_plan(const struct tf_defrag_plan *a, const struct tf_defrag_plan *b)
+{
+    EQ_BEGIN(struct tf_defrag_plan);
+    EQ_STR(text);
+    EQ_STR(model);
+    EQ_STR(domain);
+    EQ_LIST(moves, eq_defrag_move);
+    EQ_LIST(sites, eq_defrag_site);
+    EQ_LIST(buckets, eq_defrag_bucket);
+    EQ_LIST(locks, eq_defrag_lock);
+    return EQ_END;
+}
+
 static bool eq_plan_row(const struct tf_plan_row *a, const struct tf_plan_row *b)
 {
     EQ_BEGIN(struct tf_plan_row);
@@ -429,6 +483,8 @@ static bool eq_reply(const struct tf_reply *a, const struct tf_reply *b)
         return eq_clusters(&a->clusters, &b->clusters);
     case TF_METHOD_PLAN:
         return eq_plan(&a->plan, &b->plan);
+    case TF_METHOD_PLAN_DEFRAG:
+        return eq_defrag_plan(&a->defrag, &b->defrag);
     case TF_METHOD_LIST_NODES:
         return eq_nodes(&a->nodes, &b->nodes);
     case TF_METHOD_LIST_INSTANCES:
@@ -496,6 +552,9 @@ static const struct {
                                &tidefed__v1__change_reply__descriptor},
     [TF_METHOD_FORGET_CLUSTER] = {&tidefed__v1__cluster_request__descriptor,
                                   &tidefed__v1__change_reply__descriptor},
+    [TF_METHOD_PLAN_DEFRAG] = {&tidefed__v1__defrag_request__descriptor,
+                               &tidefed__v1__defrag_plan__descriptor},
+    [TF_METHOD_DEFRAG] = {&tidefed__v1__defrag_request__descriptor, &tidefed__v1__change_reply__descriptor},
     [TF_METHOD_FREEZE] = {&tidefed__v1__freeze_request__descriptor, &tidefed__v1__change_reply__descriptor},
     [TF_METHOD_STATUS] = {&tidefed__v1__status_request__descriptor, &tidefed__v1__status_reply__descriptor},
     [TF_METHOD_GET_CONFIG] = {&tidefed__v1__get_config_request__descriptor,

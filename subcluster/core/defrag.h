@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_SUBCLUSTER_CORE_DEFRAG_H
+#define TF_SUBCLUSTER_CORE_DEFRAG_H
+
+#include "common/model/defrag.h"
+#include "subcluster/core/state.h"
+
+/* What people ask to be freed (DESIGN.md §8.4): the nodes and instances of this subcluster as the planner
+ * (consolidate.h) sees them, and its plan in words. A plan that is applied becomes one chain of moves
+ * (migrate.h), whose claims are taken in one transaction. */
+
+/* An order (TF_ASK_DEFRAG with apply): the plan is made again, and becomes a chain if it is the one that was
+ * read. The answer leaves when that is durable. */
+void defrag_asked(struct sub *sub, const struct tf_ask *ask);
+
+/* out->text: why there is no plan. Nothing changes but that the ledger is brought up to date. out is zeroed.
+ */
+void defrag_plan_make(struct sub *sub, const struct tf_defrag_order *order, struct tf_defrag_plan *out);
+
+#endif
