@@ -2,6 +2,7 @@
 /* The tables of attach.proto. */
 #include "common/wire/attach.h"
 
+#include "common/base/cleanup.h"
 #include "common/wire/api.h"
 #include "common/wire/tables.h"
 
@@ -278,9 +279,38 @@ static int get_up(struct tf_up *up, const Tidefed__V1__Up *message, struct tf_er
     }
 }
 
+static const struct part {
+    uint32_t number;
+    enum tf_up_kind kind;
+    const struct tf_wire_table *table;
+    size_t field; /* of struct tf_up */
+} parts[] = {
+    {TIDEFED__V1__UP__WHAT_PROFILE, TF_UP_PROFILE, &tf_wire_profile, offsetof(struct tf_up, profile)},
+    {TIDEFED__V1__UP__WHAT_REPORT, TF_UP_REPORT, &tf_wire_report, offsetof(struct tf_up, report)},
+};
+
+/* The frequent ones, without a message in between. */
+static bool read_up(const void *bytes, size_t len, struct tf_up *up)
+{
+    uint32_t number;
+    const void *content;
+    size_t size;
+    if (len > TF_WIRE_STREAM_MAX || !tf_wire_read_part(bytes, len, &number, &content, &size))
+        return false;
+    for (size_t i = 0; i < TF_ARRAY_LEN(parts); i++)
+        if (parts[i].number == number &&
+            tf_wire_read(parts[i].table, content, size, (char *)up + parts[i].field)) {
+            up->kind = parts[i].kind;
+            return true;
+        }
+    return false;
+}
+
 int tf_wire_up_unpack(const void *bytes, size_t len, struct tf_up *up, struct tf_error *err)
 {
     *up = (struct tf_up){0};
+    if (read_up(bytes, len, up))
+        return 0;
     struct tf_arena_room room;
     TF_AUTO_ARENA arena = tf_arena_within(&room);
     const struct tf_wire_path path = {.name = "message of a subcluster", .index = -1};

@@ -510,6 +510,8 @@ int tf_wire_unpack(const struct tf_wire_table *table, const void *bytes, size_t 
                    size_t limit, void *object, struct tf_error *err)
 {
     memset(object, 0, table->size);
+    if (len <= limit && tf_wire_read(table, bytes, len, object))
+        return 0;
     struct tf_arena_room room;
     TF_AUTO_ARENA arena = tf_arena_within(&room);
     struct tf_wire_path path = {.name = what, .index = -1};

@@ -176,6 +176,11 @@ int tf_wire_pack_part(const ProtobufCFieldDescriptor *part, const struct tf_wire
                       struct tf_error *err);
 int tf_wire_unpack(const struct tf_wire_table *table, const void *bytes, size_t len, const char *what,
                    size_t limit, void *object, struct tf_error *err);
+/* read.c: unpack, of bytes as pack makes them, in a fraction of the time. object is zeroed before. False, and
+ * object is zeroed: they are unusual or break a rule, of which tf_wire_decode knows more. */
+bool tf_wire_read(const struct tf_wire_table *table, const void *bytes, size_t len, void *object);
+/* The only field of a message, if it has a length: borrowed from bytes. */
+bool tf_wire_read_part(const void *bytes, size_t len, uint32_t *number, const void **content, size_t *size);
 /* Bytes that pack would append; 0 if a rule is broken. */
 size_t tf_wire_size(const struct tf_wire_table *table, const void *object);
 
