@@ -4,6 +4,7 @@
  * being frozen means is up to those who evict, grow and move. */
 #include "federation/core/freeze.h"
 
+#include "common/base/cleanup.h"
 #include "common/base/text.h"
 #include "federation/core/cluster.h"
 #include "federation/core/desired.h"
@@ -13,6 +14,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+
+enum { SET_TEXT = 40 };
 
 static const enum tf_frozen kinds[] = {TF_FROZEN_EVICTIONS, TF_FROZEN_GROWTH, TF_FROZEN_MOVES};
 
@@ -115,6 +118,35 @@ static void begin(struct fed *fed, const struct tf_freeze *wanted, enum tf_froze
     spread(fed, freeze);
 }
 
+/* "evictions, growth" */
+static const char *set_words(int32_t set, char text[SET_TEXT])
+{
+    text[0] = '\0';
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (set & (int32_t)kinds[i])
+            snprintf(text + strlen(text), SET_TEXT - strlen(text), "%s%s", text[0] ? ", " : "",
+                     tf_frozen_name(kinds[i]));
+    return text;
+}
+
+/* For people who ask later why nothing grew: each cluster that it concerns keeps it, in one line. */
+static void tell(struct fed *fed, const char *cluster, int32_t set, const char *type, const char *how)
+{
+    char words[SET_TEXT];
+    tf_vec_each (c, &fed->clusters)
+        if (!cluster || strcmp(cluster, (*c)->record.name) == 0)
+            fed_cluster_event(fed, *c, type, "%s%s", set_words(set, words), how);
+}
+
+static void tell_frozen(struct fed *fed, const struct tf_freeze *wanted, int32_t set)
+{
+    TF_AUTO_FREE char *how =
+        tf_asprintf(" for %" PRId64 " s%s%s%s%s", (wanted->until.ms - wanted->since.ms) / TF_SECOND,
+                    wanted->user ? ", by " : "", wanted->user ? wanted->user : "", wanted->reason ? ": " : "",
+                    wanted->reason ? wanted->reason : "");
+    tell(fed, wanted->cluster, set, "Frozen", how);
+}
+
 /* The freeze leaves the list before others are told. */
 static void end(struct fed *fed, size_t at, const char *how)
 {
@@ -153,7 +185,7 @@ static bool may_freeze(struct fed *fed, const struct fed_event *event)
 void fed_freeze_verb(struct fed *fed, struct fed_event *event)
 {
     struct tf_freeze *wanted = &event->freeze.wanted;
-    enum fed_outcome outcome = FED_OUTCOME_UNCHANGED;
+    int32_t changed = 0;
     if (!may_freeze(fed, event))
         return;
     wanted->since = fed->now.wall;
@@ -162,13 +194,18 @@ void fed_freeze_verb(struct fed *fed, struct fed_event *event)
         const struct tf_freeze *old = find(fed, kinds[i], wanted->cluster);
         if (!(wanted->what & kinds[i]) || (!event->freeze.on && !old))
             continue;
-        outcome = FED_OUTCOME_DONE;
+        changed |= (int32_t)kinds[i];
         if (event->freeze.on)
             begin(fed, wanted, kinds[i]);
         else
             end(fed, (size_t)(old - fed->freezes.items), "no longer frozen");
     }
-    fed_reply_done(fed, event->request, outcome, (struct tf_uid){{0}}, 0);
+    if (changed && event->freeze.on)
+        tell_frozen(fed, wanted, changed);
+    else if (changed)
+        tell(fed, wanted->cluster, changed, "Unfrozen", "");
+    fed_reply_done(fed, event->request, changed ? FED_OUTCOME_DONE : FED_OUTCOME_UNCHANGED,
+                   (struct tf_uid){{0}}, 0);
 }
 
 /* ---- by itself ---- */
@@ -188,8 +225,11 @@ void fed_freeze_expire(struct fed *fed)
         return;
     for (size_t i = fed->freezes.count; i-- > 0;)
         if (fed->freezes.items[i].until.ms <= fed->now.wall.ms) {
+            TF_AUTO_FREE char *cluster = tf_strdup(fed->freezes.items[i].cluster);
+            int32_t what = (int32_t)fed->freezes.items[i].what;
             tf_reached(fed, FED_FREEZE_OVER);
             end(fed, i, "no longer frozen: its time is up");
+            tell(fed, cluster, what, "Unfrozen", ": its time is up");
         }
 }
 

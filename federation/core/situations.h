@@ -34,6 +34,7 @@
     X(FED_RAISED, "federation: a placement took more than its smallest size")                           \
     X(FED_CLAIMED, "federation: a job that had waited long claims nodes")                               \
     X(FED_UNCLAIMED, "federation: a claim on nodes is over")                                            \
+    X(FED_FREEZE_OVER, "federation: the time of a freeze was up")                                       \
     X(FED_RECLAIMS, "federation: placed where others must go for it")                                   \
     X(FED_STORE_OLDER, "federation: the store is older than what a subcluster has seen")                \
     X(FED_ADOPTED, "federation: an epoch that the restored store had forgotten was adopted")            \
@@ -45,8 +46,7 @@
     X(FED_UNKNOWN_WAITS, "federation: an unknown epoch waited for the engine's listing")       \
     X(FED_UNKNOWN_LOST, "federation: an unknown epoch was stored as lost")                     \
     X(FED_ORPHAN, "federation: an epoch that is no placement runs, and was released")          \
-    X(FED_NAME_BUSY, "federation: a submit met another that waits for the same name")          \
-    X(FED_FREEZE_OVER, "federation: the time of a freeze was up")
+    X(FED_NAME_BUSY, "federation: a submit met another that waits for the same name")
 
 TF_SITUATIONS_DECLARE(fed, FED_SITUATIONS_EXPECTED, FED_SITUATIONS_OTHER);
 

@@ -14,14 +14,16 @@ enum { TERM_MARGIN = 100, AGAIN_MIN = TF_SECOND, AGAIN_MAX = 3 * TF_SECOND };
 
 #define OPERATOR_CALLS (UINT64_C(1) << 60) /* the numbers of clients' calls are below */
 
-enum errand_kind { ERRAND_CORDON = 1, ERRAND_FORGET };
+enum errand_kind { ERRAND_CORDON = 1, ERRAND_FORGET, ERRAND_FREEZE };
 
 /* What is asked of the leader until it is done. One of a kind and site. */
 struct errand {
     struct sim_site *site;
     enum errand_kind kind;
     uint64_t call; /* of the last try */
-    bool on;       /* CORDON: what it asked */
+    bool on;       /* CORDON, FREEZE: what it asked */
+    int32_t what;  /* FREEZE */
+    int64_t lasts; /* FREEZE */
     bool wanted, open;
 };
 
@@ -32,13 +34,34 @@ static int64_t soon(struct sim_world *world, int64_t min, int64_t max)
 
 /* ---- errands ---- */
 
+static struct fed_event freeze_of(const struct errand *errand)
+{
+    struct fed_event event = {.kind = FED_EV_FREEZE};
+    event.freeze.wanted.what = (enum tf_frozen)(errand->on ? errand->what : TF_FROZEN_ALL);
+    event.freeze.wanted.cluster = tf_strdup(errand->site->name);
+    event.freeze.wanted.reason = tf_strdup("a look at it");
+    event.freeze.lasts = errand->lasts;
+    event.freeze.on = errand->on;
+    return event;
+}
+
 static struct fed_event request_of(const struct errand *errand)
 {
+    if (errand->kind == ERRAND_FREEZE)
+        return freeze_of(errand);
     struct fed_event event = {.kind = errand->kind == ERRAND_FORGET ? FED_EV_FORGET : FED_EV_CORDON};
     event.cluster.name = tf_strdup(errand->site->name);
     event.cluster.reason = tf_strdup("a look at it");
     event.cluster.on = errand->on;
     return event;
+}
+
+static const char *words_of(const struct errand *errand)
+{
+    static const char *const words[][2] = {[ERRAND_CORDON] = {"uncordon", "cordon"},
+                                           [ERRAND_FORGET] = {"forget", "forget"},
+                                           [ERRAND_FREEZE] = {"unfreeze", "freeze"}};
+    return words[errand->kind][errand->on];
 }
 
 static void try(void *arg, uint64_t tag)
@@ -54,23 +77,24 @@ static void try(void *arg, uint64_t tag)
     sim_agenda_in(&world->agenda, soon(world, AGAIN_MIN, AGAIN_MAX), try, errand, errand->call);
     if (!leader || process_is_paused(&leader->process))
         return;
-    world_say(world, "operator", "%s %s",
-              errand->kind == ERRAND_FORGET ? "forget"
-              : errand->on                  ? "cordon"
-                                            : "uncordon",
-              errand->site->name);
+    world_say(world, "operator", "%s %s", words_of(errand), errand->site->name);
     if (errand->kind == ERRAND_CORDON && !errand->on)
         audit_cordoned(world->audit, errand->site->name, false);
     fedd_request(leader, errand->call, request_of(errand));
 }
 
-static void send(struct sim_site *site, enum errand_kind kind, bool wanted)
+static struct errand *errand_of(const struct sim_site *site, enum errand_kind kind)
+{
+    tf_vec_each (errand, &site->world->operator.errands)
+        if ((*errand)->site == site && (*errand)->kind == kind)
+            return *errand;
+    return NULL;
+}
+
+static struct errand *send(struct sim_site *site, enum errand_kind kind, bool wanted)
 {
     struct sim_world *world = site->world;
-    struct errand *found = NULL;
-    tf_vec_each (errand, &world->operator.errands)
-        if ((*errand)->site == site && (*errand)->kind == kind)
-            found = *errand;
+    struct errand *found = errand_of(site, kind);
     if (!found) {
         found = tf_calloc(1, sizeof *found);
         *found = (struct errand){.site = site, .kind = kind};
@@ -78,9 +102,10 @@ static void send(struct sim_site *site, enum errand_kind kind, bool wanted)
     }
     found->wanted = wanted;
     if (found->open)
-        return;
+        return found;
     found->open = true;
     sim_agenda_in(&world->agenda, soon(world, 0, TF_SECOND), try, found, found->call);
+    return found;
 }
 
 static void is_rebuilt(void *arg, uint64_t tag)
@@ -96,10 +121,10 @@ static void is_rebuilt(void *arg, uint64_t tag)
 static void is_done(struct errand *errand, enum tf_error_code code)
 {
     struct sim_world *world = errand->site->world;
-    errand->open = errand->kind == ERRAND_CORDON && errand->on != errand->wanted;
+    errand->open = errand->kind != ERRAND_FORGET && errand->on != errand->wanted;
     if (errand->kind == ERRAND_FORGET)
         sim_agenda_in(&world->agenda, soon(world, 0, 10 * TF_SECOND), is_rebuilt, errand->site, 0);
-    else if (errand->on && errand->wanted && code == TF_OK)
+    else if (errand->kind == ERRAND_CORDON && errand->on && errand->wanted && code == TF_OK)
         audit_cordoned(world->audit, errand->site->name, true);
 }
 
@@ -118,6 +143,20 @@ bool operator_answered(struct sim_world *world, uint64_t call, const struct sim_
 void operator_cordons(struct sim_site *site, bool on)
 {
     send(site, ERRAND_CORDON, on);
+}
+
+void operator_freezes(struct sim_site *site, int32_t what, int64_t lasts)
+{
+    struct errand *errand = send(site, ERRAND_FREEZE, true);
+    errand->what = what;
+    errand->lasts = lasts;
+}
+
+void operator_unfreezes(struct sim_site *site)
+{
+    const struct errand *errand = errand_of(site, ERRAND_FREEZE);
+    if (errand && errand->wanted)
+        send(site, ERRAND_FREEZE, false);
 }
 
 void operator_release(struct sim_world *world)

@@ -11,7 +11,8 @@
 #include <stdint.h>
 
 /* The people who run the federation: they restore stores from copies, start daemons with --accept-rollback,
- * cordon subclusters, and declare burnt ones dead. What they ask of the leader they ask until it is done. */
+ * cordon subclusters, freeze them, and declare burnt ones dead. What they ask of the leader they ask until it
+ * is done. */
 
 struct sim_world;
 struct sim_site;
@@ -49,6 +50,10 @@ void operator_cordons(struct sim_site *site, bool on);
 /* Asked once of every subcluster that hears; one without the job has nothing to do. What is not heard is
  * lost: a move is no promise. */
 void operator_orders_move(struct sim_world *world, const struct tf_migrate_order *order);
+/* what: a set of enum tf_frozen. */
+void operator_freezes(struct sim_site *site, int32_t what, int64_t lasts);
+/* Ends all that was frozen there, if anything was. */
+void operator_unfreezes(struct sim_site *site);
 /* The engine refuses the present owner: once more with --accept-rollback, since the copy was made before the
  * last time. */
 void operator_hears_stale(struct sim_site *site);

@@ -33,6 +33,7 @@ static void heal_process(struct sim_process *process)
 static void heal_site(struct sim_site *site)
 {
     operator_cordons(site, false);
+    operator_unfreezes(site);
     store_is_well(&site->store);
     tf_vec_each (subd, &site->subds)
         heal_process(&(*subd)->process);

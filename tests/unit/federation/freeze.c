@@ -14,7 +14,8 @@ static void test_told_and_stored(void)
     drive_cluster_up(&d, "gz-b", "2x8");
     d.log_persists = true;
     drive_freeze(&d, true, TF_FROZEN_EVICTIONS, "bj-a", TF_HOUR);
-    drive_expect(&d, "persist: freeze evictions/bj-a\nbj-a POLICY frozen:evictions\nreply 1: done\n");
+    drive_expect(
+        &d, "persist: freeze evictions/bj-a, cluster bj-a\nbj-a POLICY frozen:evictions\nreply 1: done\n");
     drive_freeze(&d, true, TF_FROZEN_ALL, NULL, 2 * TF_HOUR);
     CU_ASSERT_EQUAL(fed_freezes(d.fed)->count, 4);
     CU_ASSERT_PTR_NOT_NULL(
@@ -99,11 +100,31 @@ static void test_a_new_leader_goes_on(void)
     drive_release(&d);
 }
 
+/* For whoever asks later why nothing grew: a line for each verb, and for each end by itself. */
+static void test_clusters_keep_it(void)
+{
+    struct drive d;
+    TF_AUTO_BUF text = TF_BUF_INIT;
+    drive_init(&d);
+    drive_cluster_up(&d, "bj-a", "2x8");
+    drive_freeze(&d, true, TF_FROZEN_ALL, NULL, TF_HOUR);
+    drive_freeze(&d, false, TF_FROZEN_MOVES, NULL, 0);
+    drive_freeze(&d, false, TF_FROZEN_GROWTH, "bj-a", 0); /* is frozen everywhere, and stays so */
+    drive_freeze(&d, false, TF_FROZEN_GROWTH, NULL, 0);
+    drive_elapse(&d, TF_HOUR);
+    const struct tf_job_events *events = &fed_cluster_at(d.fed, 0).record->events;
+    for (size_t i = 1; i < events->count; i++) /* the first: Registered */
+        tf_buf_fmt(&text, "%s: %s\n", events->items[i].type, events->items[i].text);
+    CU_ASSERT_STRING_EQUAL(tf_buf_text(&text), "Frozen: evictions, growth, moves for 3600 s: test\n"
+                                               "Unfrozen: moves\nUnfrozen: growth\n"
+                                               "Unfrozen: evictions: its time is up\n");
+    drive_release(&d);
+}
+
 static const struct suite_test tests[] = {
-    {"told and stored", test_told_and_stored},
-    {"what cannot be", test_what_cannot_be},
-    {"nobody gives way", test_nobody_gives_way},
-    {"a new leader goes on", test_a_new_leader_goes_on},
+    {"told and stored", test_told_and_stored},   {"what cannot be", test_what_cannot_be},
+    {"nobody gives way", test_nobody_gives_way}, {"a new leader goes on", test_a_new_leader_goes_on},
+    {"clusters keep it", test_clusters_keep_it},
 };
 
 int main(void)

@@ -42,6 +42,7 @@ static void site_destroy(struct audit_site *site)
     tf_vec_release(&site->changes);
     tf_vec_release(&site->opened);
     tf_classes_release(&site->classes);
+    tf_freezes_release(&site->freezes);
     free(site->name);
     free(site->region);
     free(site);
@@ -121,6 +122,12 @@ void audit_expect_calm(struct audit *audit)
 void audit_start_timeout(struct audit *audit, int64_t ms)
 {
     audit->start_timeout = ms;
+}
+
+void audit_calendar(struct audit *audit, int64_t start, int64_t skew)
+{
+    audit->calendar = start;
+    audit->skew = skew;
 }
 
 void audit_clock_error(struct audit *audit, int64_t ms)

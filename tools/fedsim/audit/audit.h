@@ -21,6 +21,8 @@ void audit_mute(struct audit *audit);
 void audit_now(struct audit *audit, struct tf_mono now);
 /* Nothing goes wrong in this run: what is allowed as the consequence of a fault is a breach, too. */
 void audit_expect_calm(struct audit *audit);
+/* The wall clock at the start, ms, and by how much those of daemons may differ from it. */
+void audit_calendar(struct audit *audit, int64_t start, int64_t skew);
 /* Of instances without a probe, ms. */
 void audit_start_timeout(struct audit *audit, int64_t ms);
 

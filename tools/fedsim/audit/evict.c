@@ -557,6 +557,16 @@ static void forget_changes(struct audit_site *site)
     site->copied = false;
 }
 
+/* By the policy as stored before this transaction, and by any clock that its daemons may have. */
+static bool is_frozen(const struct audit *audit, const struct audit_site *site)
+{
+    int64_t now = audit->calendar + audit->now.ms, error = audit->clock_error + audit->skew;
+    tf_vec_each (freeze, &site->freezes)
+        if (freeze->what == TF_FROZEN_EVICTIONS && now + error < freeze->until.ms)
+            return site->policy_at.ms < audit->now.ms;
+    return false;
+}
+
 void audit_check_evicted(struct audit *audit, struct audit_site *site)
 {
     bool any = false;
@@ -567,6 +577,9 @@ void audit_check_evicted(struct audit *audit, struct audit_site *site)
         if (!is_victim(audit, site, known))
             continue;
         any = true;
+        if (is_frozen(audit, site))
+            audit_fail(audit, "§5: job %s gives way in %s, where evictions are frozen",
+                       audit_uid(known->a.uid), site->name);
         check_victim(audit, site, known);
     }
     if (any)

@@ -141,6 +141,8 @@ struct audit_site {
     TF_VEC(struct audit_node_claim) node_claims;
     TF_VEC(struct audit_chain) chains;
     int32_t claiming;                          /* of these, as many wait for what they have claimed */
+    struct tf_freezes freezes;                 /* of the stored policy, */
+    struct tf_mono policy_at;                  /* which was stored then */
     int ceiling;                               /* rank of the class that takes protected cores */
     bool copied;                               /* the records of a restored store are coming in */
     bool restored;                             /* they did, once */
@@ -158,6 +160,7 @@ struct audit {
                  */
     bool copied; /* the records of a restored store are coming in */
     int64_t start_timeout, clock_error;
+    int64_t calendar, skew; /* wall clock at the start; how far that of a daemon may be off it */
     struct audit_silence silence;
     struct audit_job *jobs, *names; /* by uid; by stored name */
     struct audit_epoch *numbers;

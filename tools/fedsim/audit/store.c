@@ -439,8 +439,10 @@ void audit_burnt(struct audit *audit, const char *cluster)
     }
 }
 
-static void take_policy(struct audit_site *site, const struct tf_policy *policy)
+static void take_policy(struct audit *audit, struct audit_site *site, const struct tf_policy *policy)
 {
+    tf_freezes_copy(&site->freezes, &policy->freezes);
+    site->policy_at = audit->now;
     tf_classes_copy(&site->classes, &policy->classes);
     site->ceiling = tf_policy_ceiling_rank(policy);
 }
@@ -458,7 +460,7 @@ static void local_record(struct audit *audit, struct audit_site *site, const str
     else if (record->kind == TF_RECORD_ALLOCATION)
         take_allocation(audit, site, &record->allocation);
     else if (record->kind == TF_RECORD_POLICY && !record->gone)
-        take_policy(site, &record->policy);
+        take_policy(audit, site, &record->policy);
     else if (record->kind == TF_RECORD_CORDON)
         take_node(audit, site, &record->cordon, record->gone);
     else if (record->kind == TF_RECORD_NODE_CLAIM)

@@ -261,6 +261,14 @@ static void cordon(struct draw *draw, int64_t at)
     e->lasts = draw_between(draw, 1, 60 * TF_SECOND);
 }
 
+static void freeze(struct draw *draw, int64_t at)
+{
+    struct scenario_event *e = draw_event(draw, true, at);
+    e->freeze = tf_strdup(some_cluster(draw)->name);
+    e->what = (enum scenario_freeze)draw_between(draw, SCENARIO_EVICTIONS, SCENARIO_ALL);
+    e->lasts = draw_between(draw, TF_SECOND, 90 * TF_SECOND);
+}
+
 /* ---- when ---- */
 
 typedef void draw_f(struct draw *draw, int64_t at);
@@ -268,7 +276,7 @@ static draw_f *const kinds[] = {
     crash_fedd,   crash_subd, crash_between, hand_over,     reload,     pause_one, clock_jump,
     cut,          break_link, late,          store_trouble, store_down, store_cut, restore_federation,
     restore_site, node_away,  flap,          foreign,       bad_gpu,    repeat,    burn,
-    cordon,
+    cordon,       freeze,
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 

@@ -12,6 +12,18 @@ enum { WHOLE = 1000000, BASIS_TO_PERMILLE = 10, JOBS_MAX = 12 * 1000 * 1000 };
 
 /* ---- settings ---- */
 
+/* How far the wall clocks of subclusterds may be off: as they are set, and as they drift in a run. */
+static int64_t clock_skew(const struct scenario *s)
+{
+    enum { DRIFT_MS = 10 * TF_SECOND };
+    int64_t most = 0;
+    tf_vec_each (cluster, &s->clusters) {
+        int64_t skew = cluster->clock_skew < 0 ? -cluster->clock_skew : cluster->clock_skew;
+        most = skew > most ? skew : most;
+    }
+    return most + DRIFT_MS;
+}
+
 static void build_settings(struct play *play)
 {
     const struct scenario *s = play->scenario;
@@ -35,6 +47,7 @@ static void build_settings(struct play *play)
                                                         .window = local->mass_down_window,
                                                         .fraction = local->mass_down_fraction,
                                                         .least = local->mass_down_least});
+    audit_calendar(world->audit, SIM_EPOCH_MS, clock_skew(s));
     play_without_settings(play, world);
 }
 

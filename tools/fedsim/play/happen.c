@@ -200,6 +200,16 @@ static void happen_cordon(struct play *play, const struct scenario_event *event,
     operator_cordons(site_of(play, event->cordon), !over);
 }
 
+static void happen_freeze(struct play *play, const struct scenario_event *event, bool over)
+{
+    static const int32_t sets[] = {[SCENARIO_EVICTIONS] = TF_FROZEN_EVICTIONS,
+                                   [SCENARIO_GROWTH] = TF_FROZEN_GROWTH,
+                                   [SCENARIO_MOVES] = TF_FROZEN_MOVES,
+                                   [SCENARIO_ALL] = TF_FROZEN_ALL};
+    if (!over) /* it ends by itself */
+        operator_freezes(site_of(play, event->freeze), sets[event->what], event->lasts);
+}
+
 static void happen_burn(struct play *play, const struct scenario_event *event, bool over)
 {
     (void)over;
@@ -514,6 +524,7 @@ static happen_f *const happens[SCENARIO_KINDS] = {
     [SCENARIO_STORE] = happen_store,
     [SCENARIO_CLOCK_JUMP] = happen_clock_jump,
     [SCENARIO_CORDON] = happen_cordon,
+    [SCENARIO_FREEZE] = happen_freeze,
     [SCENARIO_BURN] = happen_burn,
     [SCENARIO_SUBMIT] = happen_user,
     [SCENARIO_DELETE] = happen_user,

@@ -18,11 +18,13 @@ enum {
     INSTANCE = 512,
     TO = 1024,
     BY = 2048,
-    EXTRAS = 12
+    WHAT = 4096,
+    EXTRAS = 13
 };
 
-static const char *const extra_keys[EXTRAS] = {"for",     "state", "lostAfter", "link",     "fedd", "before",
-                                               "elastic", "model", "nodes",     "instance", "to",   "byMs"};
+static const char *const extra_keys[EXTRAS] = {"for",    "state",   "lostAfter", "link",  "fedd",
+                                               "before", "elastic", "model",     "nodes", "instance",
+                                               "to",     "byMs",    "what"};
 
 static const struct {
     const char *key;
@@ -41,6 +43,7 @@ static const struct {
     [SCENARIO_STORE] = {"store", FOR, 0},
     [SCENARIO_CLOCK_JUMP] = {"clockJump", 0, BY},
     [SCENARIO_CORDON] = {"cordon", FOR, 0},
+    [SCENARIO_FREEZE] = {"freeze", 0, FOR | WHAT},
     [SCENARIO_BURN] = {"burn", 0, 0},
     [SCENARIO_SUBMIT] = {"submit", 0, 0},
     [SCENARIO_DELETE] = {"delete", 0, 0},
@@ -100,6 +103,8 @@ static bool is_subject(const struct scenario_event *e, enum scenario_kind kind)
         return e->clock_jump;
     case SCENARIO_CORDON:
         return e->cordon;
+    case SCENARIO_FREEZE:
+        return e->freeze;
     case SCENARIO_BURN:
         return e->burn;
     case SCENARIO_LOOK:
@@ -152,7 +157,8 @@ static unsigned extras_of(const struct scenario_event *e)
                                e->defrag && e->nodes.count,
                                e->instance >= 0,
                                e->to,
-                               e->by_ms != 0};
+                               e->by_ms != 0,
+                               e->what != 0};
     unsigned bits = 0;
     for (size_t i = 0; i < EXTRAS; i++)
         bits |= said[i] ? 1U << i : 0;

@@ -145,6 +145,7 @@ static void check_event(const struct scenario *scenario, const struct scenario_e
         {store, e->store_of, find_cluster},
         {"repeat", e->repeat, find_cluster},
         {"cordon", e->cordon, find_cluster},
+        {"freeze", e->freeze, find_cluster},
         {"burn", e->burn, find_cluster},
         {"clockJump", e->clock_jump, find_daemon},
         {"late", e->late, find_cluster},

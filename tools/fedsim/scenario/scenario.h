@@ -113,6 +113,7 @@ enum scenario_state {
     SCENARIO_OK,
 };
 enum scenario_link { SCENARIO_CUT = 1, SCENARIO_CUT_UP, SCENARIO_CUT_DOWN, SCENARIO_BREAK };
+enum scenario_freeze { SCENARIO_EVICTIONS = 1, SCENARIO_GROWTH, SCENARIO_MOVES, SCENARIO_ALL };
 enum scenario_store { SCENARIO_UNAVAILABLE = 1, SCENARIO_LOST_REPLY };
 
 /* One event or fault: exactly one subject is said (scenario_event_kind). Daemons are named `fedd` (all of
@@ -145,6 +146,8 @@ struct scenario_event {
     } store;
     char *clock_jump; /* a daemon, with by_ms */
     int64_t by_ms;
+    char *freeze; /* a subcluster, with what */
+    enum scenario_freeze what;
     char *cordon, *burn; /* a subcluster; burn: all of it is lost, then it is built anew */
     char *submit, *delete_job, *hold, *resume, *restart, *look, *scale;
     struct tf_elastic elastic; /* with scale */
@@ -169,6 +172,7 @@ enum scenario_kind {
     SCENARIO_STORE,
     SCENARIO_CLOCK_JUMP,
     SCENARIO_CORDON,
+    SCENARIO_FREEZE,
     SCENARIO_BURN,
     SCENARIO_SUBMIT,
     SCENARIO_DELETE,
