@@ -155,9 +155,10 @@ static void sum_largest(const struct tf_demand *demand, struct tf_fit_scratch *s
 }
 
 /* What the row has at the level, and what protected cores above it hold. */
-static struct tf_vector with_protected(const struct tf_profile_row *row, tf_level level)
+static struct tf_vector with_protected(const struct tf_demand *demand, const struct tf_profile_row *row,
+                                       tf_level level)
 {
-    struct tf_vector have = tf_profile_row_at(row, level);
+    struct tf_vector have = tf_demand_have(demand, row, level);
     for (size_t i = 1; i < row->levels.count; i++) {
         const struct tf_level_vector *at = &row->levels.items[i];
         if (at->level > level && at->level == tf_level_protected((at->level - 2) / 3))
@@ -191,7 +192,8 @@ static void sum_with_protected(const struct tf_fit_view *view, const struct tf_d
     for (size_t i = 0; i < view->count; i++) {
         const struct tf_profile_row *row = &view->rows[i];
         uint32_t spot = row->count > 0 ? fit_spot(view, demand, row, scratch) : SPOT_NONE;
-        int32_t cap = spot != SPOT_NONE ? tf_vector_count(demand->need, with_protected(row, level)) : 0;
+        int32_t cap =
+            spot != SPOT_NONE ? tf_vector_count(demand->need, with_protected(demand, row, level)) : 0;
         add_nodes(view, demand, i, spot, cap, scratch);
     }
 }
@@ -207,7 +209,10 @@ static void sum_rows(const struct tf_fit_view *view, const struct tf_demand *dem
         uint32_t spot = fit_class_spot(view, demand, fit_pass_class(&pass, i), scratch);
         if (spot == SPOT_NONE || (pass.claimed && tf_demand_barred(demand, &view->rows[i])))
             continue;
-        int32_t cap = tf_vector_count(demand->need, fit_pass_have(&pass, i));
+        struct tf_vector have = fit_pass_have(&pass, i);
+        if (demand->reserved.count)
+            have = tf_vector_add(have, tf_demand_reserved(demand, &view->rows[i], level));
+        int32_t cap = tf_vector_count(demand->need, have);
         if (demand->max_nodes == 0)
             scratch->spots.items[spot].sum += (int64_t)cap * nodes;
         else

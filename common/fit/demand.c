@@ -9,6 +9,7 @@ void tf_demand_release(struct tf_demand *demand)
     tf_vec_release(&demand->labels);
     tf_vec_release(&demand->rules);
     tf_vec_release(&demand->used);
+    tf_vec_release(&demand->reserved);
     *demand = (struct tf_demand){0};
 }
 
@@ -89,11 +90,12 @@ int tf_demand_resolve(struct tf_demand *demand, const struct tf_job_spec *spec, 
     demand->step = spec->elastic.step > 0 ? spec->elastic.step : 1;
     demand->core = spec->elastic.min > 0 ? spec->elastic.min : 1;
     demand->rank = rank;
-    demand->level = (tf_level)(tf_level_core(rank) - 1);
+    /* a reservation is a wish for later: nobody goes for it today */
+    demand->level = tf_is_reservation(spec) ? TF_LEVEL_FREE : (tf_level)(tf_level_core(rank) - 1);
     demand->is_core = true;
     demand->claimant = false;
     demand->ends = TF_DEMAND_ENDLESS;
-    demand->used.count = 0;
+    demand->used.count = demand->reserved.count = 0;
     return 0;
 }
 
@@ -146,9 +148,35 @@ int tf_demand_admits(const struct tf_demand *demand, const struct tf_catalog *ca
     return place;
 }
 
+bool tf_demand_may_use(const struct tf_demand *demand, struct tf_uid reservation)
+{
+    size_t low = 0, high = demand->reserved.count;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (tf_uid_cmp(demand->reserved.items[mid], reservation) < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < demand->reserved.count && tf_uid_eq(demand->reserved.items[low], reservation);
+}
+
+struct tf_vector tf_demand_reserved(const struct tf_demand *demand, const struct tf_profile_row *row,
+                                    tf_level level)
+{
+    struct tf_vector sum = {0};
+    if (demand->reserved.count)
+        tf_vec_each (r, &row->reserved)
+            if (r->level > level && tf_demand_may_use(demand, r->uid))
+                sum = tf_vector_add(sum, r->more);
+    return sum;
+}
+
 bool tf_demand_barred(const struct tf_demand *demand, const struct tf_profile_row *row)
 {
     if (!demand->is_core || row->claim_rank < 0 || demand->ends.ms <= row->claim_until.ms)
         return false;
+    if (demand->reserved.count && tf_demand_reserved(demand, row, TF_LEVEL_FREE).gpus > 0)
+        return false; /* who claimed it since cannot have that part of it */
     return demand->claimant ? row->claim_rank > demand->rank : row->claim_rank >= demand->rank;
 }

@@ -15,7 +15,7 @@ struct tf_demand_rule {
 /* What a job, one of its steps, or a claim asks of one subcluster, with its names resolved against that
  * subcluster's catalog. Resolve it again when the catalog has grown. The fields that tf_demand_resolve fills
  * for the first start of a job may be changed by the caller for other asks: core, step, level, is_core, ends,
- * claimant, used. */
+ * claimant, used, reserved. */
 struct tf_demand {
     struct tf_vector need; /* of one instance */
     int64_t gpu_memory;
@@ -33,6 +33,7 @@ struct tf_demand {
     bool claimant;         /* the claims of its own rank are its own */
     struct tf_wall ends;   /* latest end, for R5; TF_DEMAND_ENDLESS */
     TF_VEC(uint32_t) used; /* ids of rows (one node each) in which the job runs already; sorted */
+    TF_VEC(struct tf_uid) reserved; /* reservations that it may use; sorted */
 };
 enum { TF_DEMAND_NO_NEW = -1 };
 #define TF_DEMAND_ENDLESS ((struct tf_wall){INT64_MAX})
@@ -59,6 +60,19 @@ void tf_demand_fix_model(struct tf_demand *demand, const struct tf_catalog *cata
 /* Place in the demand's order of models (0 with gpus: 0), or -1 if nodes of that class are not for it: model,
  * GPU memory, labels, and a path for every required rule (R4). */
 int tf_demand_admits(const struct tf_demand *demand, const struct tf_catalog *catalog, uint32_t class);
+bool tf_demand_may_use(const struct tf_demand *demand, struct tf_uid reservation);
+/* What its reservations keep of the row for it, which is not in the row's vector of that level. */
+struct tf_vector tf_demand_reserved(const struct tf_demand *demand, const struct tf_profile_row *row,
+                                    tf_level level);
+/* What the row has for it at that level, that included. */
+static inline struct tf_vector tf_demand_have(const struct tf_demand *demand,
+                                              const struct tf_profile_row *row, tf_level level)
+{
+    struct tf_vector have = tf_profile_row_at(row, level);
+    if (!demand->reserved.count || !row->reserved.count)
+        return have;
+    return tf_vector_add(have, tf_demand_reserved(demand, row, level));
+}
 /* R5: the row is claimed for something that this demand must not delay. */
 bool tf_demand_barred(const struct tf_demand *demand, const struct tf_profile_row *row);
 

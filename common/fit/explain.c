@@ -40,7 +40,8 @@ static struct tf_vector gpus_of(struct tf_vector need)
 static void survey_suited(const struct question *q, const struct tf_profile_row *row, tf_level level,
                           struct survey *s)
 {
-    struct tf_vector empty = tf_profile_row_at(row, TF_LEVEL_TOP), now = tf_profile_row_at(row, level);
+    struct tf_vector empty = tf_profile_row_at(row, TF_LEVEL_TOP);
+    struct tf_vector now = tf_demand_have(q->demand, row, level);
     int32_t cap = tf_vector_count(q->demand->need, empty);
     s->suited += row->count;
     s->healthy += empty.slots > 0 ? row->count : 0;
@@ -111,7 +112,10 @@ static enum tf_reason static_reason(const struct question *q, const struct surve
 static enum tf_reason present_reason(const struct question *q, tf_level level)
 {
     tf_level may = q->demand->level;
-    if (q->demand->is_core) {
+    if (may == TF_LEVEL_FREE) { /* nobody goes for it, whatever they are */
+        if (ask(q, level, WITHOUT_CLAIMS).fits)
+            return TF_REASON_CLAIMED;
+    } else if (q->demand->is_core) {
         if (!ask(q, may, WITHOUT_CLAIMS | WITH_PROTECTED).fits)
             return TF_REASON_HIGHER_PRIORITY;
         if (!ask(q, may, WITHOUT_CLAIMS).fits)

@@ -43,7 +43,10 @@ static void collect(const struct pack *pack, uint32_t job)
         if (spot == SPOT_NONE || scratch->spots.items[spot].job != job ||
             (pass.claimed && tf_demand_barred(pack->demand, &pack->view->rows[i])))
             continue;
-        int32_t cap = tf_vector_count(pack->demand->need, fit_pass_have(&pass, i));
+        struct tf_vector have = fit_pass_have(&pass, i);
+        if (pack->demand->reserved.count)
+            have = tf_vector_add(have, tf_demand_reserved(pack->demand, &pack->view->rows[i], pack->level));
+        int32_t cap = tf_vector_count(pack->demand->need, have);
         if (cap == 0)
             continue;
         bool used = pack->demand->used.count > 0 && fit_is_used(pack->demand, pack->view->rows[i].id);

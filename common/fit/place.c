@@ -10,11 +10,12 @@ static int32_t order(int64_t a, int64_t b)
     return a < b ? -1 : a > b;
 }
 
-/* Least growth of fragmentation, then least left. have is compared for what is left: every instance takes the
- * same. */
+/* What is kept for it, then least growth of fragmentation, then least left. have is compared for what is
+ * left: every instance takes the same. */
 static bool is_before(const struct fit_state *a, const struct fit_state *b)
 {
-    int32_t c = order(a->growth, b->growth);
+    int32_t c = order(b->kept, a->kept);
+    c = c ? c : order(a->growth, b->growth);
     c = c ? c : order(a->have.gpus, b->have.gpus);
     c = c ? c : order(a->have.cpu, b->have.cpu);
     c = c ? c : order(a->have.memory, b->have.memory);
@@ -59,7 +60,10 @@ static void start_heap(const struct pack *pack, const struct fit_part *part)
     for (size_t i = part->first; i < part->last; i++) {
         const struct fit_entry *entry = &scratch->entries.items[i];
         struct fit_state state = {.row = entry->row, .nodes = entry->nodes};
-        state.have = tf_profile_row_at(&pack->view->rows[entry->row], pack->level);
+        const struct tf_profile_row *row = &pack->view->rows[entry->row];
+        struct tf_vector kept = tf_demand_reserved(pack->demand, row, pack->level);
+        state.kept = kept.gpus > 0;
+        state.have = tf_vector_add(tf_profile_row_at(row, pack->level), kept);
         state.growth = growth(pack, entry->row, state.have);
         tf_vec_push(&scratch->heap, state);
     }

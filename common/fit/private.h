@@ -46,6 +46,7 @@ struct fit_state {
     struct tf_vector have; /* before that */
     uint32_t row;
     int32_t nodes, held; /* nodes in this state; instances placed on each */
+    bool kept;           /* reservations that it may use keep something there */
 };
 
 struct tf_fit_scratch {

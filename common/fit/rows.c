@@ -52,6 +52,11 @@ static uint64_t content_hash(const struct tf_profile_row *row)
         hash = mix_in(hash, (uint64_t)at->have.cpu);
         hash = mix_in(hash, (uint64_t)at->have.memory << 16 ^ (uint32_t)at->have.slots);
     }
+    tf_vec_each (r, &row->reserved) {
+        uint64_t first;
+        memcpy(&first, r->uid.bytes, sizeof first);
+        hash = mix_in(hash, first ^ (uint64_t)r->more.gpus << 56);
+    }
     return hash;
 }
 
@@ -432,18 +437,41 @@ static void debit_levels(const struct tf_level_vectors *from, struct tf_vector t
         tf_vec_push(to, (struct tf_level_vector){held, from->items[from->count - 1].have});
 }
 
-void tf_fit_debit(struct tf_fit_rows *rows, const struct tf_fit_placement *placement, struct tf_vector need,
-                  tf_level held, struct tf_fit_undo *undo)
+static struct tf_vector smaller(struct tf_vector a, struct tf_vector b)
+{
+    return tf_vector_sub(a, tf_vector_floor0(tf_vector_sub(a, b)));
+}
+
+/* What its reservations lose of it, the first of them first; what they cannot give is left in *taken. */
+static void debit_reserved(const struct tf_profile_row *from, const struct tf_demand *demand,
+                           struct tf_vector *taken, struct tf_reserved_list *to)
+{
+    tf_vec_each (r, &from->reserved) {
+        struct tf_reserved left = *r;
+        if (tf_demand_may_use(demand, r->uid)) {
+            struct tf_vector part = smaller(r->more, *taken);
+            left.more = tf_vector_sub(r->more, part);
+            *taken = tf_vector_sub(*taken, part);
+        }
+        tf_vec_push(to, left);
+    }
+}
+
+void tf_fit_debit(struct tf_fit_rows *rows, const struct tf_fit_placement *placement,
+                  const struct tf_demand *demand, tf_level held, struct tf_fit_undo *undo)
 {
     assert(held > TF_LEVEL_FREE);
     tf_vec_each (part, &placement->rows) {
         struct tf_profile_row after = rows->rows.items[part->row];
+        struct tf_vector taken = tf_vector_scale(demand->need, part->each);
         after.levels = (struct tf_level_vectors){0};
-        debit_levels(&rows->rows.items[part->row].levels, tf_vector_scale(need, part->each), held,
-                     &after.levels);
+        after.reserved = (struct tf_reserved_list){0};
+        debit_reserved(&rows->rows.items[part->row], demand, &taken, &after.reserved);
+        debit_levels(&rows->rows.items[part->row].levels, taken, held, &after.levels);
         uint32_t to = tf_fit_rows_add(rows, &after, part->nodes);
         tf_fit_rows_drop(rows, part->row, part->nodes);
         tf_vec_release(&after.levels);
+        tf_vec_release(&after.reserved);
         tf_vec_push(undo, (struct tf_fit_change){part->row, to, part->nodes});
     }
 }

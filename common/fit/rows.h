@@ -44,8 +44,8 @@ struct tf_fit_view tf_fit_rows_view(const struct tf_fit_rows *rows);
 uint32_t tf_fit_rows_class(struct tf_fit_rows *rows, const struct tf_node_class *class);
 size_t tf_fit_rows_class_count(const struct tf_fit_rows *rows);
 
-/* `nodes` more nodes (> 0) of the content of `like`, of which class, levels and claim are read. Returns their
- * row. */
+/* `nodes` more nodes (> 0) of the content of `like`, of which class, levels, claim and what is reserved are
+ * read. Returns their row. */
 uint32_t tf_fit_rows_add(struct tf_fit_rows *rows, const struct tf_profile_row *like, int32_t nodes);
 /* So many nodes of the row go; it has them (asserted). */
 void tf_fit_rows_drop(struct tf_fit_rows *rows, uint32_t row, int32_t nodes);
@@ -81,12 +81,13 @@ struct tf_fit_undo {
 };
 void tf_fit_undo_release(struct tf_fit_undo *undo);
 
-/* Rows as they will be once the placement's instances are held at `held`: less at every level below it,
+/* Rows as they will be once the placement's instances of the demand are held at `held`: first less of what is
+ * reserved for it; of the rest less at every level below it,
  * though never less than nothing; the same from it on. Exact for a placement into free capacity; for one that
  * takes higher levels a lower bound. The placement names rows as they are now. Debits are undone in the
  * reverse order, with no mark, load or apply between. */
-void tf_fit_debit(struct tf_fit_rows *rows, const struct tf_fit_placement *placement, struct tf_vector need,
-                  tf_level held, struct tf_fit_undo *undo);
+void tf_fit_debit(struct tf_fit_rows *rows, const struct tf_fit_placement *placement,
+                  const struct tf_demand *demand, tf_level held, struct tf_fit_undo *undo);
 void tf_fit_debit_undo(struct tf_fit_rows *rows, struct tf_fit_undo *undo); /* empties undo */
 
 /* Rows (may be NULL) and debits in force, as they are: ids, marks and the order of all that is found by

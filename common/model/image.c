@@ -145,6 +145,15 @@ static void image_level_vector(struct tf_image *image, struct tf_level_vector *a
     tf_image_close(image);
 }
 
+static void image_reserved(struct tf_image *image, struct tf_reserved *reserved)
+{
+    tf_image_open(image, reserved);
+    tf_image_uid(image, &reserved->uid);
+    tf_image_number(image, &reserved->level);
+    tf_image_vector(image, &reserved->more);
+    tf_image_close(image);
+}
+
 void tf_image_profile_row(struct tf_image *image, struct tf_profile_row *row)
 {
     tf_image_open(image, row);
@@ -154,6 +163,7 @@ void tf_image_profile_row(struct tf_image *image, struct tf_profile_row *row)
     tf_image_list(image, &row->levels, image_level_vector);
     tf_image_number(image, &row->claim_rank);
     tf_image_number(image, &row->claim_until);
+    tf_image_list(image, &row->reserved, image_reserved);
     tf_image_close(image);
 }
 

@@ -481,6 +481,13 @@ void tf_image_up(struct tf_image *image, struct tf_up *up)
     tf_image_close(image);
 }
 
+static void image_reservation_ref(struct tf_image *image, struct tf_reservation_ref *ref)
+{
+    tf_image_open(image, ref);
+    tf_image_uid(image, &ref->uid);
+    tf_image_close(image);
+}
+
 void tf_image_entry(struct tf_image *image, struct tf_entry *entry)
 {
     tf_image_open(image, entry);
@@ -497,6 +504,7 @@ void tf_image_entry(struct tf_image *image, struct tf_entry *entry)
     tf_image_number(image, &entry->level);
     tf_image_number(image, &entry->evictions);
     image_evicted(image, &entry->evicted);
+    tf_image_list(image, &entry->reservations, image_reservation_ref);
     tf_image_number(image, &entry->release);
     tf_image_close(image);
 }

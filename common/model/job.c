@@ -7,6 +7,7 @@
 #include "common/base/row.h"
 #include "common/base/text.h"
 #include "common/model/manifest.h"
+#include "common/model/selector.h"
 
 #include <inttypes.h>
 
@@ -76,8 +77,10 @@ static const struct defaults {
             (field) = value; \
     } while (0)
 
-static void fill_elastic(struct tf_elastic *e)
+static void fill_elastic(struct tf_elastic *e, bool all_or_none)
 {
+    if (all_or_none)
+        e->max = e->step = e->min;
     fill(e->step, 1);
     fill(e->min, e->step);
     fill(e->max, e->min);
@@ -97,7 +100,7 @@ void tf_job_spec_fill(struct tf_job_spec *spec)
         spec->max_runtime = d->max_runtime;
     fill(spec->completion, TF_COMPLETION_ALL);
     fill(spec->on_cluster_lost, TF_CLUSTER_LOST_WAIT);
-    fill_elastic(&spec->elastic);
+    fill_elastic(&spec->elastic, tf_is_reservation(spec));
     tf_vec_each (rule, &spec->topology) {
         fill(rule->of, TF_TOPOLOGY_OF_JOB);
         fill(rule->mode, TF_TOPOLOGY_REQUIRE);
@@ -257,6 +260,27 @@ static void check_runtimes(const struct tf_job_spec *spec, struct tf_complaints 
         tf_complaints_add(out, "spec.minRuntime", "is longer than maxRuntime");
 }
 
+static void check_owner(const struct tf_owner *owner, struct tf_complaints *out)
+{
+    struct tf_selector selector = {0};
+    struct tf_error err = TF_ERROR_INIT;
+    if (owner->selector && tf_selector_parse(owner->selector, &selector, &err))
+        tf_complaints_add(out, "spec.owner.selector", "%s", err.text);
+    if (!owner->tenant)
+        tf_complaints_add(out, "spec.owner.tenant", "is missing");
+    tf_selector_release(&selector);
+}
+
+static void check_reserve(const struct tf_job_spec *spec, struct tf_complaints *out)
+{
+    if (!tf_is_reservation(spec))
+        return;
+    check_owner(&spec->reserve.owner, out);
+    if (spec->group.shape.gpus == 0)
+        tf_complaints_add(out, "spec.instance.gpus",
+                          "is missing: what is reserved are GPUs, at least one an instance");
+}
+
 void tf_job_manifest_check_rules(const struct tf_job_manifest *manifest, struct tf_complaints *out)
 {
     const struct tf_job_spec *spec = &manifest->spec;
@@ -272,6 +296,7 @@ void tf_job_manifest_check_rules(const struct tf_job_manifest *manifest, struct 
     check_topology(spec, out);
     check_signal(spec, out);
     check_runtimes(spec, out);
+    check_reserve(spec, out);
     size_t weight = tf_table_weight(&tf_job_manifest_table, manifest);
     if (weight > TF_MANIFEST_WEIGHT_MAX)
         tf_complaints_add(out, "spec",
@@ -280,9 +305,38 @@ void tf_job_manifest_check_rules(const struct tf_job_manifest *manifest, struct 
                           weight / 1024, TF_MANIFEST_WEIGHT_MAX / 1024);
 }
 
+/* What its rows do not name it cannot say: a client may have sent more. */
+static bool says_no_more(const struct tf_job_manifest *manifest, struct tf_complaints *out)
+{
+    struct tf_job_manifest said = {0};
+    tf_job_manifest_copy(&said, manifest);
+    tf_reservation_settle(&said);
+    bool same = tf_job_manifest_eq(&said, manifest);
+    if (!same)
+        tf_complaints_add(out, "spec", "has something that only a job has; a reservation starts nothing");
+    tf_job_manifest_release(&said);
+    return same;
+}
+
 bool tf_job_manifest_check(const struct tf_job_manifest *manifest, struct tf_complaints *out)
 {
-    return tf_table_check(&tf_job_manifest_table, manifest, out);
+    if (!tf_table_check(tf_manifest_table_of(&manifest->spec), manifest, out))
+        return false;
+    return !tf_is_reservation(&manifest->spec) || says_no_more(manifest, out);
+}
+
+bool tf_owner_admits(const struct tf_owner *owner, const char *tenant, const char *name,
+                     const struct tf_pairs *labels)
+{
+    struct tf_selector selector = {0};
+    if (!tf_str_eq(owner->tenant, tenant) || (owner->job && !tf_str_eq(owner->job, name)))
+        return false;
+    if (!owner->selector)
+        return true;
+    bool match =
+        tf_selector_parse(owner->selector, &selector, NULL) == 0 && tf_selector_match(&selector, labels);
+    tf_selector_release(&selector);
+    return match;
 }
 
 void tf_job_spec_immutable_diff(const struct tf_job_spec *a, const struct tf_job_spec *b, struct tf_strs *out)

@@ -69,6 +69,20 @@ struct tf_topology_rules {
     size_t count, cap;
 };
 
+/* Who may use what a reservation keeps: jobs of one tenant, further narrowed by name or by labels. */
+struct tf_owner {
+    char *tenant;   /* of the jobs; absent in a manifest = that of the reservation */
+    char *job;      /* only the one of that name, with which the reservation ends; NULL = any */
+    char *selector; /* only jobs whose labels match (selector.h); NULL = any */
+};
+
+/* With expires > 0 the spec is that of a reservation (DESIGN.md §8.6): min = max = step instances are kept,
+ * and none is started. */
+struct tf_reserve {
+    int64_t expires; /* ms after it was accepted; 0 = this is a job */
+    struct tf_owner owner;
+};
+
 struct tf_job_spec {
     char *priority; /* name of a class */
     enum tf_workload workload;
@@ -92,6 +106,7 @@ struct tf_job_spec {
     struct tf_strs clusters; /* the job's own order; empty = any */
     struct tf_strs regions;
     enum tf_on_cluster_lost on_cluster_lost;
+    struct tf_reserve reserve;
 };
 
 /* A manifest: who, and what. */
@@ -118,6 +133,14 @@ bool tf_job_manifest_eq(const struct tf_job_manifest *a, const struct tf_job_man
 /* Fills every enum that was not said, a max_runtime of -1, and sizes of 0 (step 1, min = step, max = min),
  * from the table of workload defaults (DESIGN.md §3); an unsaid workload is offline. Idempotent. */
 void tf_job_spec_fill(struct tf_job_spec *spec);
+static inline bool tf_is_reservation(const struct tf_job_spec *spec)
+{
+    return spec->reserve.expires > 0;
+}
+/* Whether a job of that tenant, name and labels may use what the owner's reservations keep. */
+bool tf_owner_admits(const struct tf_owner *owner, const char *tenant, const char *name,
+                     const struct tf_pairs *labels);
+
 /* All rules that need no configuration: names, bounds, min/max/step, combinations. Adds a complaint a breach;
  * true if there was none. The federation runs it again on what a client sent. Expects a filled spec. */
 bool tf_job_manifest_check(const struct tf_job_manifest *manifest, struct tf_complaints *out);

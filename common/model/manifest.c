@@ -3,6 +3,7 @@
 #include "common/model/manifest.h"
 
 #include "common/base/clock.h"
+#include "common/model/selector.h"
 
 #define SPEC struct tf_job_spec
 #define GROUP struct tf_group
@@ -71,6 +72,11 @@ static const struct tf_row instance_rows[] = {
     {.key = "ready", TF_GROUP(&ready_table), .help = "probe; absent = ready when running"},
 };
 static const struct tf_table instance_table = TF_TABLE(GROUP, instance_rows);
+
+/* A reservation's instance is a shape: the rows up to `image`. */
+enum { SHAPE_ROWS = 5 };
+static const struct tf_table shape_table = {
+    .size = sizeof(GROUP), .rows = instance_rows, .count = SHAPE_ROWS};
 
 static const struct tf_row elastic_rows[] = {
     {.key = "min",
@@ -172,6 +178,37 @@ static const struct tf_row placement_rows[] = {
 };
 static const struct tf_table placement_table = TF_TABLE(SPEC, placement_rows);
 
+/* A reservation that is lost with its cluster waits there: nothing of it runs that a fence could stop. */
+enum { WHERE_ROWS = 2 };
+static const struct tf_table where_table = {
+    .size = sizeof(SPEC), .rows = placement_rows, .count = WHERE_ROWS};
+
+static const struct tf_row owner_rows[] = {
+    {.key = "tenant",
+     TF_NAME(struct tf_owner, tenant),
+     .help = "jobs of this tenant; absent = that of the reservation"},
+    {.key = "job",
+     TF_NAME(struct tf_owner, job),
+     .excludes = "selector",
+     .help = "only the job of that name; the reservation ends when it does"},
+    {.key = "selector",
+     TF_STRING(struct tf_owner, selector),
+     .min = 1,
+     .max = TF_SELECTOR_TEXT_MAX,
+     .help = "only jobs with such labels: `team=ranking,stage!=dev`"},
+};
+static const struct tf_table owner_table = TF_TABLE(struct tf_owner, owner_rows);
+
+static const struct tf_row reserve_rows[] = {
+    {.key = "expires",
+     TF_DURATION(struct tf_reserve, expires),
+     .max = DAYS(365),
+     .flags = TF_ROW_ZERO,
+     .help = "after it was accepted"},
+    {.key = "owner", TF_OBJECT(struct tf_reserve, owner, &owner_table), .help = "whose jobs may start in it"},
+};
+const struct tf_table tf_reserve_table = TF_TABLE(struct tf_reserve, reserve_rows);
+
 static const struct tf_row spec_rows[] = {
     {.key = "priority",
      TF_NAME(SPEC, priority),
@@ -236,6 +273,10 @@ static const struct tf_row spec_rows[] = {
      .flags = TF_ROW_RELOADABLE,
      .help = "how long the finished job can be looked at before it is archived"},
     {.key = "placement", TF_GROUP(&placement_table), .flags = TF_ROW_RELOADABLE},
+    /* for copying and comparing whole specs; it is `kind: Reservation` that says so, in rows of its own */
+    {.key = "reserve",
+     TF_OBJECT(SPEC, reserve, &tf_reserve_table),
+     .flags = TF_ROW_HIDDEN | TF_ROW_RELOADABLE},
 };
 const struct tf_table tf_job_spec_table = TF_TABLE(SPEC, spec_rows);
 
@@ -273,10 +314,101 @@ static void settle(void *object)
     tf_job_spec_fill(&manifest->spec);
 }
 
-static void check(const void *object, struct tf_complaints *out)
+static void check_job(const void *object, struct tf_complaints *out)
+{
+    const struct tf_job_manifest *manifest = object;
+    tf_job_manifest_check_rules(manifest, out);
+    if (tf_is_reservation(&manifest->spec))
+        tf_complaints_add(out, "spec.reserve", "no job reserves: that is `kind: %s`", TF_KIND_RESERVATION);
+}
+
+const struct tf_table tf_job_manifest_table =
+    TF_TABLE(struct tf_job_manifest, manifest_rows, .settle = settle, .check = check_job);
+
+/* ---- reservations: the same struct, with rows of their own ---- */
+
+static const struct tf_row reservation_spec_rows[] = {
+    {.key = "priority",
+     TF_NAME(SPEC, priority),
+     .flags = TF_ROW_REQUIRED | TF_ROW_RELOADABLE,
+     .help = "a class of the federation's configuration: what it keeps is taken by higher ones only"},
+    {.key = "count",
+     TF_INT32(SPEC, elastic.min),
+     .min = 1,
+     .max = TF_INSTANCES_MAX,
+     .def = "1",
+     .help = "instances to keep room for, all or none"},
+    {.key = "instance",
+     TF_OBJECT(SPEC, group, &shape_table),
+     .flags = TF_ROW_REQUIRED,
+     .help = "what each of them will need, at least one GPU"},
+    {.key = "owner",
+     TF_OBJECT(SPEC, reserve.owner, &owner_table),
+     .flags = TF_ROW_REQUIRED | TF_ROW_RELOADABLE,
+     .help = "whose jobs may start in it"},
+    {.key = "expires",
+     TF_DURATION(SPEC, reserve.expires),
+     .min = TF_SECOND,
+     .max = DAYS(365),
+     .flags = TF_ROW_REQUIRED | TF_ROW_RELOADABLE,
+     .help = "after it was accepted; required, so that none is forgotten"},
+    {.key = "topology",
+     TF_OBJECTS(SPEC, topology, &topology_table),
+     .max = 8,
+     .help = "closeness that is required or preferred"},
+    {.key = "nodes", TF_GROUP(&nodes_table)},
+    {.key = "spread", TF_GROUP(&spread_table)},
+    {.key = "placement", TF_GROUP(&where_table), .flags = TF_ROW_RELOADABLE},
+    {.key = "keepFinished",
+     TF_DURATION(SPEC, keep_finished),
+     .max = DAYS(365),
+     .def = "24h",
+     .flags = TF_ROW_RELOADABLE,
+     .help = "how long it can be looked at when it is over"},
+};
+const struct tf_table tf_reservation_spec_table = TF_TABLE(SPEC, reservation_spec_rows);
+
+static const struct tf_row reservation_rows[] = {
+    {.key = "apiVersion",
+     TF_CONST(TF_API_VERSION),
+     .flags = TF_ROW_REQUIRED,
+     .help = "version of this format"},
+    {.key = "kind",
+     TF_CONST(TF_KIND_RESERVATION),
+     .flags = TF_ROW_REQUIRED,
+     .help = "what the document describes"},
+    {.key = "metadata", TF_GROUP(&metadata_table), .flags = TF_ROW_REQUIRED},
+    {.key = "spec",
+     TF_OBJECT(struct tf_job_manifest, spec, &tf_reservation_spec_table),
+     .flags = TF_ROW_REQUIRED},
+};
+
+static void settle_reservation(void *object)
+{
+    struct tf_job_manifest *manifest = object;
+    tf_job_spec_fill(&manifest->spec);
+    if (!manifest->spec.reserve.owner.tenant)
+        tf_str_set(&manifest->spec.reserve.owner.tenant, manifest->tenant);
+}
+
+void tf_reservation_settle(struct tf_job_manifest *manifest)
+{
+    struct tf_job_manifest said = {0};
+    tf_table_copy(&tf_reservation_manifest_table, &said, manifest);
+    settle_reservation(&said);
+    tf_job_manifest_release(manifest);
+    *manifest = said;
+}
+
+static void check_reservation(const void *object, struct tf_complaints *out)
 {
     tf_job_manifest_check_rules(object, out);
 }
 
-const struct tf_table tf_job_manifest_table =
-    TF_TABLE(struct tf_job_manifest, manifest_rows, .settle = settle, .check = check);
+const struct tf_table tf_reservation_manifest_table = TF_TABLE(
+    struct tf_job_manifest, reservation_rows, .settle = settle_reservation, .check = check_reservation);
+
+const struct tf_table *tf_manifest_table_of(const struct tf_job_spec *spec)
+{
+    return tf_is_reservation(spec) ? &tf_reservation_manifest_table : &tf_job_manifest_table;
+}

@@ -10,11 +10,22 @@
  * TF_ROW_RELOADABLE may change under a running job. Printing a filled manifest with tf_table_yaml and reading
  * that gives an equal one. */
 extern const struct tf_table tf_job_manifest_table;
-/* The rows below `spec`, of struct tf_job_spec. */
+/* The same of `kind: Reservation`: the struct is the same, with fewer fields that can be said. */
+extern const struct tf_table tf_reservation_manifest_table;
+/* Leaves of a manifest what a reservation can say, and fills the rest. */
+void tf_reservation_settle(struct tf_job_manifest *manifest);
+/* The rows below its `spec`, of struct tf_job_spec. */
+extern const struct tf_table tf_reservation_spec_table;
+/* Rows of a struct tf_reserve by itself. */
+extern const struct tf_table tf_reserve_table;
+/* Of the two the one by which a manifest of that spec is read and printed. */
+const struct tf_table *tf_manifest_table_of(const struct tf_job_spec *spec);
+/* The rows below `spec` of a job, and of both the table of whole structs: of struct tf_job_spec. */
 extern const struct tf_table tf_job_spec_table;
 
 #define TF_API_VERSION "tidefed/v1"
 #define TF_KIND_JOB "Job"
+#define TF_KIND_RESERVATION "Reservation"
 
 enum {
     TF_MANIFEST_WEIGHT_MAX = 200 * 1024, /* so that a job's record stays below 256 KiB */

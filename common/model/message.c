@@ -119,6 +119,7 @@ void tf_entry_release(struct tf_entry *entry)
     tf_job_spec_release(&entry->spec);
     free(entry->model);
     tf_vec_release(&entry->evicted);
+    tf_vec_release(&entry->reservations);
     *entry = (struct tf_entry){0};
 }
 
@@ -132,6 +133,9 @@ void tf_entry_copy(struct tf_entry *to, const struct tf_entry *from)
     tf_job_spec_copy(&copy.spec, &from->spec);
     copy.evicted = (struct tf_evicted){0};
     tf_evicted_copy(&copy.evicted, &from->evicted);
+    memset(&copy.reservations, 0, sizeof copy.reservations);
+    tf_vec_each (ref, &from->reservations)
+        tf_vec_push(&copy.reservations, *ref);
     tf_entry_release(to);
     *to = copy;
 }

@@ -90,12 +90,15 @@ enum tf_entry_kind {
     TF_ENTRY_UNCLAIM = 4, /* it claims nodes no longer, */
     TF_ENTRY_CLAIM = 5,   /* or does. A full set that does not mention its claim ends it */
 };
+struct tf_reservation_ref {
+    struct tf_uid uid;
+};
 /* One line of what the leader wants. In a list, ascending by epoch. */
 struct tf_entry {
     enum tf_entry_kind kind;
     struct tf_uid uid;
     uint64_t epoch;
-    /* PLACE; of CLAIM only tenant, name and spec */
+    /* PLACE (of a reservation, which is kept and never started, too); of CLAIM only tenant, name and spec */
     char *tenant, *name;
     struct tf_job_spec spec;
     int32_t size;
@@ -106,6 +109,8 @@ struct tf_entry {
         level; /* the highest that may be taken for it, as the leader counted; TF_LEVEL_FREE: nobody goes */
     int32_t evictions;         /* that the job has suffered; */
     struct tf_evicted evicted; /* those of the last day */
+    TF_VEC(struct tf_reservation_ref)
+    reservations; /* that are placed there, and that it may use; ascending */
     /* RELEASE */
     enum tf_release release;
 };

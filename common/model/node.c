@@ -139,6 +139,13 @@ uint64_t tf_gpu_set_lowest(uint64_t set, int32_t count)
     return lowest;
 }
 
+uint64_t tf_gpu_set_pick(uint64_t first, uint64_t then, uint64_t last, int32_t count)
+{
+    uint64_t picked = tf_gpu_set_lowest(first, count);
+    picked |= tf_gpu_set_lowest(then & ~picked, count - tf_gpu_set_count(picked));
+    return picked | tf_gpu_set_lowest(last & ~picked, count - tf_gpu_set_count(picked));
+}
+
 const char *tf_gpu_set_format(uint64_t set, char text[TF_GPU_SET_TEXT])
 {
     size_t used = 0;

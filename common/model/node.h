@@ -59,6 +59,8 @@ static inline int32_t tf_gpu_set_count(uint64_t set)
 }
 /* The lowest `count` members of set; fewer if it has fewer. */
 uint64_t tf_gpu_set_lowest(uint64_t set, int32_t count);
+/* So many of them, those of `first` before those of `then` before those of `last`. */
+uint64_t tf_gpu_set_pick(uint64_t first, uint64_t then, uint64_t last, int32_t count);
 /* "0-3,6" */
 enum { TF_GPU_SET_TEXT = 200 };
 const char *tf_gpu_set_format(uint64_t set, char text[TF_GPU_SET_TEXT]);

@@ -38,9 +38,21 @@ bool tf_level_vectors_eq(const struct tf_level_vectors *a, const struct tf_level
     return true;
 }
 
+bool tf_reserved_list_eq(const struct tf_reserved_list *a, const struct tf_reserved_list *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (!tf_uid_eq(a->items[i].uid, b->items[i].uid) || a->items[i].level != b->items[i].level ||
+            !tf_vector_eq(a->items[i].more, b->items[i].more))
+            return false;
+    return true;
+}
+
 void tf_profile_row_release(struct tf_profile_row *row)
 {
     tf_vec_release(&row->levels);
+    tf_vec_release(&row->reserved);
     *row = (struct tf_profile_row){0};
 }
 
@@ -50,6 +62,8 @@ static struct tf_profile_row row_clone(const struct tf_profile_row *from)
     struct tf_profile_row row = *from;
     row.levels.items = tf_memdup(from->levels.items, from->levels.count * sizeof *from->levels.items);
     row.levels.cap = row.levels.count;
+    row.reserved.items = tf_memdup(from->reserved.items, from->reserved.count * sizeof *from->reserved.items);
+    row.reserved.cap = row.reserved.count;
     return row;
 }
 
@@ -63,7 +77,7 @@ void tf_profile_row_copy(struct tf_profile_row *to, const struct tf_profile_row 
 bool tf_profile_row_alike(const struct tf_profile_row *a, const struct tf_profile_row *b)
 {
     return a->class == b->class && a->claim_rank == b->claim_rank && a->claim_until.ms == b->claim_until.ms &&
-           tf_level_vectors_eq(&a->levels, &b->levels);
+           tf_level_vectors_eq(&a->levels, &b->levels) && tf_reserved_list_eq(&a->reserved, &b->reserved);
 }
 
 bool tf_profile_row_eq(const struct tf_profile_row *a, const struct tf_profile_row *b)
@@ -195,6 +209,18 @@ static int check_levels(const struct tf_profile_row *row, struct tf_error *err)
     return 0;
 }
 
+static int check_reserved(const struct tf_profile_row *row, struct tf_error *err)
+{
+    for (size_t i = 0; i < row->reserved.count; i++) {
+        const struct tf_reserved *r = &row->reserved.items[i];
+        if (r->level <= TF_LEVEL_GOING || r->level > TF_LEVEL_TOP || !in_bounds(&r->more) ||
+            (i > 0 && tf_uid_cmp(r[-1].uid, r->uid) >= 0))
+            return tf_error_set(err, TF_ERR_INVALID,
+                                "profile row %u: reservation %zu is out of bounds or order", row->id, i);
+    }
+    return 0;
+}
+
 static int check_rows(const struct tf_profile *profile, struct tf_error *err)
 {
     int64_t nodes = 0;
@@ -215,7 +241,7 @@ static int check_rows(const struct tf_profile *profile, struct tf_error *err)
         if (row->claim_rank < -1 || row->claim_rank >= TF_CLASSES_MAX)
             return tf_error_set(err, TF_ERR_INVALID, "profile row %u: no claim has rank %d", row->id,
                                 row->claim_rank);
-        if (check_levels(row, err))
+        if (check_levels(row, err) || check_reserved(row, err))
             return -1;
     }
     if (nodes > TF_PROFILE_ROWS_MAX)

@@ -11,6 +11,7 @@
 enum {
     TF_PROFILE_ROWS_MAX = 131072, /* rows, and bound of their ids */
     TF_PROFILE_CLASSES_MAX = 65536,
+    TF_RESERVED_MAX = 64, /* reservations of one row: each has a GPU of it */
     TF_NODE_SLOTS_MAX = 65536,
 };
 #define TF_COST_GPUS_MAX (INT64_C(1) << 24) /* of one subcluster */
@@ -39,6 +40,19 @@ struct tf_level_vectors {
 };
 bool tf_level_vectors_eq(const struct tf_level_vectors *a, const struct tf_level_vectors *b);
 
+/* More that the row has for jobs which may use that reservation, at every level below the one that the
+ * reservation ranks at. */
+struct tf_reserved {
+    struct tf_uid uid; /* of the reservation */
+    tf_level level;    /* core(its priority): who may take that has it in the row's vectors */
+    struct tf_vector more;
+};
+struct tf_reserved_list {
+    struct tf_reserved *items;
+    size_t count, cap;
+};
+bool tf_reserved_list_eq(const struct tf_reserved_list *a, const struct tf_reserved_list *b);
+
 struct tf_profile_row {
     uint32_t id;    /* names the row in deltas */
     uint32_t class; /* index into the classes */
@@ -47,6 +61,7 @@ struct tf_profile_row {
     int claim_rank; /* -1 = none; else cores of this rank or lower are placed here only if they end before
                        claim_until */
     struct tf_wall claim_until;
+    struct tf_reserved_list reserved; /* ascending by uid */
 };
 void tf_profile_row_release(struct tf_profile_row *row);
 void tf_profile_row_copy(struct tf_profile_row *to,

@@ -153,6 +153,7 @@ enum tf_allocation_phase {
     TF_ALLOCATION_RUNNING = 2,  /* the core was fully ready once */
     TF_ALLOCATION_ENDING = 3,   /* `ending` is decided; instances are being stopped */
     TF_ALLOCATION_CLAIMING = 4, /* no members yet: claims, one an instance, which wait for others to go */
+    TF_ALLOCATION_RESERVED = 5, /* of a reservation: claims, one an instance, which wait for its owner */
 };
 
 struct tf_allocation {

@@ -137,6 +137,7 @@ static const struct tf_wire_row filter_rows[] = {
     WIRE_NAME(cluster, 0),
     WIRE_UINT32(phases, UINT32_MAX),
     WIRE_LIST(selector, selector, TF_SELECTOR_TERMS_MAX),
+    WIRE_BOOL(reservations),
 };
 
 /* A filter is held against each of very many jobs. */

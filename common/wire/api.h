@@ -60,6 +60,7 @@ struct tf_job_filter {
     char *tenant, *name, *cluster; /* NULL = all */
     uint32_t phases;               /* set of 1 << enum tf_phase; 0 = all */
     struct tf_selector selector;
+    bool reservations; /* instead of jobs; what a name is given of may be either */
 };
 
 enum { TF_PAGE_MAX = 1000 };

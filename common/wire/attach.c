@@ -62,6 +62,14 @@ const struct tf_wire_table tf_wire_answer = WIRE_TABLE(answer_rows, tidefed__v1_
 #undef MODEL
 #undef WIRE
 
+#define MODEL struct tf_reservation_ref
+#define WIRE Tidefed__V1__ReservationRef
+static const struct tf_wire_row reservation_ref_rows[] = {WIRE_UID(uid, TF_WIRE_REQUIRED)};
+static const struct tf_wire_table wire_reservation_ref =
+    WIRE_TABLE(reservation_ref_rows, tidefed__v1__reservation_ref__descriptor);
+#undef MODEL
+#undef WIRE
+
 #define MODEL struct tf_entry
 #define WIRE Tidefed__V1__Entry
 static const struct tf_wire_row entry_rows[] = {
@@ -79,6 +87,7 @@ static const struct tf_wire_row entry_rows[] = {
     WIRE_LEVEL(level),
     WIRE_INT32(evictions, 0, COUNTS_MAX),
     WIRE_LIST(evicted, tf_wire_evicted_hour, TF_EVICTED_HOURS_MAX),
+    WIRE_LIST(reservations, wire_reservation_ref, ENTRIES_MAX),
 };
 
 static int check_entry(const void *object, const struct tf_wire_path *path, struct tf_error *err)
@@ -86,6 +95,9 @@ static int check_entry(const void *object, const struct tf_wire_path *path, stru
     const struct tf_entry *entry = object;
     if ((entry->kind == TF_ENTRY_PLACE || entry->kind == TF_ENTRY_CLAIM) && (!entry->tenant || !entry->name))
         return tf_wire_error(path, err, "places a job without a name, or claims for one");
+    for (size_t i = 1; i < entry->reservations.count; i++)
+        if (tf_uid_cmp(entry->reservations.items[i - 1].uid, entry->reservations.items[i].uid) >= 0)
+            return tf_wire_error(path, err, "names its reservations out of order");
     return 0;
 }
 const struct tf_wire_table tf_wire_entry =

@@ -203,6 +203,8 @@ static int check_row(const struct tf_profile_row *row, const struct tf_wire_path
             have->cpu > TF_QUANTITY_MAX || have->memory < 0 || have->memory > TF_QUANTITY_MAX)
             return tf_wire_error(path, err, "level %d is out of bounds", l->level);
     }
+    if (row->reserved.count > TF_RESERVED_MAX)
+        return tf_wire_error(path, err, "%zu reservations, at most %d", row->reserved.count, TF_RESERVED_MAX);
     return 0;
 }
 
@@ -211,7 +213,7 @@ static int prepare(Tidefed__V1__Rows *columns, const struct rows *rows, struct t
                    const struct tf_wire_path *up, struct tf_error *err)
 {
     struct tf_wire_path path = *up;
-    size_t levels = 0, claims = 0;
+    size_t levels = 0, claims = 0, reserved = 0;
     int64_t cpu = 0, memory = 0;
     if (rows->count > TF_PROFILE_ROWS_MAX)
         return tf_wire_error(up, err, "%zu rows, at most %d", rows->count, TF_PROFILE_ROWS_MAX);
@@ -225,6 +227,7 @@ static int prepare(Tidefed__V1__Rows *columns, const struct rows *rows, struct t
         }
         levels += rows->items[i].levels.count;
         claims += rows->items[i].claim_rank >= 0;
+        reserved += rows->items[i].reserved.count;
     }
     columns->cpu_unit = (uint64_t)cpu;
     columns->memory_unit = (uint64_t)memory;
@@ -233,6 +236,7 @@ static int prepare(Tidefed__V1__Rows *columns, const struct rows *rows, struct t
     columns->count = tf_arena_alloc(arena, rows->count, sizeof *columns->count);
     columns->row_levels = tf_arena_alloc(arena, rows->count, sizeof *columns->row_levels);
     columns->claims = tf_arena_alloc(arena, claims, sizeof *columns->claims);
+    columns->reserved = tf_arena_alloc(arena, reserved, sizeof *columns->reserved);
     columns->level = tf_arena_alloc(arena, levels, sizeof *columns->level);
     columns->gpus = tf_arena_alloc(arena, levels, sizeof *columns->gpus);
     columns->slots = tf_arena_alloc(arena, levels, sizeof *columns->slots);
@@ -273,6 +277,32 @@ static void put_claim(Tidefed__V1__Rows *columns, const struct tf_profile_row *r
     columns->claims[columns->n_claims++] = claim;
 }
 
+#define MODEL struct tf_reserved
+#define WIRE Tidefed__V1__RowReserved
+static const struct tf_wire_row reserved_rows[] = {
+    WIRE_UID(uid, TF_WIRE_REQUIRED),
+    WIRE_LEVEL(level),
+    WIRE_OBJECT(more, tf_wire_vector, 0),
+};
+static const struct tf_wire_table wire_reserved =
+    WIRE_TABLE(reserved_rows, tidefed__v1__row_reserved__descriptor);
+#undef MODEL
+#undef WIRE
+
+static int put_reserved(Tidefed__V1__Rows *columns, const struct tf_profile_row *row, size_t index,
+                        struct tf_arena *arena, const struct tf_wire_path *path, struct tf_error *err)
+{
+    tf_vec_each (r, &row->reserved) {
+        ProtobufCMessage *message = tf_wire_encode(&wire_reserved, r, arena, path, err);
+        if (!message)
+            return -1;
+        Tidefed__V1__RowReserved *reserved = (void *)message;
+        reserved->row = (uint32_t)index;
+        columns->reserved[columns->n_reserved++] = reserved;
+    }
+    return 0;
+}
+
 static int encode_rows(const void *field, struct tf_arena *arena, const struct tf_wire_path *path,
                        ProtobufCMessage **message, struct tf_error *err)
 {
@@ -291,6 +321,8 @@ static int encode_rows(const void *field, struct tf_arena *arena, const struct t
         columns->row_levels[columns->n_row_levels++] = (uint32_t)row->levels.count;
         put_levels(columns, &row->levels);
         put_claim(columns, row, i, arena);
+        if (put_reserved(columns, row, i, arena, path, err))
+            return -1;
     }
     *message = &columns->base;
     return 0;
@@ -301,7 +333,8 @@ static int check_columns(const Tidefed__V1__Rows *c, const struct tf_wire_path *
     size_t rows = c->n_id, levels = 0;
     if (rows > TF_PROFILE_ROWS_MAX)
         return tf_wire_error(path, err, "%zu rows, at most %d", rows, TF_PROFILE_ROWS_MAX);
-    if (c->n_class_ != rows || c->n_count != rows || c->n_row_levels != rows || c->n_claims > rows)
+    if (c->n_class_ != rows || c->n_count != rows || c->n_row_levels != rows || c->n_claims > rows ||
+        c->n_reserved > rows * TF_RESERVED_MAX)
         return tf_wire_error(path, err, "columns of rows differ in length");
     for (size_t i = 0; i < rows; i++) {
         if (c->row_levels[i] > TF_LEVEL_TOP + 1)
@@ -366,6 +399,22 @@ static int get_claims(const Tidefed__V1__Rows *columns, struct rows *rows, const
     return 0;
 }
 
+static int get_reserved(const Tidefed__V1__Rows *columns, struct rows *rows, const struct tf_wire_path *path,
+                        struct tf_error *err)
+{
+    for (size_t i = 0; i < columns->n_reserved; i++) {
+        const Tidefed__V1__RowReserved *from = columns->reserved[i];
+        if (from->row >= rows->count || (i > 0 && from->row < columns->reserved[i - 1]->row))
+            return tf_wire_error(path, err, "reserved entry %zu is out of bounds or order", i);
+        struct tf_profile_row *row = &rows->items[from->row];
+        if (row->reserved.count >= TF_RESERVED_MAX)
+            return tf_wire_error(path, err, "row %u has too many reservations", row->id);
+        if (tf_wire_decode(&wire_reserved, &from->base, tf_vec_add(&row->reserved), path, err))
+            return -1;
+    }
+    return 0;
+}
+
 static int decode_rows(const ProtobufCMessage *message, void *field, const struct tf_wire_path *up,
                        struct tf_error *err)
 {
@@ -391,7 +440,7 @@ static int decode_rows(const ProtobufCMessage *message, void *field, const struc
         if (get_levels(columns, &level, columns->row_levels[i], &row->levels, &path, err))
             return -1;
     }
-    return get_claims(columns, &rows, up, err);
+    return get_claims(columns, &rows, up, err) || get_reserved(columns, &rows, up, err) ? -1 : 0;
 }
 
 static void release_rows(void *field)

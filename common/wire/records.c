@@ -228,7 +228,7 @@ static const struct tf_wire_row allocation_rows[] = {
     WIRE_UID(uid, TF_WIRE_REQUIRED),
     WIRE_NAME(tenant, TF_WIRE_REQUIRED),
     WIRE_NAME(name, TF_WIRE_REQUIRED),
-    WIRE_ENUM(phase, 0, TF_ALLOCATION_CLAIMING),
+    WIRE_ENUM(phase, 0, TF_ALLOCATION_RESERVED),
     WIRE_COUNTER(epoch),
     WIRE_OBJECT(term, tf_wire_term, 0),
     WIRE_OBJECT(spec, tf_wire_spec, 0),

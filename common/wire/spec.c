@@ -93,6 +93,27 @@ const struct tf_wire_table tf_wire_topology_rule =
 #undef MODEL
 #undef WIRE
 
+#define MODEL struct tf_owner
+#define WIRE Tidefed__V1__Owner
+static const struct tf_wire_row owner_rows[] = {
+    WIRE_STRING(tenant),
+    WIRE_STRING(job),
+    WIRE_STRING(selector),
+};
+static const struct tf_wire_table wire_owner = WIRE_TABLE(owner_rows, tidefed__v1__owner__descriptor);
+#undef MODEL
+#undef WIRE
+
+#define MODEL struct tf_reserve
+#define WIRE Tidefed__V1__Reserve
+static const struct tf_wire_row reserve_rows[] = {
+    WIRE_DURATION(expires),
+    WIRE_OBJECT(owner, wire_owner, 0),
+};
+static const struct tf_wire_table wire_reserve = WIRE_TABLE(reserve_rows, tidefed__v1__reserve__descriptor);
+#undef MODEL
+#undef WIRE
+
 #define MODEL struct tf_job_spec
 #define WIRE Tidefed__V1__JobSpec
 static const struct tf_wire_row spec_rows[] = {
@@ -123,6 +144,7 @@ static const struct tf_wire_row spec_rows[] = {
     WIRE_STRINGS(clusters),
     WIRE_STRINGS(regions),
     WIRE_ENUM(on_cluster_lost, 0, TF_CLUSTER_LOST_RESTART),
+    WIRE_OBJECT(reserve, wire_reserve, 0),
 };
 const struct tf_wire_table tf_wire_spec = WIRE_TABLE(spec_rows, tidefed__v1__job_spec__descriptor);
 #undef MODEL

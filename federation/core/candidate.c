@@ -5,6 +5,7 @@
 
 #include "federation/core/cluster.h"
 #include "federation/core/refusals.h"
+#include "federation/core/reservations.h"
 
 /* ---- who may be asked ---- */
 
@@ -24,6 +25,14 @@ bool fed_candidate_allows(const struct job *job, const struct cluster *cluster)
 bool fed_candidate_claims_in(const struct job *job, const struct cluster *cluster)
 {
     return job->record.claims_in && strcmp(job->record.claims_in, cluster->record.name) == 0;
+}
+
+void fed_candidate_entitled(const struct fed *fed, const struct job *job, const struct cluster *cluster,
+                            struct entitled *out)
+{
+    out->claimant = fed_candidate_claims_in(job, cluster);
+    out->reserved.count = 0;
+    fed_reservations_in(fed, job, cluster, &out->reserved);
 }
 
 enum tf_reason fed_candidate_bar(const struct fed *fed, const struct job *job, const struct cluster *cluster)
@@ -81,6 +90,7 @@ void fed_candidate_prefer(const struct tf_job_spec *spec, struct tf_wall now, co
     size_t place = spec->clusters.count ? place_in_list(&spec->clusters, cluster->record.name) : 0;
     *out = (struct preference){{
         [FED_PREFER_LEVEL] = v->level,
+        [FED_PREFER_RESERVED] = !v->kept,
         [FED_PREFER_COST] = coarse(cost),
         [FED_PREFER_TOPOLOGY] = v->domains,
         [FED_PREFER_MODEL] = v->model,

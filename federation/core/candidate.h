@@ -15,6 +15,10 @@ bool fed_candidate_allows(const struct job *job, const struct cluster *cluster);
 /* Nodes are kept for the job there. */
 bool fed_candidate_claims_in(const struct job *job, const struct cluster *cluster);
 
+/* To what it is entitled there, besides. out is zeroed or was filled before: its memory is used again. */
+void fed_candidate_entitled(const struct fed *fed, const struct job *job, const struct cluster *cluster,
+                            struct entitled *out);
+
 /* How much a subcluster where the job fits is to be preferred. Less is better in all. */
 void fed_candidate_prefer(const struct tf_job_spec *spec, struct tf_wall now, const struct cluster *cluster,
                           const struct verdict *v, struct preference *out);

@@ -10,7 +10,8 @@
 static void judge(struct fed *fed, struct shape *shape, struct cluster *cluster, int64_t *work)
 {
     const struct job *job = fed_queue_first(shape);
-    fed_ledger_fit(fed, cluster, &job->record.spec, job->rank, fed_candidate_claims_in(job, cluster),
+    fed_candidate_entitled(fed, job, cluster, &fed->entitled);
+    fed_ledger_fit(fed, cluster, &job->record.spec, job->rank, &fed->entitled,
                    &shape->verdicts.items[cluster->slot]);
     ++*work;
 }

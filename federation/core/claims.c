@@ -95,8 +95,8 @@ static struct job *next_in_line(const struct fed *fed, int rank, const struct jo
     struct job *first = NULL;
     for (struct shape *shape = fed->shapes; shape; shape = shape->hh.next) {
         struct job *job = fed_queue_first(shape);
-        if (job->rank == rank && (!after || fed_queue_cmp(after, job) < 0) &&
-            (!first || fed_queue_cmp(job, first) < 0))
+        if (job->rank == rank && !tf_is_reservation(&job->record.spec) &&
+            (!after || fed_queue_cmp(after, job) < 0) && (!first || fed_queue_cmp(job, first) < 0))
             first = job;
     }
     return first;

@@ -10,12 +10,25 @@
 #include "federation/core/ledger.h"
 #include "federation/core/mix.h"
 #include "federation/core/outbox.h"
+#include "federation/core/reservations.h"
 
 #include <assert.h>
 
 enum { PART_BYTES = 256 * 1024, ENTRY_BYTES = 128 };
 
-static struct tf_entry place_entry(const struct job *job, const struct tf_placement *placement)
+/* What of it the job may use; of those that come later in this message or set it hears in time, too. */
+static void add_reservations(const struct fed *fed, const struct cluster *cluster, const struct job *job,
+                             struct tf_entry *entry)
+{
+    struct fed_uids uids = {0};
+    fed_reservations_in(fed, job, cluster, &uids);
+    tf_vec_each (uid, &uids)
+        tf_vec_push(&entry->reservations, (struct tf_reservation_ref){*uid});
+    tf_vec_release(&uids);
+}
+
+static struct tf_entry place_entry(const struct fed *fed, const struct cluster *cluster,
+                                   const struct job *job, const struct tf_placement *placement)
 {
     const struct tf_job_record *r = &job->record;
     struct tf_entry entry = {.kind = TF_ENTRY_PLACE,
@@ -31,6 +44,7 @@ static struct tf_entry place_entry(const struct job *job, const struct tf_placem
                              .evictions = r->evictions};
     tf_job_spec_copy(&entry.spec, &r->spec);
     tf_evicted_copy(&entry.evicted, &r->evicted);
+    add_reservations(fed, cluster, job, &entry);
     return entry;
 }
 
@@ -39,11 +53,12 @@ static struct tf_entry release_entry(struct tf_uid uid, uint64_t epoch, enum tf_
     return (struct tf_entry){.kind = TF_ENTRY_RELEASE, .uid = uid, .epoch = epoch, .release = why};
 }
 
-void fed_desired_place(struct cluster *cluster, const struct job *job, const struct tf_placement *placement)
+void fed_desired_place(const struct fed *fed, struct cluster *cluster, const struct job *job,
+                       const struct tf_placement *placement)
 {
     assert(placement->release == TF_RELEASE_NONE);
     if (cluster->link)
-        tf_vec_push(&cluster->entries, place_entry(job, placement));
+        tf_vec_push(&cluster->entries, place_entry(fed, cluster, job, placement));
 }
 
 void fed_desired_release(struct cluster *cluster, struct tf_uid uid, uint64_t epoch, enum tf_release why)
@@ -155,11 +170,11 @@ void fed_desired_flush(struct fed *fed)
 
 /* ---- the full set ---- */
 
-static struct tf_entry wanted_entry(struct fed *fed, const struct job *job,
+static struct tf_entry wanted_entry(struct fed *fed, const struct cluster *cluster, const struct job *job,
                                     const struct tf_placement *placement)
 {
     if (placement->release == TF_RELEASE_NONE)
-        return place_entry(job, placement);
+        return place_entry(fed, cluster, job, placement);
     tf_reached_if(placement->release == TF_RELEASE_DELETE, fed, FED_DELETE_TOLD_AGAIN);
     return release_entry(job->record.uid, placement->epoch, placement->release);
 }
@@ -191,7 +206,8 @@ void fed_desired_all(struct fed *fed, struct cluster *cluster)
         .fed = fed, .cluster = cluster, .message = {.kind = TF_DOWN_PART, .n = cluster->set_n}};
     fed_claims_each(fed, cluster, add_claim, &parts);
     tf_vec_each (placed, &cluster->placed) {
-        struct tf_entry entry = wanted_entry(fed, placed->job, fed_job_placement(placed->job, placed->epoch));
+        struct tf_entry entry =
+            wanted_entry(fed, cluster, placed->job, fed_job_placement(placed->job, placed->epoch));
         add_entry(&parts, &entry);
     }
     send_part(&parts);

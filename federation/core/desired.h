@@ -7,7 +7,8 @@
 /* What the leader wants of a subcluster, as messages. */
 
 /* Adds a line to the next CHANGE of this subcluster, if it is attached. */
-void fed_desired_place(struct cluster *cluster, const struct job *job, const struct tf_placement *placement);
+void fed_desired_place(const struct fed *fed, struct cluster *cluster, const struct job *job,
+                       const struct tf_placement *placement);
 void fed_desired_release(struct cluster *cluster, struct tf_uid uid, uint64_t epoch, enum tf_release why);
 /* The job claims nodes there, or no longer. */
 void fed_desired_claim(struct cluster *cluster, const struct job *job);

@@ -228,6 +228,71 @@ static void explain_flying(const struct cluster *c, struct fed_blocker *out)
     out->unblock = tf_strdup("its next profile, in a moment: what is left then is considered");
 }
 
+/* What is reserved there for others, as the rows have it: each reservation once. */
+static void list_reserved(const struct tf_fit_view *view, const struct tf_demand *demand,
+                          struct fed_uids *out)
+{
+    for (size_t i = 0; i < view->count; i++)
+        tf_vec_each (r, &view->rows[i].reserved) {
+            size_t at = 0;
+            while (at < out->count && tf_uid_cmp(out->items[at], r->uid) < 0)
+                at++;
+            if (view->rows[i].count == 0 || r->level <= demand->level ||
+                (at < out->count && tf_uid_eq(out->items[at], r->uid)))
+                continue;
+            tf_vec_push(out, r->uid);
+            for (size_t k = out->count - 1; k > at; k--)
+                out->items[k] = out->items[k - 1];
+            out->items[at] = r->uid;
+        }
+}
+
+static void say_reserved(const struct question *q, const struct fed_uids *uids, struct fed_blocker *out)
+{
+    enum { NAMED = 3 };
+    char text[MOMENT_TEXT];
+    struct tf_buf names = TF_BUF_INIT;
+    size_t named = 0;
+    out->reason = TF_REASON_CLAIMED;
+    tf_vec_each (uid, uids) {
+        const struct job *r = fed_job_by_uid(q->fed, *uid);
+        if (!r || !tf_is_reservation(&r->record.spec))
+            continue;
+        struct tf_wall until = {r->record.submitted.ms + r->record.spec.reserve.expires};
+        if (named++ < NAMED)
+            tf_buf_fmt(&names, "%s%s (until %s)", names.len ? ", " : "", r->key, moment(until, text));
+        if (out->until.ms == 0 || until.ms < out->until.ms)
+            out->until = until;
+    }
+    if (named > NAMED)
+        tf_buf_fmt(&names, " and %zu more", named - NAMED);
+    free(out->text);
+    free(out->unblock);
+    out->text = tf_asprintf("what it would fit into is reserved by %s", tf_buf_text(&names));
+    out->unblock =
+        tf_strdup("a higher spec.priority, or the end of the reservation: `fedctl get reservations`");
+    tf_buf_release(&names);
+}
+
+/* It would fit if reservations of others were for it, too. */
+static bool explain_reserved(const struct question *q, const struct cluster *c,
+                             const struct tf_demand *demand, struct fed_blocker *out)
+{
+    struct tf_fit_view view = tf_fit_rows_view(c->room);
+    struct fed_uids uids = {0};
+    struct tf_fit fit = {0};
+    list_reserved(&view, demand, &uids);
+    if (uids.count) {
+        struct tf_demand theirs = *demand; /* borrows its lists */
+        memcpy(&theirs.reserved, &uids, sizeof theirs.reserved);
+        tf_fit_count(&view, &theirs, demand->level, q->fed->scratch, &fit);
+    }
+    if (fit.fits)
+        say_reserved(q, &uids, out);
+    tf_vec_release(&uids);
+    return fit.fits;
+}
+
 static void explain_demand(const struct question *q, const struct cluster *c, const struct tf_demand *demand,
                            int32_t *has, struct fed_blocker *out)
 {
@@ -245,7 +310,7 @@ static void explain_demand(const struct question *q, const struct cluster *c, co
     else if (why.reason >= TF_REASON_HIGHER_PRIORITY && c->flights.count &&
              fits_without_flights(fed, c, demand))
         explain_flying(c, out);
-    else
+    else if (why.reason < TF_REASON_HIGHER_PRIORITY || !explain_reserved(q, c, demand, out))
         take_why(q, c, demand, &why, out);
 }
 
@@ -264,7 +329,10 @@ static void explain_fit(const struct question *q, const struct cluster *c, int32
     } else {
         if (spec->max_runtime > 0)
             demand.ends.ms = q->now.wall.ms + spec->max_runtime;
-        demand.claimant = fed_candidate_claims_in(q->job, c);
+        struct entitled entitled = {0};
+        fed_candidate_entitled(q->fed, q->job, c, &entitled);
+        demand.claimant = entitled.claimant;
+        memcpy(&demand.reserved, &entitled.reserved, sizeof demand.reserved); /* taken */
         explain_demand(q, c, &demand, has, out);
     }
     tf_demand_release(&demand);

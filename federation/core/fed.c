@@ -16,6 +16,7 @@
 #include "federation/core/place.h"
 #include "federation/core/queue.h"
 #include "federation/core/refusals.h"
+#include "federation/core/reservations.h"
 #include "federation/core/retention.h"
 #include "federation/core/submit.h"
 #include "federation/core/tenants.h"
@@ -30,7 +31,7 @@ struct fed *fed_create(uint64_t seed)
     struct fed *fed = tf_calloc(1, sizeof *fed);
     fed->journal = tf_journal_create();
     fed->scratch = tf_fit_scratch_create();
-    fed->wake = fed->claims_due = fed->mix_due = TF_NEVER;
+    fed->wake = fed->claims_due = fed->mix_due = fed->reservations_due = TF_NEVER;
     tf_tree_init(&fed->jobs, fed_jobs_cmp);
     tf_tree_init(&fed->todo, fed_todo_cmp);
     tf_tree_init(&fed->refused, fed_refused_cmp);
@@ -65,6 +66,8 @@ void fed_destroy(struct fed *fed)
     tf_leaders_release(&fed->leaders);
     tf_vec_release(&fed->round);
     tf_vec_release(&fed->claimants);
+    tf_vec_release(&fed->reservations);
+    tf_vec_release(&fed->entitled.reserved);
     fed_outbox_release(fed);
     tf_settings_release(&fed->settings);
     tf_demand_release(&fed->demand);
@@ -211,6 +214,7 @@ static void wish_wake(struct fed *fed)
         earlier(earlier(fed_refusals_next(fed), fed_links_next(fed)),
                 earlier(fed_retention_next(fed), earlier(fed_freeze_next(fed), fed_claims_next(fed))));
     next = earlier(next, fed_mix_next(fed));
+    next = earlier(next, fed_reservations_next(fed));
     if (next.ms == fed->wake.ms || next.ms == TF_NEVER.ms)
         return;
     fed->wake = next;
@@ -234,6 +238,7 @@ void fed_step(struct fed *fed, struct tf_now now, struct fed_event *event, struc
     fed_event_release(event);
     fed_links_judge(fed);
     fed_freeze_expire(fed);
+    fed_reservations_expire(fed);
     fed_refusals_expire(fed);
     fed_retention_run(fed);
     fed_place_round(fed);

@@ -5,6 +5,7 @@
 
 #include "federation/core/cluster.h"
 #include "federation/core/jobs.h"
+#include "federation/core/reservations.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -235,7 +236,8 @@ static void image_flight(struct tf_image *image, struct flight *flight)
     tf_image_string(image, &flight->model);
     tf_image_number(image, &flight->n);
     tf_image_number(image, &flight->ends);
-    tf_image_number(image, &flight->claimant);
+    tf_image_number(image, &flight->entitled.claimant);
+    tf_image_list(image, &flight->entitled.reserved, tf_image_uid);
     tf_image_fit_undo(image, &flight->debit);
     tf_image_close(image);
 }
@@ -448,6 +450,7 @@ static void skip_the_rest(struct tf_image *image, struct fed *fed)
     tf_image_skip(image, &fed->scratch, "likewise");
     tf_image_skip(image, &fed->pack, "likewise");
     tf_image_skip(image, &fed->options, "likewise");
+    tf_image_skip(image, &fed->entitled, "likewise");
     tf_image_skip(image, &fed->reached, "decides nothing");
 }
 
@@ -471,6 +474,10 @@ static void image_fed(struct tf_image *image, struct fed *fed)
     image_clusters(image, fed);
     tf_image_list(image, &fed->freezes, tf_image_freeze);
     image_jobs(image, fed);
+    tf_image_skip(image, &fed->reservations, "made of the jobs");
+    if (tf_image_is_reading(image) && !tf_image_failed(image))
+        fed_reservations_read(fed);
+    tf_image_number(image, &fed->reservations_due);
     fed_tenants_image(image, fed);
     fed_mix_image(image, fed);
     fed_queue_image(image, fed);

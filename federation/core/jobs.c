@@ -16,6 +16,7 @@
 #include "federation/core/outbox.h"
 #include "federation/core/queue.h"
 #include "federation/core/refusals.h"
+#include "federation/core/reservations.h"
 #include "federation/core/retention.h"
 #include "federation/core/tenants.h"
 
@@ -241,6 +242,15 @@ void fed_job_release(struct fed *fed, struct job *job, enum tf_release why)
         fed_job_set_phase(fed, job, TF_PHASE_STOPPING);
 }
 
+void fed_job_delete(struct fed *fed, struct job *job, const char *event, const char *why)
+{
+    job->record.deleted = true;
+    tf_job_record_event(&job->record, fed->now.wall, 0, event, "%s", why);
+    fed_job_release(fed, job, TF_RELEASE_DELETE);
+    fed_touch_job(fed, job);
+    fed_job_settle(fed, job);
+}
+
 /* A placement that was not accepted yet is told with what is left of its grant. */
 static void fit_grant(const struct job *job, struct tf_placement *placement)
 {
@@ -255,7 +265,7 @@ void fed_job_tell(struct fed *fed, struct job *job)
         if (placement->release != TF_RELEASE_NONE)
             continue;
         fit_grant(job, placement);
-        fed_desired_place(fed_cluster_by_name(fed, placement->cluster), job, placement);
+        fed_desired_place(fed, fed_cluster_by_name(fed, placement->cluster), job, placement);
     }
 }
 
@@ -373,7 +383,7 @@ static void count_in(struct fed *fed, struct job *job)
     fed_mix_file(fed, job);
 }
 
-void fed_job_settle(struct fed *fed, struct job *job)
+static void settle(struct fed *fed, struct job *job)
 {
     struct tf_job_record *r = &job->record;
     fed_queue_remove(fed, job);
@@ -393,4 +403,10 @@ void fed_job_settle(struct fed *fed, struct job *job)
         fed_retention_file(fed, job);
     else if (fed_job_is_waiting(job))
         fed_queue_add(fed, job);
+}
+
+void fed_job_settle(struct fed *fed, struct job *job)
+{
+    settle(fed, job);
+    fed_reservation_note(fed, job);
 }

@@ -38,6 +38,8 @@ void fed_job_epoch_ended(struct fed *fed, struct job *job, uint64_t epoch, const
 void fed_job_set_trouble(struct job *job, const struct tf_ended *latest);
 /* Asks for the end of all that may be running of it. */
 void fed_job_release(struct fed *fed, struct job *job, enum tf_release why);
+/* It is wanted no more; `event` and `why` say so in its record. */
+void fed_job_delete(struct fed *fed, struct job *job, const char *event, const char *why);
 /* Its words or sizes have changed: whoever runs it is told, and takes what may change under a running epoch.
  */
 void fed_job_tell(struct fed *fed, struct job *job);

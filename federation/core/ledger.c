@@ -14,6 +14,7 @@ static void flight_release(struct flight *flight)
 {
     tf_job_spec_release(&flight->spec);
     tf_fit_undo_release(&flight->debit);
+    tf_vec_release(&flight->entitled.reserved);
     free(flight->model);
 }
 
@@ -38,13 +39,21 @@ static int resolve(struct fed *fed, const struct cluster *cluster, const struct 
     return 0;
 }
 
+static void entitle(struct tf_demand *demand, const struct entitled *entitled)
+{
+    demand->claimant = entitled->claimant;
+    demand->reserved.count = 0;
+    tf_vec_each (uid, &entitled->reserved)
+        tf_vec_push(&demand->reserved, *uid);
+}
+
 /* The same of one that was placed: it is bound by what it was then. */
 static int resolve_flight(struct fed *fed, const struct cluster *cluster, const struct flight *flight)
 {
     if (resolve(fed, cluster, &flight->spec, flight->rank))
         return -1;
     fed->demand.ends = flight->ends;
-    fed->demand.claimant = flight->claimant;
+    entitle(&fed->demand, &flight->entitled);
     return 0;
 }
 
@@ -77,7 +86,7 @@ static bool debit(struct fed *fed, struct cluster *cluster, struct flight *fligh
     struct tf_fit_view view = tf_fit_rows_view(cluster->room);
     if (!tf_fit_pack(&view, &fed->demand, flight->level, size, NULL, fed->scratch, &fed->pack))
         return false;
-    tf_fit_debit(cluster->room, &fed->pack, fed->demand.need, tf_level_core(flight->rank), &flight->debit);
+    tf_fit_debit(cluster->room, &fed->pack, &fed->demand, tf_level_core(flight->rank), &flight->debit);
     cluster->change++;
     return true;
 }
@@ -270,13 +279,15 @@ static void fit_lowest(struct fed *fed, struct cluster *cluster, const struct tf
     struct tf_fit_view view = tf_fit_rows_view(cluster->room);
     struct tf_fit fit = {0};
     tf_level level = fed->demand.level;
-    if (some_node_could(cluster, 0, TF_LEVEL_FREE, fed->demand.need)) {
+    bool kept = fed->demand.reserved.count > 0; /* which the cheap looks do not see */
+    if (kept || some_node_could(cluster, 0, TF_LEVEL_FREE, fed->demand.need)) {
         tf_fit_count(&view, &fed->demand, TF_LEVEL_FREE, fed->scratch, &fit);
         set_fit(cluster, spec, &fit, out);
         out->free = fit.count;
     }
-    if (out->fits || !fed_ledger_may_reclaim(fed, cluster) ||
-        !some_node_could(cluster, 1 + (size_t)fed->demand.rank, level, fed->demand.need))
+    if (out->fits || level == TF_LEVEL_FREE || !fed_ledger_may_reclaim(fed, cluster))
+        return;
+    if (!kept && !some_node_could(cluster, 1 + (size_t)fed->demand.rank, level, fed->demand.need))
         return;
     if (tf_fit_above_free(&view, &fed->demand, fed->scratch, &fit))
         set_fit(cluster, spec, &fit, out);
@@ -296,16 +307,25 @@ static struct tf_wall good_until(const struct tf_fit_view *view, const struct tf
     return until;
 }
 
+static bool keeps_something(const struct tf_fit_view *view, const struct tf_demand *demand)
+{
+    for (size_t i = 0; i < view->count && demand->reserved.count; i++)
+        if (view->rows[i].count > 0 && tf_demand_reserved(demand, &view->rows[i], TF_LEVEL_FREE).gpus > 0)
+            return true;
+    return false;
+}
+
 void fed_ledger_fit(struct fed *fed, struct cluster *cluster, const struct tf_job_spec *spec, int rank,
-                    bool claimant, struct verdict *out)
+                    const struct entitled *entitled, struct verdict *out)
 {
     *out = (struct verdict){.capacity = cluster->capacity, .change = cluster->change};
     if (resolve(fed, cluster, spec, rank))
         return;
-    fed->demand.claimant = claimant;
+    entitle(&fed->demand, entitled);
     count_singly(&fed->demand);
     fit_lowest(fed, cluster, spec, out);
     struct tf_fit_view view = tf_fit_rows_view(cluster->room);
+    out->kept = keeps_something(&view, &fed->demand);
     out->good_until = good_until(&view, &fed->demand, spec->max_runtime);
     if (out->fits && prefers_a_plane(&fed->demand) &&
         tf_fit_pack(&view, &fed->demand, out->level, fed->demand.core, NULL, fed->scratch, &fed->pack))
@@ -319,7 +339,7 @@ void fed_ledger_narrow(const struct fed *fed, const struct cluster *cluster, con
         v->fits = v->fits && fed_ledger_may_reclaim(fed, cluster);
         return;
     }
-    if (spec->group.shape.gpus == 0 || v->number < 0)
+    if (spec->group.shape.gpus == 0 || v->number < 0 || v->kept) /* what is kept is not among what is free */
         return;
     int64_t most = tf_fit_rows_at_most(cluster->room, v->number, spec->group.shape.gpus);
     /* With less than its core of that model left, another model of its list might hold more. */
@@ -339,8 +359,8 @@ static int32_t domains_of(const struct fed *fed, const struct tf_fit_view *view,
 }
 
 const char *fed_ledger_look(const struct fed *fed, const struct cluster *cluster,
-                            const struct tf_job_spec *spec, int rank, bool claimant, struct tf_now now,
-                            struct verdict *out)
+                            const struct tf_job_spec *spec, int rank, const struct entitled *entitled,
+                            struct tf_now now, struct verdict *out)
 {
     struct tf_demand demand = {0};
     struct tf_fit fit = {.model = -1};
@@ -349,13 +369,14 @@ const char *fed_ledger_look(const struct fed *fed, const struct cluster *cluster
     if (tf_demand_resolve(&demand, spec, rank, view.catalog, NULL) == 0) {
         if (spec->max_runtime > 0)
             demand.ends.ms = now.wall.ms + spec->max_runtime;
-        demand.claimant = claimant;
+        entitle(&demand, entitled);
         count_singly(&demand);
         tf_fit_count(&view, &demand, TF_LEVEL_FREE, fed->scratch, &fit);
         out->free = fit.count;
         if (!fit.fits && fed_ledger_may_reclaim(fed, cluster))
             tf_fit_lowest(&view, &demand, fed->scratch, &fit);
         set_fit(cluster, spec, &fit, out);
+        out->kept = keeps_something(&view, &demand);
         if (out->fits)
             out->domains = domains_of(fed, &view, &demand, out->level);
     }
@@ -383,11 +404,13 @@ bool fed_ledger_could_hold(struct fed *fed, struct cluster *cluster, const struc
 }
 
 const char *fed_ledger_add(struct fed *fed, struct cluster *cluster, const struct tf_job_spec *spec, int rank,
-                           bool claimant, uint64_t epoch, int32_t size, tf_level level)
+                           const struct entitled *entitled, uint64_t epoch, int32_t size, tf_level level)
 {
     struct flight *flight = tf_vec_add(&cluster->flights);
-    *flight =
-        (struct flight){.epoch = epoch, .rank = rank, .size = size, .level = level, .claimant = claimant};
+    *flight = (struct flight){.epoch = epoch, .rank = rank, .size = size, .level = level};
+    flight->entitled.claimant = entitled->claimant;
+    tf_vec_each (uid, &entitled->reserved)
+        tf_vec_push(&flight->entitled.reserved, *uid);
     flight->ends = TF_DEMAND_ENDLESS;
     if (spec->max_runtime > 0)
         flight->ends.ms = fed->now.wall.ms + spec->max_runtime;

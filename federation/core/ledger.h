@@ -30,9 +30,9 @@ struct claim_room {
 bool fed_ledger_could_hold(struct fed *fed, struct cluster *cluster, const struct tf_job_spec *spec, int rank,
                            struct claim_room *room);
 /* How a job of that spec and rank would fit into what is left now, or, if that may be, into what lower levels
- * hold. claimant: nodes are kept for it there. */
+ * hold. entitled: to what besides. */
 void fed_ledger_fit(struct fed *fed, struct cluster *cluster, const struct tf_job_spec *spec, int rank,
-                    bool claimant, struct verdict *out);
+                    const struct entitled *entitled, struct verdict *out);
 /* A verdict since when there has only been less room: what can be told of a new one without counting, which
  * is no worse for the job than that would be. */
 void fed_ledger_narrow(const struct fed *fed, const struct cluster *cluster, const struct tf_job_spec *spec,
@@ -40,12 +40,12 @@ void fed_ledger_narrow(const struct fed *fed, const struct cluster *cluster, con
 /* As fed_ledger_fit, for a question: nothing is changed, not even what deciding keeps to be quicker. Returns
  * the model, NULL if none is asked; borrowed until the next profile. */
 const char *fed_ledger_look(const struct fed *fed, const struct cluster *cluster,
-                            const struct tf_job_spec *spec, int rank, bool claimant, struct tf_now now,
-                            struct verdict *out);
+                            const struct tf_job_spec *spec, int rank, const struct entitled *entitled,
+                            struct tf_now now, struct verdict *out);
 /* Debits `size` instances for the epoch, the newest there, which take everything up to that level. Returns
  * the chosen model, NULL if none is asked: borrowed until the next profile. Asserts that they fit. */
 const char *fed_ledger_add(struct fed *fed, struct cluster *cluster, const struct tf_job_spec *spec, int rank,
-                           bool claimant, uint64_t epoch, int32_t size, tf_level level);
+                           const struct entitled *entitled, uint64_t epoch, int32_t size, tf_level level);
 /* The flight takes one step more; false if it cannot. Or all it can have of what is left. */
 bool fed_ledger_raise_step(struct fed *fed, struct cluster *cluster, uint64_t epoch);
 void fed_ledger_raise_most(struct fed *fed, struct cluster *cluster, uint64_t epoch);

@@ -33,8 +33,10 @@ static void commit(struct fed *fed, struct job *job, struct cluster *cluster)
     struct tf_placement *placement = fed_job_place(fed, job, cluster, spec->elastic.min);
     placement->level = level;
     tf_reached_if(level > TF_LEVEL_FREE, fed, FED_RECLAIMS);
-    const char *model = fed_ledger_add(fed, cluster, spec, job->rank, fed_candidate_claims_in(job, cluster),
-                                       placement->epoch, placement->size, level);
+    fed_candidate_entitled(fed, job, cluster, &fed->entitled);
+    tf_reached_if(fed->entitled.reserved.count, fed, FED_RESERVED_FOR);
+    const char *model = fed_ledger_add(fed, cluster, spec, job->rank, &fed->entitled, placement->epoch,
+                                       placement->size, level);
     placement->model = tf_strdup(model);
     raise.epoch = placement->epoch;
     tf_vec_push(&fed->round, raise);
@@ -69,7 +71,7 @@ static void close_round(struct fed *fed)
                             p->model ? p->model : "");
         fed_trace_placed(fed, job, p, raise->line);
         free(raise->line);
-        fed_desired_place(raise->cluster, job, p);
+        fed_desired_place(fed, raise->cluster, job, p);
         fed_touch_job(fed, job);
         if ((size_t)(raise - fed->round.items) % TF_TRANSACTION_RECORDS == TF_TRANSACTION_RECORDS - 1)
             fed_desired_flush(fed);

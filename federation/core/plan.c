@@ -19,6 +19,7 @@ static struct job probe_of(const struct fed *fed, const struct tf_job_manifest *
     probe.record.tenant = manifest->tenant;
     probe.record.name = manifest->name;
     probe.record.spec = manifest->spec;
+    probe.record.labels = manifest->labels;
     snprintf(probe.key, sizeof probe.key, "%s/%s", manifest->tenant, manifest->name);
     if (known && fed_job_is_waiting(known)) {
         memcpy(&probe.record.refusals, &known->record.refusals, sizeof probe.record.refusals);
@@ -50,8 +51,10 @@ static void add(const struct fed *fed, const struct job *probe, const struct clu
     c->row.link = cluster->link;
     if (!cluster->room)
         return;
-    const char *model = fed_ledger_look(fed, cluster, spec, probe->rank,
-                                        fed_candidate_claims_in(probe, cluster), now, &c->verdict);
+    struct entitled entitled = {0};
+    fed_candidate_entitled(fed, probe, cluster, &entitled);
+    const char *model = fed_ledger_look(fed, cluster, spec, probe->rank, &entitled, now, &c->verdict);
+    tf_vec_release(&entitled.reserved);
     c->row.free = c->verdict.free;
     if (c->row.why.first.reason != TF_REASON_NONE)
         return;

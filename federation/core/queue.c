@@ -10,6 +10,7 @@
 #include "federation/core/jobs.h"
 #include "federation/core/mix.h"
 #include "federation/core/refusals.h"
+#include "federation/core/reservations.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -75,7 +76,22 @@ void fed_queue_key(struct tf_buf *key, const struct tf_job_spec *spec)
     key_strs(key, &spec->regions);
 }
 
-static char *shape_key(const struct job *job)
+/* What is reserved for the one is not for the other. */
+static void key_reservations(struct tf_buf *key, const struct fed *fed, const struct job *job)
+{
+    struct fed_uids uids = {0};
+    char text[TF_UID_TEXT];
+    if (tf_is_reservation(&job->record.spec))
+        tf_buf_str(key, "reserves;");
+    fed_reservations_of(fed, job, &uids);
+    tf_vec_each (uid, &uids) {
+        tf_uid_format(*uid, text);
+        tf_buf_fmt(key, "%s;", text);
+    }
+    tf_vec_release(&uids);
+}
+
+static char *shape_key(const struct fed *fed, const struct job *job)
 {
     const struct tf_job_spec *s = &job->record.spec;
     const struct tf_shape *shape = &s->group.shape;
@@ -84,6 +100,7 @@ static char *shape_key(const struct job *job)
     tf_buf_fmt(&key, "%d,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%d;", shape->gpus, shape->gpu_memory,
                shape->cpu, shape->memory, s->max_runtime, s->max_nodes);
     fed_queue_key(&key, s);
+    key_reservations(&key, fed, job);
     if (fed_refusals_any(job) || job->record.claims_in) {
         char uid[TF_UID_TEXT];
         tf_uid_format(job->record.uid, uid);
@@ -104,7 +121,7 @@ static struct shape *shape_add(struct fed *fed, char *key)
 
 static struct shape *shape_of(struct fed *fed, const struct job *job)
 {
-    TF_AUTO_FREE char *key = shape_key(job);
+    TF_AUTO_FREE char *key = shape_key(fed, job);
     struct shape *shape = NULL;
     HASH_FIND_STR(fed->shapes, key, shape);
     if (shape)
@@ -208,6 +225,7 @@ static void image_verdict(struct tf_image *image, struct verdict *v)
     tf_image_number(image, &v->capacity);
     tf_image_number(image, &v->change);
     tf_image_number(image, &v->fits);
+    tf_image_number(image, &v->kept);
     tf_image_number(image, &v->level);
     tf_image_number(image, &v->free);
     tf_image_number(image, &v->below);

@@ -10,6 +10,7 @@
 #include "federation/core/jobs.h"
 #include "federation/core/outbox.h"
 #include "federation/core/reports.h"
+#include "federation/core/reservations.h"
 #include "federation/core/retention.h"
 #include "federation/core/trace.h"
 
@@ -131,8 +132,10 @@ static void begin_again(struct fed *fed, struct job *job)
 
 static void adopt(struct fed *fed, struct cluster *cluster, struct job *job, struct tf_report *report)
 {
-    if (tf_phase_is_final(job->record.phase))
+    if (tf_phase_is_final(job->record.phase)) {
         begin_again(fed, job);
+        fed_reservation_note(fed, job);
+    }
     fed_trace_job(fed, job, "epoch %" PRIu64 " runs in %s: adopted", report->epoch, cluster->record.name);
     uint64_t epoch = report->epoch;
     tf_reached(fed, FED_ADOPTED);
@@ -141,7 +144,7 @@ static void adopt(struct fed *fed, struct cluster *cluster, struct job *job, str
     fed_report_take(fed, cluster, report);
     const struct tf_placement *placement = fed_job_placement(job, epoch);
     if (placement->release == TF_RELEASE_NONE)
-        fed_desired_place(cluster, job, placement); /* its own store may have lost the record of it */
+        fed_desired_place(fed, cluster, job, placement); /* its own store may have lost the record of it */
 }
 
 /* The store knows of this epoch's end, or of a later one. */

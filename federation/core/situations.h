@@ -36,6 +36,8 @@
     X(FED_UNCLAIMED, "federation: a claim on nodes is over")                                            \
     X(FED_FREEZE_OVER, "federation: the time of a freeze was up")                                       \
     X(FED_RECLAIMS, "federation: placed where others must go for it")                                   \
+    X(FED_RESERVED_FOR, "federation: placed where something was reserved for it")                       \
+    X(FED_RESERVATION_OVER, "federation: a reservation expired, or its owner's job was over")           \
     X(FED_STORE_OLDER, "federation: the store is older than what a subcluster has seen")                \
     X(FED_ADOPTED, "federation: an epoch that the restored store had forgotten was adopted")            \
     X(FED_LEFT_ALONE, "federation: what runs for a job that the restored store has forgotten was left " \

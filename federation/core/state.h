@@ -66,6 +66,17 @@ struct job {
     struct replacement *replacement;
 };
 
+struct fed_uids {
+    struct tf_uid *items;
+    size_t count, cap;
+};
+
+/* What a job may have of a subcluster that others may not. Zero-initialise; owned. */
+struct entitled {
+    bool claimant;            /* nodes are kept for it there */
+    struct fed_uids reserved; /* reservations that are kept there, and that it may use; ascending */
+};
+
 /* A placement that the profile does not reflect yet: its capacity is debited. */
 struct flight {
     uint64_t epoch;
@@ -76,7 +87,7 @@ struct flight {
     char *model;
     uint64_t n;               /* of the message that carries it; 0 = not queued yet */
     struct tf_wall ends;      /* latest end, as it was judged when it was placed */
-    bool claimant;            /* it claims nodes there */
+    struct entitled entitled; /* to what, when it was placed */
     struct tf_fit_undo debit; /* in force while there is room */
 };
 
@@ -147,6 +158,7 @@ struct cluster {
 struct verdict {
     uint64_t capacity, change; /* 0 = none yet */
     bool fits;
+    bool kept;       /* a reservation that it may use keeps something there */
     tf_level level;  /* lowest at which the core fits: TF_LEVEL_FREE, or others go for it */
     int32_t free;    /* most instances in free capacity */
     int32_t below;   /* most at the level below it */
@@ -160,6 +172,7 @@ struct verdict {
 /* By what one subcluster is preferred to another, in this order (DESIGN.md §6). */
 enum {
     FED_PREFER_LEVEL,      /* the lowest highest level touched, what is free being the lowest of all */
+    FED_PREFER_RESERVED,   /* something is reserved for it there */
     FED_PREFER_COST,       /* of reclaim, roughly */
     FED_PREFER_TOPOLOGY,   /* domains that the core is spread over */
     FED_PREFER_MODEL,      /* the job's own order */
@@ -240,6 +253,8 @@ struct fed {
     struct tf_tree todo;    /* shapes to be considered, in order of their first jobs */
     struct tf_tree refused; /* jobs with refusals in force */
     TF_VEC(struct raise) round;
+    TF_VEC(struct job *) reservations; /* that are not over, by uid */
+    struct tf_mono reservations_due;   /* then the next of them expires; TF_NEVER: none does */
     TF_VEC(struct claimant) claimants; /* at most one a priority; as they came */
     struct tf_mono claims_due;         /* then whoever is first in line is looked at; TF_NEVER: no need */
     struct ask *asks;                  /* what unfinished jobs ask for, kind by kind */
@@ -264,6 +279,7 @@ struct fed {
     struct tf_fit_scratch *scratch;
     struct tf_fit_placement pack;
     TF_VEC(struct option) options;
+    struct entitled entitled;
 
     struct fed_actions *out; /* of the step under way */
     struct fed_situations reached;

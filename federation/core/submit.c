@@ -8,6 +8,7 @@
 #include "federation/core/desired.h"
 #include "federation/core/jobs.h"
 #include "federation/core/outbox.h"
+#include "federation/core/reservations.h"
 #include "federation/core/retention.h"
 #include "federation/core/rollback.h"
 #include "federation/core/tenants.h"
@@ -173,7 +174,12 @@ static void finish_change(struct fed *fed, uint64_t request, const struct fed_su
 /* What runs is told the new words and sizes. */
 static void update(struct fed *fed, uint64_t request, struct fed_submit *submit, struct job *job)
 {
+    TF_AUTO_FREE char *owner = tf_strdup(job->record.spec.reserve.owner.tenant);
     take_spec(job, submit);
+    if (tf_is_reservation(&job->record.spec)) {
+        fed_reservation_refile(fed, owner);
+        fed_reservation_refile(fed, job->record.spec.reserve.owner.tenant);
+    }
     tf_job_record_event(&job->record, fed->now.wall, 0, "Updated", "by %s",
                         submit->user ? submit->user : "a local client");
     fed_job_tell(fed, job);
@@ -254,6 +260,14 @@ static void apply(struct fed *fed, uint64_t request, struct fed_submit *submit, 
 
 /* ---- a name that is taken ---- */
 
+static void refuse_kind(struct fed *fed, uint64_t request, const struct job *job)
+{
+    bool reserves = tf_is_reservation(&job->record.spec);
+    fed_reply_error(fed, request, TF_ERR_CONFLICT,
+                    "%s is a %s: jobs and reservations share their names, take another for the %s", job->key,
+                    reserves ? "reservation" : "job", reserves ? "job" : "reservation");
+}
+
 static void refuse_taken(struct fed *fed, uint64_t request, const struct job *job)
 {
     if (job->record.deleted)
@@ -273,9 +287,12 @@ static void refuse_taken(struct fed *fed, uint64_t request, const struct job *jo
 
 static void meet(struct fed *fed, uint64_t request, struct fed_submit *submit, struct job *job)
 {
-    if (!submit->apply || job->record.deleted)
+    bool over = tf_phase_is_final(job->record.phase);
+    if (!over && tf_is_reservation(&job->record.spec) != tf_is_reservation(&submit->manifest.spec))
+        refuse_kind(fed, request, job);
+    else if (!submit->apply || job->record.deleted)
         refuse_taken(fed, request, job);
-    else if (!tf_phase_is_final(job->record.phase))
+    else if (!over)
         apply(fed, request, submit, job);
     else if (is_same(&job->record, &submit->manifest) && !submit->restart)
         answer(fed, request, FED_OUTCOME_UNCHANGED, job);

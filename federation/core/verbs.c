@@ -52,14 +52,11 @@ void fed_verb_delete(struct fed *fed, const struct fed_event *event)
     if (!job)
         return;
     struct tf_job_record *r = &job->record;
-    if (!r->deleted) {
-        r->deleted = true;
-        tf_job_record_event(r, fed->now.wall, 0, "DeleteAsked", "%s",
-                            r->placements.count ? "what runs of it is stopped" : "nothing runs of it");
-        fed_job_release(fed, job, TF_RELEASE_DELETE);
-        fed_touch_job(fed, job);
-        fed_job_settle(fed, job);
-    }
+    if (!r->deleted)
+        fed_job_delete(fed, job, "DeleteAsked",
+                       !r->placements.count          ? "nothing runs of it"
+                       : tf_is_reservation(&r->spec) ? "what it keeps is given up"
+                                                     : "what runs of it is stopped");
     done(fed, event, job, FED_OUTCOME_DELETED);
 }
 
@@ -68,6 +65,14 @@ static bool may_change(struct fed *fed, const struct fed_event *event, const str
                        const char *verb)
 {
     const struct tf_job_record *r = &job->record;
+    if (tf_is_reservation(&r->spec)) {
+        fed_reply_error(
+            fed, event->request, TF_ERR_REFUSED,
+            "%s is a reservation, of which nothing runs that one could %s: `fedctl apply` changes "
+            "it, `fedctl delete` gives it up",
+            job->key, verb);
+        return false;
+    }
     if (r->deleted || tf_phase_is_final(r->phase)) {
         fed_reply_error(fed, event->request, TF_ERR_REFUSED, "job %s is %s: there is nothing to %s", job->key,
                         r->deleted ? "being deleted" : tf_phase_name(r->phase), verb);

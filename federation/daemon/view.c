@@ -142,7 +142,8 @@ bool view_matches(const struct tf_job_record *job, const struct tf_job_filter *f
 {
     if (filter->tenant && !tf_str_eq(filter->tenant, job->tenant))
         return false;
-    if (filter->name && !tf_str_eq(filter->name, job->name))
+    if (filter->name ? !tf_str_eq(filter->name, job->name)
+                     : filter->reservations != tf_is_reservation(&job->spec))
         return false;
     if (filter->phases && !(filter->phases >> job->phase & 1))
         return false;

@@ -49,7 +49,7 @@ void epoch_end(struct sub *sub, struct job *job, struct ending ending)
     decided->evictions += ending.end == TF_END_EVICTED;
     decided->lost_gpu_seconds += ending.lost_gpu_seconds;
     tf_str_set(&decided->output, ending.output);
-    if (record->phase == TF_ALLOCATION_CLAIMING) {
+    if (claims_only(job)) {
         job_changed(sub, job); /* the change by which they are given up */
         reclaim_drop(sub, job);
     }

@@ -22,7 +22,8 @@ struct listing {
     struct candidates *out;
     struct sub *sub;
     tf_level level;
-    bool surplus; /* no cores, no claims */
+    bool surplus;                   /* no cores, no claims */
+    const struct tf_demand *demand; /* what is reserved for it is free; NULL: nothing is */
     uint32_t next_job;
     int32_t lately; /* evictions of the job under way */
 };
@@ -80,22 +81,24 @@ static void add_claims(struct listing *listing, const struct job *job, uint32_t 
     }
 }
 
-/* One that waits for its claims has nothing to lose but these (§5: a reservation ranks at its owner's core
- * level): of what is at that level it goes first. */
+/* One that waits for its claims, or keeps some for others, has nothing to lose but these (§5: a reservation
+ * ranks at its owner's core level): of what is at that level it goes first. */
 static void add_claimant(struct listing *listing, struct job *job)
 {
     tf_level core = tf_level_core(class_rank(listing->sub, &job->record.spec));
-    if (core > listing->level)
-        return;
+    if (core > listing->level || (listing->demand && tf_demand_may_use(listing->demand, job->record.uid)))
+        return; /* what a reservation keeps for it need not be taken */
     add_claims(listing, job, (uint32_t)listing->out->units.count);
     add_unit(listing, job, 0, core);
+    if (job->record.phase == TF_ALLOCATION_RESERVED) /* nobody waits for it yet: it goes first among equals */
+        listing->out->units.items[listing->out->units.count - 1].age = 0;
     listing->next_job++;
 }
 
 static void add_job(struct listing *listing, struct job *job)
 {
     const struct tf_allocation *record = &job->record;
-    if (record->phase == TF_ALLOCATION_CLAIMING && !listing->surplus)
+    if (claims_only(job) && !listing->surplus)
         add_claimant(listing, job);
     if (record->phase != TF_ALLOCATION_STARTING && record->phase != TF_ALLOCATION_RUNNING)
         return;
@@ -174,12 +177,15 @@ static void merge_parts(struct candidates *out)
         tf_vec_push(&out->frees, (struct victim_part){part->unit, part->frees});
 }
 
-static void list_nodes(struct candidates *out, const struct ledger *ledger)
+static void list_nodes(struct candidates *out, const struct ledger *ledger, const struct tf_demand *demand)
 {
     size_t at = 0;
+    uint64_t gpus;
     tf_vec_each (node, &ledger->nodes) {
         struct victim_node detail = {.going = ledger_going(*node), .kind = (*node)->row};
         size_t first = at;
+        if (demand)
+            detail.going = tf_vector_add(detail.going, ledger_reserved(*node, demand, &gpus));
         while (at < out->parts.count && out->parts.items[at].node == (*node)->number)
             at++;
         detail.parts = out->frees.items + first;
@@ -202,12 +208,13 @@ static void list(struct listing listing)
         migrate_each_stake(sub, add_place, &listing);
     sort_parts(listing.out, sub->ledger.nodes.count);
     merge_parts(listing.out);
-    list_nodes(listing.out, &sub->ledger);
+    list_nodes(listing.out, &sub->ledger, listing.demand);
 }
 
-void candidates_list(struct candidates *candidates, struct sub *sub, tf_level level)
+void candidates_list(struct candidates *candidates, struct sub *sub, tf_level level,
+                     const struct tf_demand *demand)
 {
-    list((struct listing){.out = candidates, .sub = sub, .level = level});
+    list((struct listing){.out = candidates, .sub = sub, .level = level, .demand = demand});
 }
 
 void candidates_list_surplus(struct candidates *candidates, struct sub *sub, int rank)

@@ -31,8 +31,10 @@ struct candidates {
 };
 
 /* All that is held at `level` or below by jobs that start or run, and all that is claimed by others; a job
- * that waits for its claims is one unit, and so is the place of a move. zeroed before. */
-void candidates_list(struct candidates *candidates, struct sub *sub, tf_level level);
+ * that waits for its claims is one unit, and so is the place of a move. What is reserved for the demand
+ * (NULL: for nobody) is free to it. zeroed before. */
+void candidates_list(struct candidates *candidates, struct sub *sub, tf_level level,
+                     const struct tf_demand *demand);
 /* Surplus only: of the ranks below this one. */
 void candidates_list_surplus(struct candidates *candidates, struct sub *sub, int rank);
 void candidates_release(struct candidates *candidates);

@@ -33,6 +33,8 @@ static void take_sizes(struct sub *sub, struct job *job, const struct tf_elastic
     struct tf_allocation *record = &job->record;
     if (tf_elastic_eq(&record->spec.elastic, e))
         return;
+    if (record->phase == TF_ALLOCATION_RESERVED)
+        return; /* it keeps what it was placed with */
     if (is_sound(e) && record->phase == TF_ALLOCATION_CLAIMING)
         take_sizes_of_claims(sub, job, e);
     else if (!is_sound(e) || !size_set_elastic(sub, job, e))

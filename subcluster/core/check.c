@@ -61,7 +61,7 @@ static void check_size(const struct tf_allocation *record)
     int32_t core = 0;
     if (record->phase == TF_ALLOCATION_ENDING)
         return;
-    if (record->phase == TF_ALLOCATION_CLAIMING) {
+    if (record->phase == TF_ALLOCATION_CLAIMING || record->phase == TF_ALLOCATION_RESERVED) {
         assert(record->members.count == 0 && record->claims.count == (size_t)record->size);
         return;
     }

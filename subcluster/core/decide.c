@@ -117,6 +117,8 @@ static void decide_for_room(struct sub *sub, const struct tf_entry *entry, struc
         refuse(out, TF_REASON_TOPOLOGY, tf_strdup(err.text));
     } else {
         node_claims_bind(sub, entry->uid, &entry->spec, &demand);
+        tf_vec_each (ref, &entry->reservations)
+            tf_vec_push(&demand.reserved, ref->uid);
         if (entry->model)
             tf_demand_fix_model(&demand, view.catalog, entry->model);
         if (pack(sub, &demand, entry->size, &out->packing))

@@ -24,6 +24,11 @@ static inline bool job_lives(const struct job *job)
 {
     return job->record.phase != TF_ALLOCATION_IDLE;
 }
+/* It has claims, and nothing of it runs. */
+static inline bool claims_only(const struct job *job)
+{
+    return job->record.phase == TF_ALLOCATION_CLAIMING || job->record.phase == TF_ALLOCATION_RESERVED;
+}
 const struct tf_ended *job_ended(const struct job *job, uint64_t epoch); /* NULL if it is not among them */
 
 /* Wants to be looked at at that time, besides those asked for before. */

@@ -33,7 +33,7 @@ void ledger_free(struct ledger *ledger)
     tf_vec_each (node, &ledger->nodes)
         node_free(*node);
     tf_vec_each (row, &ledger->node_rows)
-        tf_vec_release(&row->levels);
+        tf_profile_row_release(row);
     tf_vec_release(&ledger->nodes);
     tf_vec_release(&ledger->by_name);
     tf_vec_release(&ledger->node_rows);
@@ -407,14 +407,27 @@ static struct tf_vector claim_amount(const struct tf_claim *claim)
                               .memory = claim->memory};
 }
 
-void ledger_claim(struct ledger *ledger, struct tf_uid uid, uint32_t index, const struct tf_claim *claim,
-                  tf_level level)
+static void add_claim(struct ledger *ledger, const struct tf_claim *claim, struct holding holding)
 {
     struct ledger_node *node = ledger_need(ledger, claim->node);
     assert(!(standing_claims(node) & claim->gpus) && "a GPU has at most one claimant");
-    struct holding holding = {.uid = uid, .index = index, .hold = {level, claim->gpus, claim_amount(claim)}};
+    holding.hold.gpus = claim->gpus;
+    holding.hold.amount = claim_amount(claim);
     tf_vec_push(&node->claims, holding);
     set_dirty(ledger, node);
+}
+
+void ledger_claim(struct ledger *ledger, struct tf_uid uid, uint32_t index, const struct tf_claim *claim,
+                  tf_level level)
+{
+    add_claim(ledger, claim, (struct holding){.uid = uid, .index = index, .hold.level = level});
+}
+
+void ledger_reserve(struct ledger *ledger, struct tf_uid uid, uint32_t index, const struct tf_claim *claim,
+                    tf_level level)
+{
+    add_claim(ledger, claim,
+              (struct holding){.uid = uid, .index = index, .hold.level = level, .reserved = true});
 }
 
 /* The node's number of that claim in its list. */
@@ -574,6 +587,34 @@ void ledger_empty(struct ledger *ledger, const struct tf_strs *nodes, int32_t by
     }
 }
 
+struct tf_vector ledger_room(const struct ledger_node *node)
+{
+    struct tf_vector now = left_by(node, false), later = left_by(node, true);
+    tf_vec_each (c, &node->claims)
+        later = c->gone_after ? later : tf_vector_sub(later, c->hold.amount);
+    return (struct tf_vector){.slots = now.slots < later.slots ? now.slots : later.slots,
+                              .cpu = now.cpu < later.cpu ? now.cpu : later.cpu,
+                              .memory = now.memory < later.memory ? now.memory : later.memory};
+}
+
+struct tf_vector ledger_reserved(const struct ledger_node *node, const struct tf_demand *demand,
+                                 uint64_t *gpus)
+{
+    struct tf_vector sum = {0};
+    *gpus = 0;
+    if (!demand->reserved.count || !node->known || node->node.state != TF_NODE_READY)
+        return sum;
+    tf_vec_each (c, &node->claims) {
+        if (!c->reserved || c->gone_after || !tf_demand_may_use(demand, c->uid))
+            continue;
+        sum = tf_vector_add(sum, c->hold.amount);
+        *gpus |= c->hold.gpus;
+    }
+    *gpus &= ledger_unclaimed_gpus(node);
+    sum.gpus = tf_gpu_set_count(*gpus);
+    return sum;
+}
+
 /* ---- instances without a record ---- */
 
 void ledger_block(struct ledger *ledger, const char *name, const struct tf_instance_id *id, uint64_t gpus)
@@ -602,8 +643,10 @@ void ledger_unblock(struct ledger *ledger, const char *name, const struct tf_ins
 
 /* ---- rows ---- */
 
-/* Instances without a record are to us what foreign work is: never free, never to be had. */
-static void levels_of(const struct ledger_node *node, struct tf_level_vectors *out)
+/* Instances without a record are to us what foreign work is: never free, never to be had. without: as if that
+ * reservation kept nothing (NULL: none). */
+static void levels_of(const struct ledger_node *node, const struct tf_uid *without,
+                      struct tf_level_vectors *out)
 {
     struct tf_node seen = node->node;
     seen.foreign.gpus |= blocked_gpus(node);
@@ -620,7 +663,8 @@ static void levels_of(const struct ledger_node *node, struct tf_level_vectors *o
     }
     size_t held = holds.count;
     tf_vec_each (c, &node->claims)
-        tf_vec_push(&holds, c->hold);
+        if (!without || !c->reserved || !tf_uid_eq(c->uid, *without))
+            tf_vec_push(&holds, c->hold);
     tf_fit_node_levels(&seen, holds.items, held, holds.items + held, holds.count - held, out);
     tf_vec_release(&holds);
 }
@@ -685,6 +729,36 @@ static struct tf_vector free_by(const struct tf_profile_row *row)
     return row->levels.count ? row->levels.items[0].have : (struct tf_vector){0};
 }
 
+/* What is free for those who may use the reservation is more by this: by less than it keeps where others who
+ * are going are not gone yet. */
+static struct tf_vector more_for(const struct ledger_node *node, struct tf_uid reservation,
+                                 const struct tf_profile_row *row)
+{
+    struct tf_level_vectors levels = {0};
+    levels_of(node, &reservation, &levels);
+    struct tf_vector more = tf_vector_sub(levels.items[0].have, free_by(row));
+    tf_vec_release(&levels);
+    return tf_vector_floor0(more);
+}
+
+static void list_reserved(const struct ledger_node *node, struct tf_profile_row *row)
+{
+    row->reserved.count = 0;
+    tf_vec_each (c, &node->claims) {
+        size_t at = 0;
+        if (!c->reserved || c->gone_after)
+            continue;
+        while (at < row->reserved.count && tf_uid_cmp(row->reserved.items[at].uid, c->uid) < 0)
+            at++;
+        if (at < row->reserved.count && tf_uid_eq(row->reserved.items[at].uid, c->uid))
+            continue;
+        tf_vec_push(&row->reserved, (struct tf_reserved){0});
+        for (size_t i = row->reserved.count - 1; i > at; i--)
+            row->reserved.items[i] = row->reserved.items[i - 1];
+        row->reserved.items[at] = (struct tf_reserved){c->uid, c->hold.level, more_for(node, c->uid, row)};
+    }
+}
+
 static void refresh(struct ledger *ledger, struct ledger_node *node)
 {
     struct tf_profile_row *row = &ledger->node_rows.items[node->number];
@@ -696,7 +770,8 @@ static void refresh(struct ledger *ledger, struct ledger_node *node)
     tf_fit_node_class(&node->node, &ledger->schedule_labels, &class);
     row->class = tf_fit_rows_class(ledger->rows, &class);
     tf_node_class_release(&class);
-    levels_of(node, &row->levels);
+    levels_of(node, NULL, &row->levels);
+    list_reserved(node, row);
     if (!tf_vector_fits(free_by(row), before))
         tf_vec_push(&ledger->freed, node->number);
     row->claim_rank = node->kept.rank;

@@ -27,6 +27,7 @@ struct holding {
     struct tf_uid uid;
     uint32_t index;
     struct tf_hold hold;
+    bool reserved;             /* of a claim: it is a reservation's */
     bool stuck;                /* it should have gone by now: nobody counts on it */
     struct ledger_stake stake; /* of a holder */
     uint64_t gone_after; /* 0 = held, or claimed; else it is over once the change of that number is durable */
@@ -127,6 +128,9 @@ void ledger_release(struct ledger *ledger, struct tf_uid uid, const struct tf_me
 /* What an instance of the owner will hold; asserts that nobody else claims its GPUs. */
 void ledger_claim(struct ledger *ledger, struct tf_uid uid, uint32_t index, const struct tf_claim *claim,
                   tf_level level);
+/* The same of a reservation: profiles tell it apart. */
+void ledger_reserve(struct ledger *ledger, struct tf_uid uid, uint32_t index, const struct tf_claim *claim,
+                    tf_level level);
 void ledger_set_claim_level(struct ledger *ledger, struct tf_uid uid, uint32_t index,
                             const struct tf_claim *claim, tf_level level);
 /* Given up by the change of that number: until then it is what a begun stop will free; 0: its owner becomes
@@ -146,6 +150,13 @@ enum claim_state ledger_claim_state(const struct ledger *ledger, struct tf_uid u
 typedef bool ledger_leaves_f(struct tf_uid uid, uint32_t index, const char *node, const void *arg);
 enum claim_state ledger_place_state(const struct ledger *ledger, const struct tf_claim *claim,
                                     ledger_leaves_f *leaves, const void *arg);
+
+/* What reservations that the demand may use keep there, and *gpus, which can be used now. */
+struct tf_vector ledger_reserved(const struct ledger_node *node, const struct tf_demand *demand,
+                                 uint64_t *gpus);
+/* Cores, memory and slots that are neither held nor claimed, now and when what is going has gone; negative
+ * where foreign use has taken more than was left. */
+struct tf_vector ledger_room(const struct ledger_node *node);
 
 /* The node's row is claimed from now on (R5), for whoever it was before, or for nobody. */
 void ledger_keep(struct ledger *ledger, struct ledger_node *node, struct tf_uid owner, int rank,

@@ -22,6 +22,7 @@ static void image_holding(struct tf_image *image, struct holding *holding)
     tf_image_number(image, &holding->hold.level);
     tf_image_number(image, &holding->hold.gpus);
     tf_image_vector(image, &holding->hold.amount);
+    tf_image_number(image, &holding->reserved);
     tf_image_number(image, &holding->stuck);
     image_stake(image, &holding->stake);
     tf_image_number(image, &holding->gone_after);

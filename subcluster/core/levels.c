@@ -43,6 +43,6 @@ void members_set_levels(struct sub *sub, struct job *job)
     tf_vec_each (m, &job->record.members)
         if (member_holds(m->state))
             tell_ledger(sub, job, m);
-    if (job->record.phase == TF_ALLOCATION_CLAIMING)
+    if (claims_only(job))
         reclaim_set_levels(sub, job);
 }

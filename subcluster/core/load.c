@@ -75,7 +75,8 @@ static const char *claims_fault(const struct sub *sub, const struct tf_allocatio
         const struct tf_claim *claim = &record->claims.items[i];
         const struct ledger_node *node = claim->node ? ledger_find(&sub->ledger, claim->node) : NULL;
         uint64_t claimed = node ? ledger_claimed_gpus_of(node) : 0;
-        if (!claim->node || tf_gpu_set_count(claim->gpus) != record->spec.group.shape.gpus)
+        bool in_use = record->phase == TF_ALLOCATION_RESERVED && claim->gpus; /* in part */
+        if (!claim->node || (tf_gpu_set_count(claim->gpus) != record->spec.group.shape.gpus && !in_use))
             return "a claim names no node, or not the GPUs that its spec asks for";
         for (size_t j = 0; j < i; j++)
             if (strcmp(record->claims.items[j].node, claim->node) == 0)
@@ -90,11 +91,12 @@ static const char *epoch_fault(const struct sub *sub, const struct tf_allocation
 {
     const struct tf_elastic *e = &record->spec.elastic;
     bool ending = record->phase == TF_ALLOCATION_ENDING;
+    bool claims = record->phase == TF_ALLOCATION_CLAIMING || record->phase == TF_ALLOCATION_RESERVED;
     if (record->epoch == 0 || record->members.count > 2 * (size_t)TF_INSTANCES_MAX)
         return "its live epoch has no number or too many members";
-    if ((record->phase == TF_ALLOCATION_CLAIMING) != (record->claims.count > 0))
+    if (claims != (record->claims.count > 0))
         return "its phase and its claims do not agree";
-    if (!ending && (record->members.count == 0) != (record->phase == TF_ALLOCATION_CLAIMING))
+    if (!ending && (record->members.count == 0) != claims)
         return "its phase and its members do not agree";
     if (e->min < 1 || e->step < 1 || e->max < e->min)
         return "its sizes make no sense";
@@ -114,7 +116,7 @@ static const char *fault_of(const struct sub *sub, const struct tf_allocation *r
         return "it has no uid or no name";
     if (job_find(sub, record->uid))
         return "there is another one of that uid";
-    if (record->phase < TF_ALLOCATION_IDLE || record->phase > TF_ALLOCATION_CLAIMING)
+    if (record->phase < TF_ALLOCATION_IDLE || record->phase > TF_ALLOCATION_RESERVED)
         return "it has no phase";
     tf_vec_each (ended, &record->ended)
         if (ended->epoch == 0 || ended->end == TF_END_NONE)
@@ -164,7 +166,7 @@ static void load_allocation(struct sub *sub, struct tf_allocation *record)
     job->record = *record;
     *record = (struct tf_allocation){0};
     hold_members(sub, job);
-    if (job->record.phase == TF_ALLOCATION_CLAIMING)
+    if (claims_only(job))
         reclaim_load(sub, job);
     members_attach(sub, job);
 }

@@ -85,9 +85,12 @@ static struct emptying empty_when(const struct sub *sub, const struct ledger_nod
     tf_vec_each (h, &node->holdings)
         if (h->stuck || h->hold.level > may_take)
             wait_for(sub, h, rank, &out);
-    tf_vec_each (c, &node->claims)
-        if (c->hold.level > may_take)
-            wait_for(sub, c, rank, &out);
+    tf_vec_each (c, &node->claims) {
+        if (c->hold.level <= may_take)
+            continue;
+        wait_for(sub, c, rank, &out);
+        out.key += c->reserved ? ENDLESS : 0; /* nobody knows when its owner comes, or goes */
+    }
     if (node->blockings.count)
         out.key += ENDLESS;
     return out;

@@ -16,6 +16,7 @@
 #include "subcluster/core/peers.h"
 #include "subcluster/core/reclaim.h"
 #include "subcluster/core/reports.h"
+#include "subcluster/core/reservation.h"
 #include "subcluster/core/size.h"
 #include "subcluster/core/strays.h"
 #include "subcluster/core/trace.h"
@@ -46,14 +47,18 @@ static void refuse(struct sub *sub, const struct tf_entry *entry, enum tf_reason
 
 /* ---- starting ---- */
 
-static void add_members(struct sub *sub, struct job *job, const struct tf_fit_placement *packing)
+static void add_members(struct sub *sub, struct job *job, const struct tf_entry *entry,
+                        const struct tf_fit_placement *packing)
 {
+    int32_t wanted = job->record.spec.group.shape.gpus;
     tf_vec_each (row, &packing->rows) {
         assert(row->nodes == 1 && row->row < sub->ledger.nodes.count);
         const struct ledger_node *node = sub->ledger.nodes.items[row->row];
         for (int32_t i = 0; i < row->each; i++) {
-            uint64_t gpus = tf_gpu_set_lowest(ledger_free_gpus(node), job->record.spec.group.shape.gpus);
-            assert(tf_gpu_set_count(gpus) == job->record.spec.group.shape.gpus && "packed into what is free");
+            uint64_t kept = reservation_gpus(sub, entry, node);
+            uint64_t gpus = tf_gpu_set_pick(kept, ledger_free_gpus(node), 0, wanted);
+            assert(tf_gpu_set_count(gpus) == wanted && "packed into what is free, or kept for it");
+            reservation_give(sub, entry, job, node, gpus);
             member_add(sub, job, node->node.name, gpus);
         }
     }
@@ -99,7 +104,7 @@ static void trace_placed(struct sub *sub, const struct job *job)
     tf_buf_release(&nodes);
 }
 
-static void set_model(struct sub *sub, struct job *job, int32_t model)
+void epoch_set_model(struct sub *sub, struct job *job, int32_t model)
 {
     if (model >= 0)
         job->record.model = tf_strdup(tf_intern_text(&ledger_view(&sub->ledger).catalog->models, model));
@@ -109,8 +114,8 @@ static void start(struct sub *sub, struct tf_entry *entry, const struct tf_fit_p
 {
     tf_reached_if(packing->instances < entry->size, sub, SUB_SMALLER);
     struct job *job = epoch_open(sub, entry, packing->instances);
-    set_model(sub, job, packing->model);
-    add_members(sub, job, packing);
+    epoch_set_model(sub, job, packing->model);
+    add_members(sub, job, entry, packing);
     members_attach(sub, job);
     trace_placed(sub, job);
     job_changed(sub, job);
@@ -124,12 +129,12 @@ static void claim(struct sub *sub, struct tf_entry *entry, struct reclaim_plan *
 {
     struct job *job = epoch_open(sub, entry, entry->spec.elastic.min);
     job->record.phase = TF_ALLOCATION_CLAIMING;
-    set_model(sub, job, plan->model);
+    epoch_set_model(sub, job, plan->model);
     job_changed(sub, job);
     raise_floor(sub, job->record.epoch);
     trace_epoch(sub, job, "needs %dx%d GPUs: claims them, %zu job%s evicted for it", job->record.size,
                 job->record.spec.group.shape.gpus, plan->evicted.count, plan->evicted.count == 1 ? "" : "s");
-    reclaim_commit(sub, job, plan);
+    reclaim_commit(sub, job, entry, plan);
     node_claim_end(sub, job->record.uid);
 }
 
@@ -138,7 +143,9 @@ static int64_t decide_and_do(struct sub *sub, struct tf_entry *entry)
     struct place_decision decision = {0};
     place_decide(sub, entry, &decision);
     int64_t work = decision.work;
-    if (decision.verdict == PLACE_STARTS)
+    if (decision.verdict == PLACE_STARTS && tf_is_reservation(&entry->spec))
+        reservation_make(sub, entry, &decision.packing);
+    else if (decision.verdict == PLACE_STARTS)
         start(sub, entry, &decision.packing);
     else if (decision.verdict == PLACE_CLAIMS)
         claim(sub, entry, &decision.plan);

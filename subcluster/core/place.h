@@ -16,6 +16,8 @@ void stored(struct sub *sub, const struct tf_entry *entry);
 
 /* The live epoch of a job that has none, without members yet; what the entry owns of it moves. */
 struct job *epoch_open(struct sub *sub, struct tf_entry *entry, int32_t size);
+/* Of the catalog; -1: none was asked for. */
+void epoch_set_model(struct sub *sub, struct job *job, int32_t model);
 /* Nothing up to this epoch is begun here any more. */
 void raise_floor(struct sub *sub, uint64_t epoch);
 

@@ -4,6 +4,7 @@
 #include "common/base/cleanup.h"
 #include "subcluster/core/decide.h"
 #include "subcluster/core/members.h"
+#include "subcluster/core/reservation.h"
 #include "subcluster/core/size.h"
 
 #include <assert.h>
@@ -29,7 +30,8 @@ static void add_started(const struct sub *sub, const struct tf_entry *entry,
         const struct ledger_node *node = sub->ledger.nodes.items[row->row];
         struct tf_plan_node *at = node_of(out, node->node.name);
         at->instances += row->each;
-        at->gpus = tf_gpu_set_lowest(ledger_free_gpus(node), at->instances * gpus);
+        uint64_t kept = reservation_gpus(sub, entry, node), free = ledger_free_gpus(node);
+        at->gpus = tf_gpu_set_pick(kept, free, 0, at->instances * gpus);
     }
     out->size = packing->instances;
 }
@@ -97,7 +99,7 @@ static void add_victim(const struct sub *sub, const struct job *job, const struc
     victim->lost_gpu_seconds = gone->lost_gpu_seconds;
     tf_vec_each (m, &job->record.members)
         victim->instances += member_stays(m->state) && goes(gone, m->mark);
-    if (job->record.phase == TF_ALLOCATION_CLAIMING) /* it has not begun */
+    if (claims_only(job)) /* it has not begun */
         victim->size = victim->instances = (int32_t)job->record.claims.count;
 }
 

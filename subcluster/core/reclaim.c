@@ -16,6 +16,7 @@
 #include "subcluster/core/node_claims.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/peers.h"
+#include "subcluster/core/reservation.h"
 #include "subcluster/core/size.h"
 #include "subcluster/core/trace.h"
 
@@ -60,7 +61,7 @@ static void list_evicted(const struct candidates *candidates, const struct victi
         victim->level = u->level > victim->level ? u->level : victim->level;
         victim->lost_gpu_seconds += u->gpu_seconds;
         victim->whole = victim->whole || u->core;
-        victim->waits = last->record.phase == TF_ALLOCATION_CLAIMING;
+        victim->waits = claims_only(last);
         if (!u->core)
             tf_vec_push(&victim->marks, candidates->marks.items[*unit]);
     }
@@ -87,8 +88,9 @@ static bool is_chosen(const struct victims *chosen, uint32_t unit)
 }
 
 static void after_init(struct after *after, const struct sub *sub, const struct candidates *candidates,
-                       const struct victims *chosen)
+                       const struct victims *chosen, const struct tf_demand *demand)
 {
+    uint64_t kept;
     struct tf_fit_view view = ledger_view(&sub->ledger);
     *after = (struct after){0};
     tf_vec_reserve(&after->rows, view.count + 1);
@@ -97,7 +99,9 @@ static void after_init(struct after *after, const struct sub *sub, const struct 
         struct tf_level_vector at = {TF_LEVEL_FREE, candidates->nodes.items[i].going};
         tf_vec_push(&after->rows, view.rows[i]);
         tf_vec_push(&after->vectors, at);
-        tf_vec_push(&after->gpus, ledger_going_gpus(sub->ledger.nodes.items[i]));
+        (void)ledger_reserved(sub->ledger.nodes.items[i], demand, &kept);
+        tf_vec_push(&after->gpus, ledger_going_gpus(sub->ledger.nodes.items[i]) | kept);
+        after->rows.items[i].reserved = (struct tf_reserved_list){0}; /* it is in what is going */
     }
     tf_vec_each (part, &candidates->parts) {
         if (!is_chosen(chosen, part->unit))
@@ -121,15 +125,17 @@ static void after_release(struct after *after)
     tf_vec_release(&after->gpus);
 }
 
-/* One instance on the node: free GPUs first, so that what others are leaving is waited for only if need be.
- */
+/* One instance on the node: what is reserved for it first, then free GPUs, so that what others are leaving is
+ * waited for only if need be. */
 static void add_claim(struct reclaim_plan *plan, const struct ledger_node *node, uint64_t *left,
-                      struct tf_vector need)
+                      const struct tf_demand *demand)
 {
+    struct tf_vector need = demand->need;
+    uint64_t kept;
+    (void)ledger_reserved(node, demand, &kept);
+    kept &= *left & ~ledger_held_gpus(node);
     uint64_t free = *left & ledger_free_gpus(node);
-    int32_t of_free = tf_gpu_set_count(free) < need.gpus ? tf_gpu_set_count(free) : need.gpus;
-    uint64_t gpus = tf_gpu_set_lowest(free, of_free);
-    gpus |= tf_gpu_set_lowest(*left & ~free, need.gpus - of_free);
+    uint64_t gpus = tf_gpu_set_pick(kept, free, *left, need.gpus);
     assert(tf_gpu_set_count(gpus) == need.gpus);
     *left &= ~gpus;
     tf_vec_push(&plan->claims, (struct tf_claim){.node = tf_strdup(node->node.name),
@@ -149,7 +155,7 @@ static bool pack_claims(struct sub *sub, const struct tf_profile_row *rows, uint
     bool packed = tf_fit_pack(&view, demand, TF_LEVEL_FREE, demand->core, NULL, sub->scratch, &packing);
     tf_vec_each (row, &packing.rows)
         for (int32_t i = 0; i < row->each; i++)
-            add_claim(plan, sub->ledger.nodes.items[row->row], &gpus[row->row], demand->need);
+            add_claim(plan, sub->ledger.nodes.items[row->row], &gpus[row->row], demand);
     plan->model = packing.model;
     tf_fit_placement_release(&packing);
     return packed;
@@ -163,7 +169,7 @@ bool reclaim_plan_make(struct sub *sub, const struct tf_demand *demand, tf_level
     struct tf_demand bounded = *demand;
     bounded.level = level < demand->level ? level : demand->level;
     reclaim_plan_release(plan);
-    candidates_list(&candidates, sub, bounded.level);
+    candidates_list(&candidates, sub, bounded.level, &bounded);
     struct victims_ask ask = {.nodes = ledger_view(&sub->ledger),
                               .kinds = tf_fit_rows_view(sub->ledger.rows),
                               .detail = candidates.nodes.items,
@@ -176,7 +182,7 @@ bool reclaim_plan_make(struct sub *sub, const struct tf_demand *demand, tf_level
         struct after after;
         plan->level = chosen.level;
         list_evicted(&candidates, &chosen, plan);
-        after_init(&after, sub, &candidates, &chosen);
+        after_init(&after, sub, &candidates, &chosen, &bounded);
         found = pack_claims(sub, after.rows.items, after.gpus.items, &bounded, plan);
         assert(found && "the victims suffice");
         after_release(&after);
@@ -313,12 +319,16 @@ static char *eviction_message(const struct sub *sub, const struct job *owner, co
 static void take_claims(struct sub *sub, const struct job *taker, const struct evicted_job *gone)
 {
     struct job *job = job_find(sub, gone->uid);
-    assert(job && job->record.phase == TF_ALLOCATION_CLAIMING);
-    char *message = tf_asprintf("what it had claimed and waited for went to %s/%s (%s); nothing of it ran",
-                                taker->record.tenant, taker->record.name, taker->record.spec.priority);
-    tf_reached(sub, SUB_CLAIM_TAKEN);
+    assert(job && claims_only(job));
+    bool reserved = job->record.phase == TF_ALLOCATION_RESERVED;
+    char *message = tf_asprintf("what it %s went to %s/%s (%s); nothing of it ran",
+                                reserved ? "kept" : "had claimed and waited for", taker->record.tenant,
+                                taker->record.name, taker->record.spec.priority);
+    bool used = reserved && reservation_is_begun(job); /* to ask for all of it again would be too much */
+    tf_reached_if(!reserved, sub, SUB_CLAIM_TAKEN);
+    tf_reached_if(reserved, sub, SUB_RESERVATION_TAKEN);
     out_touch_job_before(sub, job, taker);
-    epoch_end(sub, job, (struct ending){.end = TF_END_EVICTED, .message = message});
+    epoch_end(sub, job, (struct ending){.end = used ? TF_END_FINISHED : TF_END_EVICTED, .message = message});
 }
 
 static void evict(struct sub *sub, const struct job *owner, const struct evicted_job *gone)
@@ -344,11 +354,18 @@ void reclaim_let_go(struct sub *sub, const struct job *job, const struct reclaim
         evict(sub, job, gone);
 }
 
-static void hold_claims(struct sub *sub, struct job *job)
+static void hold_claim(struct sub *sub, const struct job *job, uint32_t i)
 {
     tf_level level = tf_level_core(class_rank(sub, &job->record.spec));
+    bool reserved = job->record.phase == TF_ALLOCATION_RESERVED;
+    (reserved ? ledger_reserve : ledger_claim)(&sub->ledger, job->record.uid, i, &job->record.claims.items[i],
+                                               level);
+}
+
+static void hold_claims(struct sub *sub, struct job *job)
+{
     for (uint32_t i = 0; i < job->record.claims.count; i++)
-        ledger_claim(&sub->ledger, job->record.uid, i, &job->record.claims.items[i], level);
+        hold_claim(sub, job, i);
 }
 
 /* change 0: the job becomes the holder in the same change. */
@@ -370,7 +387,31 @@ static void join_claiming(struct sub *sub, const struct job *job)
     tf_vec_push(&sub->claiming, job->record.uid);
 }
 
-void reclaim_commit(struct sub *sub, struct job *job, struct reclaim_plan *plan)
+void reclaim_hold(struct sub *sub, struct job *job)
+{
+    hold_claims(sub, job);
+}
+
+void reclaim_unhold(struct sub *sub, struct job *job)
+{
+    drop_claims(sub, job, 0);
+}
+
+/* One by one: each looks at what the ones before it have left of what is reserved. */
+static void take_plan(struct sub *sub, struct job *job, const struct tf_entry *entry,
+                      struct reclaim_plan *plan)
+{
+    struct tf_allocation *record = &job->record;
+    tf_vec_each (claim, &plan->claims) {
+        if (entry)
+            reservation_give(sub, entry, job, ledger_find(&sub->ledger, claim->node), claim->gpus);
+        tf_vec_push(&record->claims, *claim);
+        hold_claim(sub, job, (uint32_t)record->claims.count - 1);
+    }
+    plan->claims.count = 0;
+}
+
+void reclaim_commit(struct sub *sub, struct job *job, const struct tf_entry *entry, struct reclaim_plan *plan)
 {
     struct tf_allocation *record = &job->record;
     assert(record->phase == TF_ALLOCATION_CLAIMING && record->claims.count == 0);
@@ -379,10 +420,7 @@ void reclaim_commit(struct sub *sub, struct job *job, struct reclaim_plan *plan)
             migrate_take(sub, victim->migration, victim->move, job);
         else if (victim->waits)
             take_claims(sub, job, victim);
-    tf_vec_each (claim, &plan->claims)
-        tf_vec_push(&record->claims, *claim);
-    plan->claims.count = 0;
-    hold_claims(sub, job);
+    take_plan(sub, job, entry, plan);
     join_claiming(sub, job);
     job_changed(sub, job);
     tf_reached(sub, SUB_CLAIMED);
@@ -488,6 +526,8 @@ static bool claim_free(struct sub *sub, struct job *job)
         tf_demand_resolve(&demand, &record->spec, class_rank(sub, &record->spec), view.catalog, NULL) == 0;
     if (fits)
         tf_demand_fix_model(&demand, view.catalog, record->model);
+    if (record->phase == TF_ALLOCATION_RESERVED) /* as many as are left of it */
+        demand.core = demand.step = record->size;
     node_claims_bind(sub, record->uid, &record->spec, &demand);
     fits = fits && may_fit_free(sub, record, &demand) && move_claims(sub, job, &demand);
     tf_demand_release(&demand);
@@ -502,9 +542,26 @@ static void give_up(struct sub *sub, struct job *job)
     epoch_end(sub, job, (struct ending){.end = TF_END_REFUSED, .reason = TF_REASON_GPUS, .message = message});
 }
 
+/* True while it goes on keeping what it has. */
+static bool look_at_reserved(struct sub *sub, struct job *job)
+{
+    if (worst_state(sub, &job->record) != CLAIM_BROKEN)
+        return true;
+    if (!reservation_is_begun(job) && claim_free(sub, job)) {
+        tf_reached(sub, SUB_RESERVATION_MOVED);
+        trace_epoch(sub, job, "keeps other GPUs: a node of it went");
+        job_changed(sub, job);
+        return true;
+    }
+    reservation_broken(sub, job);
+    return job->record.phase == TF_ALLOCATION_RESERVED;
+}
+
 /* True while it goes on waiting. */
 static bool look_at(struct sub *sub, struct job *job)
 {
+    if (job->record.phase == TF_ALLOCATION_RESERVED)
+        return look_at_reserved(sub, job);
     enum claim_state state = worst_state(sub, &job->record);
     if (state != CLAIM_FREE && claim_free(sub, job)) {
         tf_reached(sub, SUB_CLAIM_MOVED);
@@ -525,7 +582,7 @@ static void look(struct sub *sub)
     for (size_t i = 0; i < sub->claiming.count; i++) {
         struct tf_uid uid = sub->claiming.items[i];
         struct job *job = job_find(sub, uid);
-        if (job && job->record.phase == TF_ALLOCATION_CLAIMING && look_at(sub, job))
+        if (job && claims_only(job) && look_at(sub, job))
             sub->claiming.items[kept++] = uid;
     }
     sub->claiming.count = kept;

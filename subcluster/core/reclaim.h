@@ -51,10 +51,14 @@ bool reclaim_plan_surplus(struct sub *sub, const struct tf_demand *demand, int b
 void reclaim_let_go(struct sub *sub, const struct job *job, const struct reclaim_plan *plan);
 /* maxEvictionsPerMinute does not let so many jobs be evicted now. */
 bool reclaim_is_braked(const struct sub *sub, const struct reclaim_plan *plan);
-/* The job is CLAIMING, without claims yet: it gets those of the plan (which are taken), and evictions begin.
- */
-void reclaim_commit(struct sub *sub, struct job *job, struct reclaim_plan *plan);
-/* One was loaded from its record. */
+/* The job is CLAIMING, without claims yet: it gets those of the plan (which are taken), out of the entry's
+ * reservations, too (entry may be NULL), and evictions begin. */
+void reclaim_commit(struct sub *sub, struct job *job, const struct tf_entry *entry,
+                    struct reclaim_plan *plan);
+/* In the ledger its claims are no more, or are again: what they are may change between. */
+void reclaim_unhold(struct sub *sub, struct job *job);
+void reclaim_hold(struct sub *sub, struct job *job);
+/* It has claims by its record: it was loaded, or they are of what is free. */
 void reclaim_load(struct sub *sub, struct job *job);
 /* Its class, or the classes in force, have changed. */
 void reclaim_set_levels(struct sub *sub, struct job *job);

@@ -25,6 +25,7 @@ static enum tf_phase phase_of(enum tf_allocation_phase phase)
     case TF_ALLOCATION_STARTING:
         return TF_PHASE_STARTING;
     case TF_ALLOCATION_RUNNING:
+    case TF_ALLOCATION_RESERVED:
         return TF_PHASE_RUNNING;
     case TF_ALLOCATION_ENDING:
         return TF_PHASE_STOPPING;
@@ -32,6 +33,20 @@ static enum tf_phase phase_of(enum tf_allocation_phase phase)
         break;
     }
     return TF_PHASE_NONE;
+}
+
+/* What a reservation keeps is told as members that were never started, and counts as ready. */
+static void add_kept(struct tf_report *r, const struct tf_allocation *record)
+{
+    for (uint32_t i = 0; i < record->claims.count; i++) {
+        const struct tf_claim *claim = &record->claims.items[i];
+        tf_vec_push(&r->members, (struct tf_member){.index = i,
+                                                    .attempt = 1,
+                                                    .node = tf_strdup(claim->node),
+                                                    .gpus = claim->gpus,
+                                                    .state = TF_MEMBER_PLANNED});
+    }
+    r->ready = (int32_t)record->claims.count;
 }
 
 static void send_live(struct sub *sub, const struct tf_allocation *record)
@@ -54,6 +69,8 @@ static void send_live(struct sub *sub, const struct tf_allocation *record)
             r->restarts += (int32_t)m->attempt - 1;
         tf_member_copy(tf_vec_add(&r->members), m);
     }
+    if (record->phase == TF_ALLOCATION_RESERVED)
+        add_kept(r, record);
     if (record->ending.end == TF_END_NONE)
         tf_ended_copy(&r->ended, &record->ending); /* the latest trouble: it ends nothing */
     send(sub, up);

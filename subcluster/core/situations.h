@@ -55,6 +55,11 @@
     X(SUB_CLAIMED, "subcluster: claims were made, and holders evicted for them")                     \
     X(SUB_CLAIM_MOVED, "subcluster: claims moved to what had become free")                           \
     X(SUB_CLAIM_TAKEN, "subcluster: claims were taken by a higher priority")                         \
+    X(SUB_RESERVED, "subcluster: a reservation keeps its GPUs")                                      \
+    X(SUB_RESERVATION_USED, "subcluster: a reservation was used up by its owner's jobs")             \
+    X(SUB_RESERVATION_MOVED, "subcluster: a reservation moved to what was free, a node of it went")  \
+    X(SUB_RESERVATION_BROKEN, "subcluster: a reservation could not keep all it had, a node went")    \
+    X(SUB_RESERVATION_TAKEN, "subcluster: a reservation was taken by a higher priority")             \
     X(SUB_NODES_CLAIMED, "subcluster: nodes were claimed for a job that waits")                      \
     X(SUB_CLAIM_BROKEN, "subcluster: claims could not be had any more: refused")                     \
     X(SUB_GPUS_WAIT, "subcluster: GPUs that were given up stayed taken until that was durable")      \

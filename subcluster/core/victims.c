@@ -42,7 +42,7 @@ static bool is_roomy(struct victims_choice *choice, uint32_t cell)
     victims_list_nodes(choice, cell, false);
     tf_vec_each (node, &choice->nodes)
         sum += tf_vector_count(ask->demand->need,
-                               tf_profile_row_at(&ask->nodes.rows[*node], choice->search.level));
+                               tf_demand_have(ask->demand, &ask->nodes.rows[*node], choice->search.level));
     return sum >= ask->demand->core;
 }
 

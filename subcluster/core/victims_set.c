@@ -201,6 +201,7 @@ static void make_rows(struct victims_search *search)
         *row = ask->nodes.rows[node];
         row->levels.items = &search->own.items[i];
         row->levels.count = row->levels.cap = 1;
+        row->reserved = (struct tf_reserved_list){0}; /* what of it is for the demand is in what it has */
     }
     search->rows.count = ask->kinds.count + own;
 }

@@ -224,11 +224,10 @@ static void collect_idle(const struct subd *subd, struct tf_metrics *out)
 
 static void collect_records(const struct subd *subd, struct tf_metrics *out)
 {
-    static const char *const phases[] = {[TF_ALLOCATION_IDLE] = "ended",
-                                         [TF_ALLOCATION_STARTING] = "starting",
-                                         [TF_ALLOCATION_RUNNING] = "running",
-                                         [TF_ALLOCATION_ENDING] = "ending",
-                                         [TF_ALLOCATION_CLAIMING] = "claiming"};
+    static const char *const phases[] = {
+        [TF_ALLOCATION_IDLE] = "ended",        [TF_ALLOCATION_STARTING] = "starting",
+        [TF_ALLOCATION_RUNNING] = "running",   [TF_ALLOCATION_ENDING] = "ending",
+        [TF_ALLOCATION_CLAIMING] = "claiming", [TF_ALLOCATION_RESERVED] = "reserved"};
     int64_t allocations[TF_ARRAY_LEN(phases)] = {0}, members[TF_MEMBER_MISSING + 1] = {0};
     const struct tf_allocation *a = sub_allocation_next(subd->sub, NULL);
     for (; a; a = sub_allocation_next(subd->sub, &a->uid)) {

@@ -14,6 +14,9 @@ static bool eq_topology_rule(const struct tf_topology_rule *a, const struct tf_t
 bool eq_job_spec(const struct tf_job_spec *a, const struct tf_job_spec *b)
 {
     EQ_BEGIN(struct tf_job_spec);
+    EQ_STR(reserve.owner.tenant);
+    EQ_STR(reserve.owner.job);
+    EQ_STR(reserve.owner.selector);
     EQ_STR(priority);
     EQ_WITH(group.shape.gpu_models, tf_strs_eq);
     EQ_STR(group.image);
@@ -115,10 +118,17 @@ static bool eq_level_vector(const struct tf_level_vector *a, const struct tf_lev
     return EQ_END;
 }
 
+static bool eq_reserved(const struct tf_reserved *a, const struct tf_reserved *b)
+{
+    EQ_BEGIN(struct tf_reserved);
+    return EQ_END;
+}
+
 static bool eq_row(const struct tf_profile_row *a, const struct tf_profile_row *b)
 {
     EQ_BEGIN(struct tf_profile_row);
     EQ_LIST(levels, eq_level_vector);
+    EQ_LIST(reserved, eq_reserved);
     return EQ_END;
 }
 
@@ -343,9 +353,16 @@ bool eq_up(const struct tf_up *a, const struct tf_up *b)
     return true;
 }
 
+static bool eq_ref(const struct tf_reservation_ref *a, const struct tf_reservation_ref *b)
+{
+    EQ_BEGIN(struct tf_reservation_ref);
+    return EQ_END;
+}
+
 bool eq_entry(const struct tf_entry *a, const struct tf_entry *b)
 {
     EQ_BEGIN(struct tf_entry);
+    EQ_LIST(reservations, eq_ref);
     EQ_WITH(evicted, tf_evicted_eq);
     EQ_STR(tenant);
     EQ_STR(name);

@@ -33,8 +33,8 @@ static void random_selector_term(struct tf_rng *r, struct tf_selector_term *out)
 
 static struct tf_job_filter filter(struct tf_rng *r)
 {
-    struct tf_job_filter out = {optional_name(r), optional_name(r), optional_name(r),
-                                (uint32_t)R(0, UINT32_MAX), LATER};
+    struct tf_job_filter out = {
+        optional_name(r), optional_name(r), optional_name(r), (uint32_t)R(0, UINT32_MAX), LATER, R(0, 1)};
     RANDOM_LIST(r, &out.selector, random_selector_term);
     return out;
 }

@@ -62,6 +62,7 @@ void random_job(struct tf_rng *rng, struct tf_job_manifest *manifest)
     labels(rng, &manifest->labels);
     labels(rng, &spec->node_labels);
     variables(&spec->group.env);
+    tf_table_release(tf_table_find(&tf_job_spec_table, "reserve")->table, &spec->reserve);
     words(rng, "port-", &spec->group.ports);
     words(rng, "bj-", &spec->clusters);
     words(rng, "north.", &spec->regions);

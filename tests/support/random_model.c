@@ -181,6 +181,7 @@ void random_job_spec(struct tf_rng *r, struct tf_job_spec *out)
         LATER,
         LATER,
         UP_TO(TF_CLUSTER_LOST_RESTART),
+        {TIME, {OPTIONAL, OPTIONAL, OPTIONAL}},
     };
     RANDOM_LIST(r, &out->topology, random_topology_rule);
     random_pairs(r, &out->node_labels);
@@ -288,6 +289,11 @@ static void random_level_vector(struct tf_rng *r, struct tf_level_vector *out)
     *out = (struct tf_level_vector){(tf_level)tf_rng_below(r, TF_LEVEL_TOP + 1), random_vector(r)};
 }
 
+static void random_reserved(struct tf_rng *r, struct tf_reserved *out)
+{
+    *out = (struct tf_reserved){random_uid(r), (tf_level)R(2, TF_LEVEL_TOP), random_vector(r)};
+}
+
 static void random_row(struct tf_rng *r, struct tf_profile_row *out)
 {
     int rank = (int)tf_rng_range(r, -1, TF_CLASSES_MAX - 1);
@@ -296,8 +302,10 @@ static void random_row(struct tf_rng *r, struct tf_profile_row *out)
                                    COUNT,
                                    LATER,
                                    rank,
-                                   {rank < 0 ? 0 : WALL.ms}};
+                                   {rank < 0 ? 0 : WALL.ms},
+                                   LATER};
     RANDOM_LIST(r, &out->levels, random_level_vector);
+    RANDOM_LIST(r, &out->reserved, random_reserved);
 }
 
 static void random_short(struct tf_rng *r, struct tf_short_demand *out)
@@ -472,7 +480,7 @@ void random_allocation(struct tf_rng *r, struct tf_allocation *out)
         random_uid(r),
         NAME,
         NAME,
-        UP_TO(TF_ALLOCATION_CLAIMING),
+        UP_TO(TF_ALLOCATION_RESERVED),
         COUNTER,
         random_term(r),
         spec(r),
@@ -673,6 +681,17 @@ void random_up(struct tf_rng *r, enum tf_up_kind kind, struct tf_up *out)
     }
 }
 
+static void random_ref(struct tf_rng *r, struct tf_reservation_ref *out)
+{
+    *out = (struct tf_reservation_ref){random_uid(r)};
+}
+
+static int by_uid(const void *a, const void *b)
+{
+    return tf_uid_cmp(((const struct tf_reservation_ref *)a)->uid,
+                      ((const struct tf_reservation_ref *)b)->uid);
+}
+
 void random_entry(struct tf_rng *r, struct tf_entry *out)
 {
     *out = (struct tf_entry){FROM_1(TF_ENTRY_CLAIM),
@@ -688,7 +707,11 @@ void random_entry(struct tf_rng *r, struct tf_entry *out)
                              (tf_level)R32(0, TF_LEVEL_TOP),
                              R32(0, 1 << 30),
                              evicted(r),
+                             LATER,
                              UP_TO(TF_RELEASE_MOVE)};
+    RANDOM_LIST(r, &out->reservations, random_ref);
+    if (out->reservations.count > 1)
+        qsort(out->reservations.items, out->reservations.count, sizeof *out->reservations.items, by_uid);
 }
 
 void random_defrag_order(struct tf_rng *r, struct tf_defrag_order *out)

@@ -201,15 +201,21 @@ static char *add_jobs(struct tf_reply *reply, struct listing *listing)
     return TF_STEAL(reply->list.next_token);
 }
 
-int fetch_jobs(struct fedctl *ctl, struct listing *listing)
+int fetch_of_kind(struct fedctl *ctl, struct listing *listing, bool reservations)
 {
     if (ctl->words.count)
         return fetch_named(ctl, listing);
     struct tf_request request = {.method = TF_METHOD_LIST};
     struct tf_error err = TF_ERROR_INIT;
     request.list.page_size = fetch_page_size(ctl);
+    request.list.filter.reservations = reservations;
     int code = fetch_filter(ctl, &request.list.filter, &err) ? fedctl_usage(ctl, "%s", err.text)
                                                              : fetch_pages(ctl, &request, listing, add_jobs);
     tf_request_release(&request);
     return code;
+}
+
+int fetch_jobs(struct fedctl *ctl, struct listing *listing)
+{
+    return fetch_of_kind(ctl, listing, false);
 }

@@ -40,9 +40,8 @@ static void complain_twice(const struct manifests *manifests, const struct tf_co
     int line, column, first_line;
     tf_conf_locate(tf_conf_doc(file->conf, first->doc), "metadata.name", &first_line, &column);
     tf_conf_locate(doc, "metadata.name", &line, &column);
-    tf_conf_problems_add(problems, line, column, "metadata.name",
-                         "the job %s/%s is there twice: also at %s:%d", job->tenant, job->name, file->name,
-                         first_line);
+    tf_conf_problems_add(problems, line, column, "metadata.name", "%s/%s is there twice: also at %s:%d",
+                         job->tenant, job->name, file->name, first_line);
 }
 
 /* Legal for a simulator, of no use to anybody else. */
@@ -58,10 +57,13 @@ static void read_doc(struct manifests *manifests, size_t file, size_t doc, struc
 {
     const struct tf_conf_doc *from = tf_conf_doc(manifests->files.items[file].conf, doc);
     struct tf_job_manifest job;
-    if (tf_conf_read(from, &tf_job_manifest_table, &job, problems))
+    const char *kind = tf_conf_text(from, "kind");
+    bool reserves = kind && strcmp(kind, TF_KIND_RESERVATION) == 0;
+    if (tf_conf_read(from, reserves ? &tf_reservation_manifest_table : &tf_job_manifest_table, &job,
+                     problems))
         return;
     const struct manifest *first = find_same(manifests, &job);
-    bool runs_nothing = job.spec.group.command.count == 0 && !job.spec.group.image;
+    bool runs_nothing = !reserves && job.spec.group.command.count == 0 && !job.spec.group.image;
     if (first)
         complain_twice(manifests, from, &job, first, problems);
     if (runs_nothing)

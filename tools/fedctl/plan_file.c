@@ -20,7 +20,7 @@ int plan_save(const struct plan *plan, const char *path, struct tf_error *err)
     view_yaml(&view_plan, plan, &text);
     tf_vec_each (job, &plan->jobs) {
         tf_buf_str(&text, "---\n");
-        view_yaml(&view_manifest, &job->manifest->job, &text);
+        view_yaml(view_of_manifest(&job->manifest->job), &job->manifest->job, &text);
     }
     return file_write(path, "the plan", &text, err);
 }

@@ -102,7 +102,7 @@ static int look_at_old(struct fedctl *ctl, struct planned *job, bool *pending, s
     struct tf_reply reply = {0};
     if (fedctl_call(ctl, &request, &reply, err))
         return err->code == TF_ERR_NOT_FOUND ? 0 : -1; /* it went meanwhile: what changes is not known */
-    tf_table_diff(&tf_job_manifest_table, &reply.job.manifest, m, 0, &job->changes);
+    tf_table_diff(tf_manifest_table_of(&m->spec), &reply.job.manifest, m, 0, &job->changes);
     *pending = reply.job.phase == TF_PHASE_PENDING && !reply.job.cluster;
     tf_reply_release(&reply);
     return 0;

@@ -10,7 +10,7 @@
  * fetched. */
 
 extern const struct resource resource_jobs, resource_archive, resource_clusters, resource_nodes,
-    resource_gpus, resource_instances;
+    resource_gpus, resource_instances, resource_reservations;
 
 /* Fetch what the words and options name, and add it to the listing. Give the exit code. */
 int fetch_jobs(struct fedctl *ctl, struct listing *listing);
@@ -19,6 +19,9 @@ int fetch_clusters(struct fedctl *ctl, struct listing *listing);
 int fetch_nodes(struct fedctl *ctl, struct listing *listing);
 int fetch_gpus(struct fedctl *ctl, struct listing *listing);
 int fetch_instances(struct fedctl *ctl, struct listing *listing);
+int fetch_reservations(struct fedctl *ctl, struct listing *listing);
+/* Jobs or reservations; those that are named, whatever they are. */
+int fetch_of_kind(struct fedctl *ctl, struct listing *listing, bool reservations);
 
 /* By kind. */
 struct fetcher {
@@ -56,6 +59,12 @@ void phase_text(const struct tf_job_view *job, struct tf_buf *buf);
 /* "NO_SUCH_MODEL: no cluster has B300"; for a job that has ended, how. */
 void reason_text(const struct tf_job_view *job, struct tf_buf *buf);
 void job_name(const struct tf_job_view *job, struct tf_buf *buf);
+
+/* "Pending", "Kept", "Stopping", "Used" (all of it by jobs of its owner), "Over". */
+const char *reservation_state(const struct tf_job_view *job);
+/* "search/rank", "search, team=ranking" or "search": whose jobs may start in it. */
+void reservation_owner(const struct tf_owner *owner, struct tf_buf *buf);
+struct tf_wall reservation_end(const struct tf_job_view *job); /* when it expires */
 
 /* The members of a job, of a listing or a description. */
 extern const struct column member_columns[];

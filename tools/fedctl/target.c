@@ -13,10 +13,18 @@ struct kind_word {
     enum resource_kind kind;
 };
 static const struct kind_word kind_words[] = {
-    {"jobs", RESOURCE_JOBS},          {"job", RESOURCE_JOBS},    {"clusters", RESOURCE_CLUSTERS},
-    {"cluster", RESOURCE_CLUSTERS},   {"nodes", RESOURCE_NODES}, {"node", RESOURCE_NODES},
-    {"gpus", RESOURCE_GPUS},          {"gpu", RESOURCE_GPUS},    {"instances", RESOURCE_INSTANCES},
+    {"jobs", RESOURCE_JOBS},
+    {"job", RESOURCE_JOBS},
+    {"clusters", RESOURCE_CLUSTERS},
+    {"cluster", RESOURCE_CLUSTERS},
+    {"nodes", RESOURCE_NODES},
+    {"node", RESOURCE_NODES},
+    {"gpus", RESOURCE_GPUS},
+    {"gpu", RESOURCE_GPUS},
+    {"instances", RESOURCE_INSTANCES},
     {"instance", RESOURCE_INSTANCES},
+    {"reservations", RESOURCE_RESERVATIONS},
+    {"reservation", RESOURCE_RESERVATIONS},
 };
 
 /* "jobs, clusters or nodes" */
@@ -54,7 +62,7 @@ static int unknown_kind(const char *word, unsigned allowed, struct tf_error *err
 
 int target_kind(struct fedctl *ctl, unsigned allowed, enum resource_kind *kind, struct tf_error *err)
 {
-    bool only_jobs = allowed == 1u << RESOURCE_JOBS;
+    bool only_jobs = (allowed & ~(1u << RESOURCE_RESERVATIONS)) == 1u << RESOURCE_JOBS;
     TF_AUTO_BUF kinds = TF_BUF_INIT;
     list_kinds(allowed, &kinds);
     if (ctl->words.count == 0 && only_jobs)

@@ -13,7 +13,8 @@ enum resource_kind {
     RESOURCE_CLUSTERS,
     RESOURCE_NODES,
     RESOURCE_GPUS,
-    RESOURCE_INSTANCES
+    RESOURCE_INSTANCES,
+    RESOURCE_RESERVATIONS
 };
 
 /* Takes the first word when it names a kind that is allowed (a set of 1 << kind): "jobs", "job", ... It may

@@ -44,8 +44,9 @@ static int apply_one(struct fedctl *ctl, const struct manifests *manifests, cons
         code = refused(ctl, manifests, manifest, &detail, &err);
     else {
         change_warnings(&answer);
-        out_fmt(&ctl->out, "job %s/%s %s%s\n", manifest->job.tenant, manifest->job.name,
-                submission_word(answer.outcome), ctl->options.dry_run ? " (dry run)" : "");
+        out_fmt(&ctl->out, "%s %s/%s %s%s\n", tf_is_reservation(&manifest->job.spec) ? "reservation" : "job",
+                manifest->job.tenant, manifest->job.name, submission_word(answer.outcome),
+                ctl->options.dry_run ? " (dry run)" : "");
     }
     submission_release(&answer, &detail);
     return code;

@@ -26,6 +26,7 @@ static const struct option options[] = {
 
 struct deletion {
     struct tf_job_ref job;
+    bool reserves; /* it is a reservation, as far as was said */
     bool accepted;
 };
 struct deletions {
@@ -50,8 +51,10 @@ static int from_files(struct fedctl *ctl, struct deletions *deletions)
         code = FEDCTL_USAGE;
     } else
         tf_vec_each (manifest, &manifests.items)
-            tf_vec_push(&deletions->list, (struct deletion){.job = {.tenant = TF_STEAL(manifest->job.tenant),
-                                                                    .name = TF_STEAL(manifest->job.name)}});
+            tf_vec_push(&deletions->list,
+                        (struct deletion){.job = {.tenant = TF_STEAL(manifest->job.tenant),
+                                                  .name = TF_STEAL(manifest->job.name)},
+                                          .reserves = tf_is_reservation(&manifest->job.spec)});
     manifests_release(&manifests);
     return code;
 }
@@ -61,13 +64,14 @@ static int from_words(struct fedctl *ctl, struct deletions *deletions)
 {
     enum resource_kind kind;
     struct tf_error err = TF_ERROR_INIT;
-    if (target_kind(ctl, 1u << RESOURCE_JOBS, &kind, &err))
+    if (target_kind(ctl, 1u << RESOURCE_JOBS | 1u << RESOURCE_RESERVATIONS, &kind, &err))
         return fedctl_usage(ctl, "%s", err.text);
     for (size_t i = 0; i < ctl->words.count; i++) {
         struct tf_job_ref ref = {0};
         if (target_job(ctl, ctl->words.items[i], &ref, &err))
             return fedctl_usage(ctl, "%s", err.text);
-        tf_vec_push(&deletions->list, (struct deletion){.job = ref});
+        tf_vec_push(&deletions->list,
+                    (struct deletion){.job = ref, .reserves = kind == RESOURCE_RESERVATIONS});
     }
     return FEDCTL_DONE;
 }
@@ -85,7 +89,7 @@ static int delete_one(struct fedctl *ctl, struct deletion *deletion)
         return fedctl_fail_about(ctl, name, &err);
     }
     change_warnings(&reply.change);
-    out_fmt(&ctl->out, "job %s deleted\n", name);
+    out_fmt(&ctl->out, "%s %s deleted\n", deletion->reserves ? "reservation" : "job", name);
     deletion->job.uid = reply.change.uid; /* not another one that takes its name */
     deletion->accepted = true;
     tf_reply_release(&reply);
@@ -127,8 +131,8 @@ static int run(struct fedctl *ctl)
 
 const struct verb verb_delete = {
     .name = "delete",
-    .usage = "[job] TENANT/NAME... [--wait]\n-f FILE|FOLDER|- [--wait]",
-    .help = "Stop jobs and free their names",
+    .usage = "[job] TENANT/NAME... [--wait]\nreservation TENANT/NAME... [--wait]\n-f FILE|FOLDER|- [--wait]",
+    .help = "Stop jobs, give reservations up, and free their names",
     .more = "Returns when the federation has promised it; instances then get their grace to stop. --wait "
             "returns when\n"
             "they are gone and the name is free.",

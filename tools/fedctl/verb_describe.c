@@ -180,12 +180,47 @@ static void print_job(struct fedctl *ctl, const struct tf_job_view *job, struct 
     block(buf, "Spec:", tf_buf_text(&spec));
 }
 
+/* ---- reservations ---- */
+
+static void print_reservation(struct fedctl *ctl, const struct tf_job_view *job, struct tf_buf *buf)
+{
+    struct tf_wall now = fedctl_now(), end = reservation_end(job);
+    char uid[TF_UID_TEXT], local[WHEN_TEXT];
+    TF_AUTO_BUF spec = TF_BUF_INIT, owner = TF_BUF_INIT, why = TF_BUF_INIT;
+    tf_uid_format(job->uid, uid);
+    reservation_owner(&job->manifest.spec.reserve.owner, &owner);
+    reason_text(job, &why);
+    field(buf, "Reservation:", "%s/%s", job->manifest.tenant, job->manifest.name);
+    field(buf, "UID:", "%s", uid);
+    labels_field(buf, &job->manifest.labels);
+    text_field(buf, "User:", job->user);
+    field(buf, "State:", "%s", reservation_state(job));
+    text_field(buf, "Reason:", tf_phase_is_final(job->phase) ? "" : tf_buf_text(&why));
+    text_field(buf, "Message:", job->message);
+    field(buf, "For:", "%s", tf_buf_text(&owner));
+    field(buf, "Keeps:", "%d of %d x %d GPUs", job->ready, job->manifest.spec.elastic.min,
+          job->manifest.spec.group.shape.gpus);
+    if (job->epoch)
+        field(buf, "Placed in:", "%s, epoch %llu%s%s", job->cluster ? job->cluster : "-",
+              (unsigned long long)job->epoch, job->model ? ", " : "", job->model ? job->model : "");
+    time_field(buf, "Submitted:", job->submitted, now);
+    time_field(buf, "Placed:", job->placed, now);
+    if (tf_phase_is_final(job->phase))
+        time_field(buf, "Over:", job->finished, now);
+    else
+        field(buf, "Expires:", "%s", when_local(end, local));
+    job_members(ctl, job, now, buf);
+    job_events(ctl, job, now, buf);
+    tf_table_yaml(&tf_reservation_spec_table, &job->manifest.spec, &spec);
+    block(buf, "Spec:", tf_buf_text(&spec));
+}
+
 static int describe_job(struct fedctl *ctl, const char *word, struct tf_buf *text)
 {
     struct tf_reply reply;
     int code = target_ask(ctl, TF_METHOD_GET, word, &reply);
     if (code == FEDCTL_DONE)
-        print_job(ctl, &reply.job, text);
+        (tf_is_reservation(&reply.job.manifest.spec) ? print_reservation : print_job)(ctl, &reply.job, text);
     tf_reply_release(&reply);
     return code;
 }
@@ -366,13 +401,9 @@ static int describe_node(struct fedctl *ctl, const char *word, struct tf_buf *te
 static int as_data(struct fedctl *ctl, enum resource_kind kind)
 {
     struct listing listing;
-    const struct resource *resource = kind == RESOURCE_JOBS       ? &resource_jobs
-                                      : kind == RESOURCE_CLUSTERS ? &resource_clusters
-                                                                  : &resource_nodes;
-    listing_begin(&listing, resource, &ctl->options, true, &ctl->out);
-    int code = kind == RESOURCE_JOBS       ? fetch_jobs(ctl, &listing)
-               : kind == RESOURCE_CLUSTERS ? fetch_clusters(ctl, &listing)
-                                           : fetch_nodes(ctl, &listing);
+    const struct fetcher *fetcher = &fetchers[kind];
+    listing_begin(&listing, fetcher->resource, &ctl->options, true, &ctl->out);
+    int code = fetcher->fetch(ctl, &listing);
     listing_end(&listing, false);
     return code;
 }
@@ -381,7 +412,8 @@ static int run(struct fedctl *ctl)
 {
     enum resource_kind kind;
     struct tf_error err = TF_ERROR_INIT;
-    unsigned allowed = 1u << RESOURCE_JOBS | 1u << RESOURCE_CLUSTERS | 1u << RESOURCE_NODES;
+    unsigned allowed =
+        1u << RESOURCE_JOBS | 1u << RESOURCE_CLUSTERS | 1u << RESOURCE_NODES | 1u << RESOURCE_RESERVATIONS;
     if (target_kind(ctl, allowed, &kind, &err))
         return fedctl_usage(ctl, "%s", err.text);
     if (ctl->words.count != 1)
@@ -390,17 +422,17 @@ static int run(struct fedctl *ctl)
         return as_data(ctl, kind);
     TF_AUTO_BUF text = TF_BUF_INIT;
     const char *word = ctl->words.items[0];
-    int code = kind == RESOURCE_JOBS       ? describe_job(ctl, word, &text)
-               : kind == RESOURCE_CLUSTERS ? describe_cluster(ctl, word, &text)
-                                           : describe_node(ctl, word, &text);
+    int code = kind == RESOURCE_CLUSTERS ? describe_cluster(ctl, word, &text)
+               : kind == RESOURCE_NODES  ? describe_node(ctl, word, &text)
+                                         : describe_job(ctl, word, &text);
     out_buf(&ctl->out, &text);
     return code;
 }
 
 const struct verb verb_describe = {
     .name = "describe",
-    .usage = "[job] TENANT/NAME\ncluster NAME\nnode CLUSTER/NODE",
-    .help = "Show everything about one job, cluster or node",
+    .usage = "[job] TENANT/NAME\ncluster NAME\nnode CLUSTER/NODE\nreservation TENANT/NAME",
+    .help = "Show everything about one job, cluster, node or reservation",
     .examples = "fedctl describe job web/hello\nfedctl describe cluster bj-a\nfedctl describe node bj-a/n1\n",
     .options = OPTION_LIST(options),
     .run = run,

@@ -174,14 +174,14 @@ static void print_manifests(struct fedctl *ctl, const struct manifests *manifest
     for (size_t i = 0; i < manifests->items.count; i++) {
         const struct tf_job_manifest *job = &manifests->items.items[i].job;
         if (list)
-            view_list_item(&view_manifest, job, true, i == 0, &text);
+            view_list_item(view_of_manifest(job), job, true, i == 0, &text);
         else if (json)
-            view_json(&view_manifest, job, &text);
+            view_json(view_of_manifest(job), job, &text);
         else if (ctl->options.output == OUTPUT_NAME)
             tf_buf_fmt(&text, "%s/%s\n", job->tenant, job->name);
         else {
             tf_buf_str(&text, i ? "---\n" : "");
-            view_yaml(&view_manifest, job, &text);
+            view_yaml(view_of_manifest(job), job, &text);
         }
     }
     if (list)

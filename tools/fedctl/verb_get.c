@@ -50,6 +50,7 @@ const struct fetcher fetchers[] = {
     [RESOURCE_NODES] = {&resource_nodes, fetch_nodes},
     [RESOURCE_GPUS] = {&resource_gpus, fetch_gpus},
     [RESOURCE_INSTANCES] = {&resource_instances, fetch_instances},
+    [RESOURCE_RESERVATIONS] = {&resource_reservations, fetch_reservations},
 };
 
 static const struct fetcher archive = {&resource_archive, fetch_archive};
@@ -67,7 +68,7 @@ static int run(struct fedctl *ctl)
     struct tf_error err = TF_ERROR_INIT;
     enum resource_kind kind;
     unsigned allowed = 1u << RESOURCE_JOBS | 1u << RESOURCE_CLUSTERS | 1u << RESOURCE_NODES |
-                       1u << RESOURCE_GPUS | 1u << RESOURCE_INSTANCES;
+                       1u << RESOURCE_GPUS | 1u << RESOURCE_INSTANCES | 1u << RESOURCE_RESERVATIONS;
     if (target_kind(ctl, allowed, &kind, &err))
         return fedctl_usage(ctl, "%s", err.text);
     if (ctl->options.archived && kind != RESOURCE_JOBS)
@@ -90,8 +91,8 @@ static int run(struct fedctl *ctl)
 const struct verb verb_get = {
     .name = "get",
     .usage = "jobs [TENANT/NAME...]\nclusters [NAME...]\nnodes [CLUSTER/NODE...]\ngpus "
-             "[CLUSTER/NODE...]\ninstances [TENANT/NAME...]",
-    .help = "List jobs, clusters, nodes, GPUs or instances",
+             "[CLUSTER/NODE...]\ninstances [TENANT/NAME...]\nreservations [TENANT/NAME...]",
+    .help = "List jobs, clusters, nodes, GPUs, instances or reservations",
     .more =
         "A list is fetched in pages, and all of it is shown unless --limit ends it. Ages and spans are "
         "rounded; "

@@ -29,7 +29,7 @@ static int run(struct fedctl *ctl)
     struct tf_error err = TF_ERROR_INIT;
     enum resource_kind kind = RESOURCE_JOBS;
     unsigned allowed = 1u << RESOURCE_JOBS | 1u << RESOURCE_CLUSTERS | 1u << RESOURCE_NODES |
-                       1u << RESOURCE_GPUS | 1u << RESOURCE_INSTANCES;
+                       1u << RESOURCE_GPUS | 1u << RESOURCE_INSTANCES | 1u << RESOURCE_RESERVATIONS;
     if (ctl->words.count && target_kind(ctl, allowed, &kind, &err))
         return fedctl_usage(ctl, "%s", err.text);
     return watching(ctl, kind);

@@ -16,11 +16,12 @@ struct view {
     void (*fill)(const void *object, void *document, struct tf_arena *arena);
 };
 
-extern const struct view view_job;      /* struct tf_job_view */
-extern const struct view view_cluster;  /* struct tf_cluster_info */
-extern const struct view view_node;     /* struct tf_node_info */
-extern const struct view view_gpu;      /* struct gpu */
-extern const struct view view_instance; /* struct tf_instance_info */
+extern const struct view view_job;         /* struct tf_job_view */
+extern const struct view view_reservation; /* the same of a reservation */
+extern const struct view view_cluster;     /* struct tf_cluster_info */
+extern const struct view view_node;        /* struct tf_node_info */
+extern const struct view view_gpu;         /* struct gpu */
+extern const struct view view_instance;    /* struct tf_instance_info */
 /* One event of a job. */
 struct job_event {
     struct tf_uid uid;
@@ -32,9 +33,15 @@ struct job_event {
 void job_event_release(struct job_event *event);
 extern const struct view view_event; /* struct job_event */
 
-extern const struct tf_table view_idle_table; /* struct tf_idle_causes, in clusters and nodes */
-extern const struct view view_explain;        /* struct tf_explain_reply */
-extern const struct view view_manifest;       /* struct tf_job_manifest */
+extern const struct tf_table view_idle_table;       /* struct tf_idle_causes, in clusters and nodes */
+extern const struct view view_explain;              /* struct tf_explain_reply */
+extern const struct view view_manifest;             /* struct tf_job_manifest */
+extern const struct view view_reservation_manifest; /* the same of a reservation */
+/* Of the two the one that it is. */
+static inline const struct view *view_of_manifest(const struct tf_job_manifest *manifest)
+{
+    return tf_is_reservation(&manifest->spec) ? &view_reservation_manifest : &view_manifest;
+}
 
 /* A document as JSON or as YAML; both end with a newline. */
 void view_json(const struct view *view, const void *object, struct tf_buf *buf);

@@ -138,6 +138,15 @@ static const struct tf_row job_rows[] = {
     {.key = "status", TF_GROUP(&status_table)},
 };
 static const struct tf_table job_table = TF_TABLE(J, job_rows);
+
+static const struct tf_row reservation_rows[] = {
+    API_ROW,
+    {.key = "kind", TF_CONST(TF_KIND_RESERVATION)},
+    {.key = "metadata", TF_GROUP(&metadata_table)},
+    {.key = "spec", TF_OBJECT(J, spec, &tf_reservation_spec_table)},
+    {.key = "status", TF_GROUP(&status_table)},
+};
+static const struct tf_table reservation_table = TF_TABLE(J, reservation_rows);
 #undef J
 
 static struct tf_strs conditions_of(uint32_t set, struct tf_arena *arena)
@@ -213,6 +222,7 @@ static void fill_job(const void *object, void *document, struct tf_arena *arena)
 }
 
 const struct view view_job = {&job_table, sizeof(struct job_doc), fill_job};
+const struct view view_reservation = {&reservation_table, sizeof(struct job_doc), fill_job};
 
 /* ---- manifests with their defaults ---- */
 
@@ -223,6 +233,8 @@ static void fill_manifest(const void *object, void *document, struct tf_arena *a
 }
 
 const struct view view_manifest = {&tf_job_manifest_table, sizeof(struct tf_job_manifest), fill_manifest};
+const struct view view_reservation_manifest = {&tf_reservation_manifest_table, sizeof(struct tf_job_manifest),
+                                               fill_manifest};
 
 /* ---- instances ---- */
 

@@ -184,7 +184,7 @@ static void test_debit(void)
         tf_level held = tf_rng_below(&rng, 2) ? tf_level_core(1) : tf_level_surplus(1);
         int32_t n = demand.step * (int32_t)tf_rng_range(&rng, 1, 2);
         if (tf_fit_pack(&view, &demand, TF_LEVEL_FREE, n, NULL, scratch, &p)) {
-            tf_fit_debit(rows, &p, demand.need, held, &undo);
+            tf_fit_debit(rows, &p, &demand, held, &undo);
             settle(&w, &p, demand.need, held);
             world_refresh(&w);
             CU_ASSERT_TRUE_FATAL(same_counts(&w, rows, &probe, scratch));

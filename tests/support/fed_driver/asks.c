@@ -2,6 +2,7 @@
 /* What clients and subclusters say, made of words. */
 #include "common/base/cleanup.h"
 #include "common/base/text.h"
+#include "common/model/manifest.h"
 #include "common/wire/attach.h"
 #include "tests/support/fed_driver/lines.h"
 #include "tests/support/suite.h"
@@ -85,6 +86,8 @@ static bool take_time(struct tf_job_spec *s, const char *key, const char *value)
         s->min_runtime = number(value);
     else if (tf_str_eq(key, "maxrun"))
         s->max_runtime = number(value);
+    else if (tf_str_eq(key, "expires"))
+        s->reserve.expires = number(value);
     else
         return false;
     return true;
@@ -92,7 +95,11 @@ static bool take_time(struct tf_job_spec *s, const char *key, const char *value)
 
 static bool take_place(struct tf_job_spec *s, const char *key, const char *value)
 {
-    if (tf_str_eq(key, "model"))
+    if (tf_str_eq(key, "owner"))
+        tf_str_set(&s->reserve.owner.job, value);
+    else if (tf_str_eq(key, "for"))
+        tf_str_set(&s->reserve.owner.selector, value);
+    else if (tf_str_eq(key, "model"))
         add_list(&s->group.shape.gpu_models, value);
     else if (tf_str_eq(key, "clusters"))
         add_list(&s->clusters, value);
@@ -180,6 +187,8 @@ uint64_t drive_submit(struct drive *d, const char *job, const char *words)
     struct fed_event event = {.kind = FED_EV_SUBMIT, .request = ++d->requests};
     event.submit.uid = drive_uid(d->requests);
     say_submit(d, job, words, &event.submit);
+    if (tf_is_reservation(&event.submit.manifest.spec))
+        tf_reservation_settle(&event.submit.manifest);
     drive_step(d, event);
     return d->requests;
 }
@@ -305,9 +314,12 @@ void drive_say(struct drive *d, const char *name, struct tf_up up)
 static void add_row(struct tf_profile *p, const char *text)
 {
     int nodes = 0, gpus = 0, rank = -1;
+    unsigned long long uid = 0;
     char model[32] = "", domain[32] = "";
     bool protected = sscanf(text, "protected%d:", &rank) == 1;
-    if (protected || sscanf(text, "core%d:", &rank) == 1)
+    bool reserved = sscanf(text, "reserved%llu:", &uid) == 1;
+    rank = reserved ? TF_CLASSES_MAX - 1 : rank;
+    if (reserved || protected || sscanf(text, "core%d:", &rank) == 1)
         text = strchr(text, ':') + 1;
     int got = sscanf(text, "%dx%d:%31[^@ ]@%31[^ ]", &nodes, &gpus, model, domain);
     CU_ASSERT_FATAL(got >= 2);
@@ -327,6 +339,8 @@ static void add_row(struct tf_profile *p, const char *text)
         tf_vec_push(&row->levels, (struct tf_level_vector){.level = TF_LEVEL_FREE});
         free_now.level = protected ? tf_level_protected(rank) : tf_level_core(rank);
     }
+    if (reserved)
+        tf_vec_push(&row->reserved, (struct tf_reserved){drive_uid(uid), free_now.level, free_now.have});
     tf_vec_push(&row->levels, free_now);
     p->health.nodes += nodes;
     p->health.ready += nodes;

@@ -83,7 +83,8 @@ uint64_t drive_number(struct tf_uid uid);
 /* "rec/x" and words: uid=1 prio=batch n=4 | min= max= step=, gpus= model=A|B cpu= mem= keep=MS minrun=MS
  * maxrun=MS retries= clusters=a|b regions=a|b within=LEVEL prefer=LEVEL grow=never lost=restart label=k:v
  * node=LABEL
- * cmd=TEXT; apply restart dry. Returns the request's number. */
+ * cmd=TEXT; a reservation: expires=MS owner=JOB for=SELECTOR; apply restart dry. Returns the request's
+ * number. */
 uint64_t drive_submit(struct drive *d, const char *job, const char *words);
 /* What a submit in these words would carry. */
 void drive_manifest(const struct drive *d, const char *job, const char *words, struct tf_job_manifest *out);
@@ -95,7 +96,8 @@ uint64_t drive_barrier(struct drive *d);
 
 /* A stream says hello; then drive_profile says what there is, e.g. "4x8:H800 2x4:A100@rdma-1 3x0" (nodes x
  * GPUs : model
- * @ domain; "core0:4x8": held by cores of rank 0, and "price0:600" for 600 s); each node has 16 cores and 128
+ * @ domain; "core0:4x8": held by cores of rank 0, "price0:600" for 600 s;
+ * "reserved7:1x8": kept by reservation #7); each node has 16 cores and 128
  * GiB a GPU (at least one of each) and 64 slots. It reflects all that was sent, or what reflects says
  * (drive_profile_at). */
 struct drive_cluster *drive_attach(struct drive *d, const char *name, const char *region);

@@ -162,6 +162,45 @@ static void test_wrong_keys(void)
            "job.yaml:2:13: apiVersion: \"v1\" is not known here: it must be tidefed/v1\n");
 }
 
+static void expect_reservation(const char *spec, const char *wanted)
+{
+    TF_AUTO_FREE char *text = tf_asprintf("apiVersion: tidefed/v1\nkind: Reservation\n"
+                                          "metadata: {tenant: search, name: room}\nspec:\n%s",
+                                          spec);
+    struct tf_job_manifest manifest = {0};
+    struct tf_conf_problems problems = {0};
+    TF_AUTO_BUF shown = TF_BUF_INIT;
+    tf_conf_read_text(text, strlen(text), NULL, &tf_reservation_manifest_table, &manifest, &problems);
+    tf_conf_problems_print(&problems, "r.yaml", &shown);
+    CU_ASSERT_STRING_EQUAL(tf_buf_text(&shown), wanted);
+    if (strcmp(tf_buf_text(&shown), wanted) != 0)
+        printf("\n--- got\n%s--- wanted\n%s", tf_buf_text(&shown), wanted);
+    struct tf_complaints complaints = {0};
+    if (!problems.count) {
+        CU_ASSERT_TRUE(tf_job_manifest_check(&manifest, &complaints));
+        CU_ASSERT_STRING_EQUAL(manifest.spec.reserve.owner.tenant, "search");
+    }
+    tf_complaints_release(&complaints);
+    tf_conf_problems_release(&problems);
+    tf_job_manifest_release(&manifest);
+}
+
+static void test_reservations(void)
+{
+    expect_reservation(
+        "  {priority: batch, count: 4, expires: 2h, owner: {job: rank}, instance: {gpus: 8}}\n", "");
+    expect_reservation(
+        "  priority: batch\n  expires: 2h\n  owner: {selector: \"team=a\"}\n  instance: {gpus: 8}\n", "");
+    expect_reservation("  priority: batch\n  owner: {job: rank}\n  instance: {gpus: 8, command: [x]}\n",
+                       "r.yaml:4:1: spec.expires: is missing\n"
+                       "r.yaml:7:23: spec.instance: unknown key \"command\"; known here: gpus, gpuModels, "
+                       "gpuMemory, cpu, memory\n");
+    expect_reservation(
+        "  priority: batch\n  expires: 2h\n  owner: {selector: \"team in (\"}\n  instance: {cpu: 8}\n",
+        "r.yaml:7:21: spec.owner.selector: column 10: the values end with ), as in: zone in (a, b)\n"
+        "r.yaml:8:3: spec.instance.gpus: is missing: what is reserved are GPUs, at least one an instance\n");
+}
+
 static void test_wrong_types(void)
 {
     expect(HEAD "  instance: {gpus: eight}\n",
@@ -315,6 +354,7 @@ static const struct suite_test tests[] = {
     {"short forms", test_short_forms},
     {"JSON, BOM and CRLF", test_json},
     {"wrong keys", test_wrong_keys},
+    {"reservations", test_reservations},
     {"wrong types", test_wrong_types},
     {"wrong units and bounds", test_wrong_units},
     {"rules", test_rules},

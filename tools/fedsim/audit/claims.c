@@ -3,6 +3,8 @@
  * end in time (DESIGN.md §5, R5). */
 #include "tools/fedsim/audit/facts.h"
 
+#include "common/base/text.h"
+
 #include <inttypes.h>
 
 static void claim_release(struct audit_node_claim *claim)
@@ -73,9 +75,28 @@ static bool is_bound(const struct audit_site *site, const struct audit_node_clai
            rank_of(site, &claim->c.spec) >= rank_of(site, &a->spec);
 }
 
+/* Some of the node was reserved for the job until it started. */
+static bool was_reserved(struct audit *audit, const struct audit_site *site, const struct tf_allocation *a,
+                         const char *node)
+{
+    const struct tf_job_manifest *job = &audit_job(audit, a->uid)->manifest;
+    for (const struct audit_allocation *x = site->allocations; x; x = x->hh.next) {
+        const struct tf_allocation *r = x->changed ? &x->before : &x->a;
+        if (r->phase != TF_ALLOCATION_RESERVED ||
+            !tf_owner_admits(&r->spec.reserve.owner, job->tenant, job->name, &job->labels))
+            continue;
+        tf_vec_each (c, &r->claims)
+            if (tf_str_eq(c->node, node))
+                return true;
+    }
+    return false;
+}
+
 static void check_node(struct audit *audit, const struct audit_site *site, const struct tf_allocation *a,
                        const char *node)
 {
+    if (was_reserved(audit, site, a, node))
+        return;
     tf_vec_each (claim, &site->node_claims)
         if (is_bound(site, claim, a) && tf_strs_has(&claim->c.nodes, node) && !is_taken(site, claim, node))
             audit_fail(audit,

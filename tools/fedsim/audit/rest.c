@@ -91,6 +91,18 @@ static void check_short(struct audit *audit, const struct audit_site *site, cons
                    audit_uid(job->uid), a->size, spec->elastic.min, site->name, more);
 }
 
+/* It keeps all that its owner has not taken. */
+static void check_reserved(struct audit *audit, const struct audit_job *job)
+{
+    const struct tf_placement *p = &job->record.placements.items[0];
+    const struct audit_allocation *known = audit_allocation(audit_site(audit, p->cluster), job->uid);
+    const struct tf_allocation *a = known ? &known->a : NULL;
+    if (!a || a->phase != TF_ALLOCATION_RESERVED || a->epoch != p->epoch || a->members.count ||
+        a->claims.count == 0 || a->claims.count > (size_t)a->spec.elastic.min)
+        audit_fail(audit, "I10: at rest %s does not keep what reservation %s is said to have there",
+                   p->cluster, audit_uid(job->uid));
+}
+
 static void check_running(struct audit *audit, const struct audit_job *job)
 {
     const struct tf_placement *p = &job->record.placements.items[0];
@@ -132,6 +144,8 @@ static void check_job(struct audit *audit, const struct audit_job *job)
         return;
     if (r->deleted)
         audit_fail(audit, "§7: at rest the name of the deleted job %s is not free", uid);
+    else if (r->placements.count && tf_is_reservation(&r->spec))
+        check_reserved(audit, job);
     else if (r->placements.count)
         check_running(audit, job);
     else if (r->phase == TF_PHASE_PENDING)

@@ -61,14 +61,26 @@ void audit_count_claim(struct audit_site *site, const struct tf_claim *claim, in
     count_gpus(node->claimants, claim->gpus, times);
 }
 
+/* A reservation's claim stays, as what is held does. */
+static void count_kept(struct audit_site *site, const struct tf_claim *claim, int32_t times)
+{
+    struct tf_vector kept = {tf_gpu_set_count(claim->gpus), claim->slots, claim->cpu, claim->memory};
+    struct audit_node *node = audit_find_node(site, claim->node);
+    if (node)
+        node->used = tf_vector_add(node->used, tf_vector_scale(kept, times));
+}
+
 void audit_count_allocation(struct audit *audit, struct audit_site *site, const struct tf_allocation *a,
                             int32_t times)
 {
     struct tf_vector need = tf_shape_vector(&a->spec.group.shape);
     if (a->phase == TF_ALLOCATION_IDLE)
         return;
-    tf_vec_each (c, &a->claims)
+    tf_vec_each (c, &a->claims) {
         audit_count_claim(site, c, times);
+        if (a->phase == TF_ALLOCATION_RESERVED)
+            count_kept(site, c, times);
+    }
     tf_vec_each (m, &a->members) {
         if (!audit_member_holds(m))
             continue;
@@ -288,6 +300,8 @@ static int32_t promised_to(const struct audit_epoch *e)
         return 0; /* room is being made for it */
     if (!live)
         return e->size;
+    if (a->phase == TF_ALLOCATION_RESERVED)
+        return (int32_t)a->claims.count;
     tf_vec_each (m, &a->members)
         held += audit_member_holds(m);
     /* what it has grown by, its leader hears of with the next profile only; what it promises meanwhile is
@@ -324,13 +338,23 @@ static bool has_grown_of_late(const struct audit *audit, const struct audit_site
     return site->grown.ms && audit->now.ms - site->grown.ms < NEWS;
 }
 
+/* What its owner is to have out of it was promised to the reservation before. */
+static bool is_reserving(const struct audit *audit, const struct audit_site *site)
+{
+    for (const struct audit_epoch *e = audit->numbers; e; e = e->hh.next)
+        if (e->site == site && e->placed && tf_is_reservation(&e->job->manifest.spec))
+            return true;
+    return false;
+}
+
 /* PITFALLS.md 4: the leader has promised no more GPUs of a subcluster than there are. */
 void audit_check_room(struct audit *audit, struct audit_site *site)
 {
     if (!site->placed || site->changed)
         return;
     site->placed = false;
-    if (site->spent > site->gpus && !is_reclaiming(audit, site) && !has_grown_of_late(audit, site))
+    if (site->spent > site->gpus && !is_reclaiming(audit, site) && !has_grown_of_late(audit, site) &&
+        !is_reserving(audit, site))
         audit_fail(audit, "I9: the leader has promised %d GPUs of %s, which has %d", site->spent, site->name,
                    site->gpus);
 }

@@ -146,6 +146,7 @@ void chaos_draw(uint64_t seed, enum chaos_size size, struct scenario *scenario)
     draw_jobs(&draw);
     draw_faults(&draw);
     draw_moves(&draw);
+    draw_reservations(&draw);
     if (scenario_check(scenario, &complaints))
         return;
     fprintf(stderr, "seed %llu draws a wrong scenario: %s: %s\n", (unsigned long long)seed,

@@ -186,3 +186,41 @@ void draw_jobs(struct draw *draw)
         draw->ends = at > draw->ends ? at : draw->ends;
     }
 }
+
+/* ---- reservations ---- */
+
+/* For that job or all of its tenant: as much as its core needs, or about that. */
+static void draw_reservation(struct draw *draw, size_t number, size_t of)
+{
+    const struct scenario_job *owner = &draw->s->jobs.items[of];
+    int64_t early = draw_between(draw, -2, 12) * TF_SECOND, at = owner->at.from - early;
+    struct scenario_job job = {.at = {.from = at > 0 ? at : 0}, .work = -1, .run = -1};
+    job.tenant = tf_strdup(draw_one_in(draw, 6) ? "ops" : owner->tenant);
+    job.name = tf_asprintf("room-%zu", number);
+    tf_job_spec_init(&job.spec);
+    job.spec.priority = tf_strdup(draw_one_in(draw, 2) ? owner->spec.priority : "mid");
+    const struct tf_shape *shape = &owner->spec.group.shape;
+    job.spec.group.shape.gpus = shape->gpus > 0 ? shape->gpus : 1;
+    job.spec.group.shape.cpu = shape->cpu;
+    job.spec.group.shape.memory = shape->memory;
+    job.spec.elastic.min = draw_one_in(draw, 3) ? (int32_t)draw_between(draw, 1, 4) : owner->spec.elastic.min;
+    job.spec.reserve.expires = draw_between(draw, 5, 90) * TF_SECOND;
+    job.spec.reserve.owner.tenant = tf_strdup(owner->tenant);
+    job.spec.keep_finished = draw_between(draw, 1, 6) * 10 * TF_SECOND;
+    if (draw_one_in(draw, 2))
+        job.spec.reserve.owner.job = tf_strdup(owner->name);
+    if (draw_one_in(draw, 6))
+        tf_strs_add(&job.spec.clusters, some_cluster(draw));
+    tf_job_spec_fill(&job.spec);
+    tf_vec_push(&draw->s->jobs, job);
+    if (draw_one_in(draw, 4))
+        wish(draw, job.at.from, 30 * TF_SECOND)->delete_job = tf_asprintf("%s/%s", job.tenant, job.name);
+}
+
+void draw_reservations(struct draw *draw)
+{
+    size_t jobs = draw->s->jobs.count;
+    int64_t count = draw_one_in(draw, 3) ? draw_between(draw, 1, jobs < 10 ? 4 : 8) : 0;
+    for (int64_t i = 0; i < count; i++)
+        draw_reservation(draw, (size_t)i + 1, draw_below(draw, jobs));
+}

@@ -22,7 +22,8 @@ struct scenario_event *draw_event(struct draw *draw, bool fault, int64_t at);
 
 void draw_fleet(struct draw *draw);
 void draw_jobs(struct draw *draw);
-void draw_faults(struct draw *draw); /* after the fleet */
-void draw_moves(struct draw *draw);  /* after all else, which stays as it is without them */
+void draw_faults(struct draw *draw);       /* after the fleet */
+void draw_moves(struct draw *draw);        /* after all else, which stays as it is without them */
+void draw_reservations(struct draw *draw); /* likewise; each is for something */
 
 #endif

@@ -2,6 +2,7 @@
 /* Owns the world that a scenario describes: its fleet, its jobs, and when events happen. */
 #include "common/base/cleanup.h"
 #include "common/base/text.h"
+#include "common/model/manifest.h"
 #include "common/trace/trace.h"
 #include "tools/fedsim/labour.h"
 #include "tools/fedsim/play/private.h"
@@ -205,7 +206,9 @@ static int add_whole(struct play *play, const struct scenario_job *job, struct t
         return tf_error_set(err, TF_ERR_INVALID, "the job %s is there twice, or there are too many jobs",
                             name);
     }
-    if (!manifest->spec.group.command.count)
+    if (tf_is_reservation(&manifest->spec))
+        tf_reservation_settle(manifest);
+    else if (!manifest->spec.group.command.count)
         tf_strs_add(&manifest->spec.group.command, "simulated");
     int32_t step = play_without_spec(play, &manifest->spec);
     struct sim_job made = {.uid = make_uid(world), .manifest = *manifest, .scripted = true};

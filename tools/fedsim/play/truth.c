@@ -57,6 +57,7 @@ static void hear_asked(struct truth *truth, const struct sim_fact *fact)
     struct truth_job *job = job_of(truth, fact->job->uid);
     if (fact->verb == SIM_SUBMIT && !job->submitted) {
         job->submitted = true;
+        job->reserves = tf_is_reservation(&fact->job->manifest.spec);
         job->wanted = fact->job->manifest.spec.elastic;
     } else if (fact->verb == SIM_SCALE) {
         job->before = job->wanted;
@@ -127,15 +128,36 @@ static void hear_instance(struct truth *truth, const struct sim_fact *fact)
     note_wait(truth, job);
 }
 
-static void hear_allocation(struct truth *truth, const struct tf_allocation *allocation)
+/* What a reservation keeps is to it what members are to a job, as its subcluster's store has it. */
+static void hear_reserved(struct truth_job *job, const struct sim_site *site, const struct tf_allocation *a)
+{
+    job->ran = a->phase == TF_ALLOCATION_RESERVED;
+    job->live = job->ran ? (int32_t)a->claims.count : 0;
+    job->ready = job->ran ? job->wanted.min : 0;
+    job->site = site;
+    job->epoch = a->epoch;
+}
+
+static void hear_allocation(struct truth *truth, const struct sim_site *site,
+                            const struct tf_allocation *allocation)
 {
     struct truth_job *job = job_of(truth, allocation->uid);
+    if (job->reserves)
+        hear_reserved(job, site, allocation);
     tf_vec_each (ended, &allocation->ended)
         job->finished = job->finished || ended->end == TF_END_FINISHED;
     note_wait(truth, job);
 }
 
-static void hear_record(struct truth *truth, const struct tf_record *record)
+static const struct sim_site *site_of(const struct truth *truth, const struct sim_store *store)
+{
+    tf_vec_each (site, &truth->world->sites)
+        if (&(*site)->store == store)
+            return *site;
+    return NULL;
+}
+
+static void hear_record(struct truth *truth, const struct sim_store *store, const struct tf_record *record)
 {
     if (record->gone)
         return;
@@ -144,7 +166,7 @@ static void hear_record(struct truth *truth, const struct tf_record *record)
         job->stored = record->job.phase;
         note_wait(truth, job);
     } else if (record->kind == TF_RECORD_ALLOCATION) {
-        hear_allocation(truth, &record->allocation);
+        hear_allocation(truth, site_of(truth, store), &record->allocation);
     }
 }
 
@@ -166,7 +188,7 @@ static void hear(void *arg, const struct sim_fact *fact)
         hear_instance(truth, fact);
         break;
     case SIM_FACT_RECORD:
-        hear_record(truth, fact->record);
+        hear_record(truth, fact->store, fact->record);
         break;
     case SIM_FACT_ARCHIVED:
         job_of(truth, fact->archived->uid)->stored = fact->archived->phase;

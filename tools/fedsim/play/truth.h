@@ -14,6 +14,7 @@ struct truth_job {
     struct tf_elastic wanted;    /* by its user */
     struct tf_elastic before;    /* a scale that is not answered yet */
     bool submitted, held, deleted;
+    bool reserves;        /* it is a reservation */
     enum tf_phase stored; /* as of the federation's store, or of the archive */
     uint64_t epoch;       /* the latest */
     bool ran;             /* its core was fully ready once */

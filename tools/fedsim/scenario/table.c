@@ -211,6 +211,10 @@ static const struct tf_row job_rows[] = {
      TF_OBJECT(JOB, spec, &tf_job_spec_table),
      .excludes = "from",
      .help = "as in the manifest of a job"},
+    {.key = "reserve",
+     TF_OBJECT(JOB, spec.reserve, &tf_reserve_table),
+     .excludes = "from",
+     .help = "it is a reservation of the spec's instances, and no job"},
     {.key = "work",
      TF_DURATION(JOB, work),
      .min = 1,
@@ -253,6 +257,8 @@ static void settle_job(void *object)
 {
     struct scenario_job *job = object;
     tf_job_spec_fill(&job->spec);
+    if (tf_is_reservation(&job->spec) && !job->spec.reserve.owner.tenant)
+        tf_str_set(&job->spec.reserve.owner.tenant, job->tenant);
 }
 
 static const struct tf_table job_table =
