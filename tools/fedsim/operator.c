@@ -168,14 +168,15 @@ void operator_release(struct sim_world *world)
 
 /* ---- moves ---- */
 
-static void send_ask(struct sim_subd *subd, const struct tf_migrate_order *order)
+/* Borrows the question. */
+static void send_ask(struct sim_subd *subd, const struct tf_ask *ask)
 {
     struct sim_world *world = subd->site->world;
     struct tf_down down = {.kind = TF_DOWN_ASK, .term = subd->term};
     struct tf_buf bytes = TF_BUF_INIT;
     struct tf_error err = TF_ERROR_INIT;
-    down.ask = (struct tf_ask){.id = OPERATOR_CALLS | ++world->operator.calls, .kind = TF_ASK_MIGRATE};
-    tf_migrate_order_copy(tf_vec_add(&down.ask.migrate), order);
+    tf_ask_copy(&down.ask, ask);
+    down.ask.id = OPERATOR_CALLS | ++world->operator.calls;
     if (tf_wire_down_pack(&down, &bytes, &err))
         world_breach(world, "an order to move cannot be written: %s", err.text);
     else {
@@ -186,12 +187,36 @@ static void send_ask(struct sim_subd *subd, const struct tf_migrate_order *order
     tf_down_release(&down);
 }
 
+static bool hears(const struct sim_subd *subd)
+{
+    return subd->link && subd->link->subd_open && subd->term.revision;
+}
+
 void operator_orders_move(struct sim_world *world, const struct tf_migrate_order *order)
 {
+    struct tf_migrate_order lent = *order;
+    const struct tf_ask ask = {.kind = TF_ASK_MIGRATE, .migrate = {&lent, 1, 1}};
     tf_vec_each (site, &world->sites)
         tf_vec_each (subd, &(*site)->subds)
-            if ((*subd)->link && (*subd)->link->subd_open && (*subd)->term.revision)
-                send_ask(*subd, order);
+            if (hears(*subd))
+                send_ask(*subd, &ask);
+}
+
+void operator_defrags(struct sim_site *site, const struct tf_defrag_order *order)
+{
+    struct tf_defrag_order lent = *order;
+    const struct tf_ask ask = {.kind = TF_ASK_DEFRAG, .defrag = {&lent, 1, 1}};
+    tf_vec_each (subd, &site->subds) {
+        struct tf_defrag_plan plan = {0};
+        if (!hears(*subd) || !(*subd)->core)
+            continue;
+        sub_plan_defrag((*subd)->core, process_now(&(*subd)->process), order, &plan);
+        lent.apply = true;
+        lent.digest = plan.digest;
+        if (plan.moves.count)
+            send_ask(*subd, &ask);
+        tf_defrag_plan_release(&plan);
+    }
 }
 
 /* ---- daemons ---- */

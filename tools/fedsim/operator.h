@@ -4,6 +4,7 @@
 
 #include "common/base/error.h"
 #include "common/base/vec.h"
+#include "common/model/defrag.h"
 #include "common/model/migration.h"
 
 #include <stdbool.h>
@@ -54,6 +55,9 @@ void operator_orders_move(struct sim_world *world, const struct tf_migrate_order
 void operator_freezes(struct sim_site *site, int32_t what, int64_t lasts);
 /* Ends all that was frozen there, if anything was. */
 void operator_unfreezes(struct sim_site *site);
+/* A plan is asked for, and, if it moves anything, its order sent: it may come when the plan would be another.
+ */
+void operator_defrags(struct sim_site *site, const struct tf_defrag_order *order);
 /* The engine refuses the present owner: once more with --accept-rollback, since the copy was made before the
  * last time. */
 void operator_hears_stale(struct sim_site *site);

@@ -175,6 +175,30 @@ void draw_moves(struct draw *draw)
     draw->s->until = draw->s->until > draw->ends ? draw->s->until : draw->ends;
 }
 
+/* Of some model of the cluster. */
+static const char *draw_model(struct draw *draw, const struct scenario_cluster *cluster)
+{
+    const struct scenario_nodes *nodes = &cluster->nodes.items[draw_below(draw, cluster->nodes.count)];
+    return nodes->model;
+}
+
+void draw_defrags(struct draw *draw)
+{
+    int64_t count = draw_one_in(draw, 2) ? draw_between(draw, 1, 20) : 0;
+    for (; count > 0; count--) {
+        const struct scenario_cluster *cluster =
+            &draw->s->clusters.items[draw_below(draw, draw->s->clusters.count)];
+        const char *model = cluster->nodes.count ? draw_model(draw, cluster) : NULL;
+        int64_t at = draw_between(draw, 5 * TF_SECOND, 120 * TF_SECOND);
+        struct scenario_event *e = draw_event(draw, false, at);
+        e->defrag = tf_strdup(cluster->name);
+        e->model = tf_strdup(model);
+        tf_strs_add(&e->nodes, draw_one_in(draw, 2) ? "1" : "max");
+        draw->ends = at > draw->ends ? at : draw->ends;
+    }
+    draw->s->until = draw->s->until > draw->ends ? draw->s->until : draw->ends;
+}
+
 void draw_jobs(struct draw *draw)
 {
     int64_t few = draw_one_in(draw, 20) ? 60 : draw_one_in(draw, 4) ? 25 : 10;

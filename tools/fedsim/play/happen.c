@@ -468,8 +468,16 @@ static void happen_scale(struct play *play, const struct scenario_event *event, 
 
 static void happen_defrag(struct play *play, const struct scenario_event *event, bool over)
 {
+    const struct scenario *s = play->scenario;
+    size_t number = (size_t)(event - s->events.items);
+    const char *nodes = event->nodes.count ? event->nodes.items[0] : "max";
+    int64_t want = 0;
     (void)over;
-    play_fail(play, -1, "defrag of %s is not yet possible: nothing moves instances", event->defrag);
+    if (strcmp(nodes, "max") != 0)
+        (void)tf_parse_int64(nodes, 1, INT32_MAX, &want, NULL); /* checked when it was read */
+    const struct tf_defrag_order order = {
+        .id = {{'d', (uint8_t)(number >> 8), (uint8_t)number}}, .model = event->model, .want = (int32_t)want};
+    operator_defrags(site_of(play, event->defrag), &order);
 }
 
 static bool is_cluster(const struct play *play, const char *name)

@@ -286,8 +286,6 @@ static void test_users(void)
 
 static void test_not_possible(void)
 {
-    fails("events: [{at: 1m, defrag: a, nodes: max}]\nuntil: 2m\n",
-          "defrag of a is not yet possible: nothing moves instances");
     fails(JOB_X "events: [{at: 1m, migrate: t/x, to: b}]\nuntil: 2m\n",
           "migration of t/x to b is not yet possible: nothing moves between clusters");
     fails("events: [{at: 1m, node: a/n0, state: draining}]\nuntil: 2m\n",
