@@ -173,6 +173,7 @@ static void image_short(struct tf_image *image, struct tf_short_demand *demand)
     tf_image_uid(image, &demand->uid);
     tf_image_number(image, &demand->rank);
     tf_image_number(image, &demand->missing);
+    tf_image_number(image, &demand->fits);
     tf_image_close(image);
 }
 

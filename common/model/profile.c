@@ -295,8 +295,8 @@ int tf_profile_check(const struct tf_profile *profile, struct tf_error *err)
     if (profile->full && check_classes(profile, &profile->planes, err))
         return -1;
     tf_vec_each (demand, &profile->shorts)
-        if (demand->missing < 0 || demand->missing > TF_INSTANCES_MAX || demand->rank < 0 ||
-            demand->rank >= TF_CLASSES_MAX)
+        if (demand->fits < 0 || demand->missing < demand->fits || demand->missing > TF_INSTANCES_MAX ||
+            demand->rank < 0 || demand->rank >= TF_CLASSES_MAX)
             return tf_error_set(err, TF_ERR_INVALID, "profile: a short demand is out of bounds");
     tf_vec_each (cost, &profile->costs)
         if (cost->level > TF_LEVEL_TOP || cost->gpus <= 0 || cost->gpus > TF_COST_GPUS_MAX ||

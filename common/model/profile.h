@@ -106,6 +106,8 @@ struct tf_short_demand {
     struct tf_uid uid;
     int rank;
     int32_t missing; /* instances */
+    int32_t
+        fits; /* of these, whole steps that fit what is free there: it starts them when that was considered */
 };
 
 struct tf_health_counts {

@@ -55,6 +55,7 @@ static const struct tf_wire_row short_demand_rows[] = {
     WIRE_UID(uid, TF_WIRE_REQUIRED),
     WIRE_INT32(rank, 0, TF_CLASSES_MAX - 1),
     WIRE_INT32(missing, 0, TF_INSTANCES_MAX),
+    WIRE_INT32(fits, 0, TF_INSTANCES_MAX),
 };
 const struct tf_wire_table tf_wire_short_demand =
     WIRE_TABLE(short_demand_rows, tidefed__v1__short_demand__descriptor);

@@ -222,9 +222,17 @@ static void take_why(const struct question *q, const struct cluster *c, const st
 
 static void explain_flying(const struct cluster *c, struct fed_blocker *out)
 {
+    TF_AUTO_BUF text = TF_BUF_INIT;
+    int32_t shorts = 0, all = (int32_t)c->flights.count;
+    tf_vec_each (flight, &c->flights)
+        shorts += flight->is_short;
+    add_count(&text, all - shorts, "placement");
+    add_count(&text, shorts, "job");
+    if (shorts)
+        tf_buf_str(&text, " below min");
+    tf_buf_fmt(&text, " on the way there take%s what is free", all == 1 ? "s" : "");
     out->reason = TF_REASON_IN_FLIGHT;
-    out->text = tf_asprintf("%zu placement%s on the way there take%s what is free", c->flights.count,
-                            c->flights.count == 1 ? "" : "s", c->flights.count == 1 ? "s" : "");
+    out->text = tf_buf_take(&text);
     out->unblock = tf_strdup("its next profile, in a moment: what is left then is considered");
 }
 

@@ -229,6 +229,7 @@ static void image_flight(struct tf_image *image, struct flight *flight)
 {
     tf_image_open(image, flight);
     tf_image_number(image, &flight->epoch);
+    tf_image_number(image, &flight->is_short);
     tf_image_spec(image, &flight->spec);
     tf_image_number(image, &flight->rank);
     tf_image_number(image, &flight->size);
@@ -259,6 +260,7 @@ static void image_room(struct tf_image *image, struct cluster *c)
         tf_image_vector(image, &c->most[i]);
         tf_image_number(image, &c->most_at[i]);
     }
+    tf_image_number(image, &c->shorts_from);
     tf_image_list(image, &c->flights, image_flight);
     tf_image_number(image, &c->profiles);
     tf_image_number(image, &c->capacity);

@@ -7,6 +7,7 @@
 #include "common/base/text.h"
 #include "federation/core/cluster.h"
 #include "federation/core/freeze.h"
+#include "federation/core/jobs.h"
 
 #include <assert.h>
 
@@ -54,6 +55,8 @@ static int resolve_flight(struct fed *fed, const struct cluster *cluster, const 
         return -1;
     fed->demand.ends = flight->ends;
     entitle(&fed->demand, &flight->entitled);
+    if (flight->is_short)
+        fed->demand.core = fed->demand.step;
     return 0;
 }
 
@@ -103,29 +106,31 @@ static void undo_from(struct cluster *cluster, size_t first)
         undo(cluster, &cluster->flights.items[i]);
 }
 
-/* A flight as a whole, or, where the profile has lost what it was to get, as much of it as there is. */
-static void redo(struct fed *fed, struct cluster *cluster, struct flight *flight)
+/* A flight as a whole, or, where the profile has lost what it was to get, as much of it as there is: returns
+ * that. */
+static int32_t redo(struct fed *fed, struct cluster *cluster, struct flight *flight)
 {
     struct tf_fit fit;
     if (resolve_flight(fed, cluster, flight))
-        return;
+        return 0;
     keep_model(fed, cluster, flight->model);
     if (debit(fed, cluster, flight, flight->size))
-        return;
-    tf_reached(fed, FED_FLIGHT_SHRUNK);
+        return flight->size;
+    tf_reached_if(!flight->is_short, fed, FED_FLIGHT_SHRUNK);
     struct tf_fit_view view = tf_fit_rows_view(cluster->room);
-    count_singly(&fed->demand);
+    if (!flight->is_short)
+        count_singly(&fed->demand);
     fed->demand.core = fed->demand.step;
     tf_fit_count(&view, &fed->demand, flight->level, fed->scratch, &fit);
     int32_t part = fit.count < flight->size ? fit.count : flight->size;
-    if (part > 0)
-        debit(fed, cluster, flight, part);
+    part -= part % fed->demand.step;
+    return part > 0 && debit(fed, cluster, flight, part) ? part : 0;
 }
 
 static void redo_from(struct fed *fed, struct cluster *cluster, size_t first)
 {
     for (size_t i = first; i < cluster->flights.count; i++)
-        redo(fed, cluster, &cluster->flights.items[i]);
+        (void)redo(fed, cluster, &cluster->flights.items[i]);
 }
 
 void fed_ledger_changed(struct fed *fed, struct cluster *cluster)
@@ -133,6 +138,66 @@ void fed_ledger_changed(struct fed *fed, struct cluster *cluster)
     cluster->capacity++;
     cluster->change++;
     fed_cluster_grew(fed, cluster);
+}
+
+/* ---- short jobs ---- */
+
+/* What they were to get was free in the profile before; true if there were any. No debit is in force. */
+static bool drop_shorts(struct cluster *cluster)
+{
+    size_t kept = 0, count = cluster->flights.count;
+    for (size_t i = 0; i < count; i++) {
+        struct flight *flight = &cluster->flights.items[i];
+        if (flight->is_short)
+            flight_release(flight);
+        else
+            cluster->flights.items[kept++] = *flight;
+    }
+    cluster->flights.count = kept;
+    cluster->shorts_from = TF_CLASSES_MAX;
+    return kept < count;
+}
+
+/* As many of its steps as still fit: on which nodes is for its subcluster to choose. */
+static void add_short(struct fed *fed, struct cluster *cluster, const struct tf_short_demand *demand)
+{
+    const struct job *job = fed_job_by_uid(fed, demand->uid);
+    const struct tf_placement *p = job ? fed_job_last_placement(job) : NULL;
+    if (!p || p->release != TF_RELEASE_NONE || strcmp(p->cluster, cluster->record.name) != 0)
+        return;
+    struct flight flight = {.epoch = p->epoch,
+                            .is_short = true,
+                            .rank = demand->rank,
+                            .size = demand->fits,
+                            .level = TF_LEVEL_FREE,
+                            .model = tf_strdup(p->model),
+                            .ends = TF_DEMAND_ENDLESS};
+    tf_job_spec_copy(&flight.spec, &job->record.spec);
+    flight.size = redo(fed, cluster, &flight);
+    if (flight.size == 0) {
+        flight_release(&flight);
+        return;
+    }
+    tf_reached(fed, FED_SHORT_FIRST);
+    tf_vec_push(&cluster->flights, flight);
+}
+
+/* Each missing step is a core demand of its own in the queue (§4), of its priority the first, since it runs.
+ * From its turn on what is free and will be taken for it is not there for others. */
+static void count_shorts(struct fed *fed, struct cluster *cluster, int rank)
+{
+    int before = cluster->shorts_from;
+    cluster->shorts_from = rank;
+    tf_vec_each (s, &cluster->profile->shorts)
+        if (s->fits > 0 && s->rank >= rank && s->rank < before)
+            add_short(fed, cluster, s);
+}
+
+void fed_ledger_count_shorts(struct fed *fed, int rank)
+{
+    tf_vec_each (c, &fed->clusters)
+        if ((*c)->profile && (*c)->shorts_from > rank)
+            count_shorts(fed, *c, rank < 0 ? 0 : rank);
 }
 
 /* ---- profiles ---- */
@@ -192,6 +257,7 @@ int fed_ledger_profile(struct fed *fed, struct cluster *cluster, struct tf_profi
     if (profile->full ? take_full(cluster, profile, err) : take_delta(cluster, profile, err))
         return -1;
     bool landed = land(fed, cluster);
+    landed |= drop_shorts(cluster);
     redo_from(fed, cluster, 0);
     cluster->profiles += rows && !first;
     if (rows || landed)

@@ -9,6 +9,9 @@
 /* Takes the profile, full or a delta. -1 and *err as tf_profile_apply; nothing changed then. */
 int fed_ledger_profile(struct fed *fed, struct cluster *cluster, struct tf_profile *profile,
                        struct tf_error *err);
+/* The turn of waiting jobs of that rank: jobs of the same or a higher one that are short get what their
+ * subclusters will start for them. */
+void fed_ledger_count_shorts(struct fed *fed, int rank);
 /* Forgets profile and flights: the stream is gone. What is placed there and not reflected stays known to the
  * full set of the next attach. */
 void fed_ledger_reset(struct cluster *cluster);

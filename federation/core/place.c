@@ -89,11 +89,15 @@ void fed_place_round(struct fed *fed)
     fed->more_room = false;
     int64_t work = 0;
     struct shape *shape;
-    while ((shape = fed_queue_next(fed)) && work < fed->settings.decision_budget)
+    while ((shape = fed_queue_next(fed)) && work < fed->settings.decision_budget) {
+        fed_ledger_count_shorts(fed, fed_queue_first(shape)->rank);
         consider(fed, shape, &work);
+    }
     fed->unfinished = shape != NULL;
     tf_reached_if(fed->unfinished, fed, FED_BUDGET);
-    if (!fed->unfinished)
+    if (!fed->unfinished) {
+        fed_ledger_count_shorts(fed, 0);
         fed_raise_round(fed, &work);
+    }
     close_round(fed);
 }

@@ -31,6 +31,7 @@
     X(FED_CHANGE_REPEATED, "federation: a repeated change got its first answer")                        \
     X(FED_NAME_REUSED, "federation: a new job took the name of an archived one")                        \
     X(FED_BUDGET, "federation: the decision budget was used up")                                        \
+    X(FED_SHORT_FIRST, "federation: what is free was kept for a running job below its min")             \
     X(FED_RAISED, "federation: a placement took more than its smallest size")                           \
     X(FED_CLAIMED, "federation: a job that had waited long claims nodes")                               \
     X(FED_UNCLAIMED, "federation: a claim on nodes is over")                                            \

@@ -80,6 +80,8 @@ struct entitled {
 /* A placement that the profile does not reflect yet: its capacity is debited. */
 struct flight {
     uint64_t epoch;
+    bool is_short;           /* steps that a running job below its min will start by itself, until the next
+                                profile tells anew */
     struct tf_job_spec spec; /* as placed */
     int rank;
     int32_t size;
@@ -139,6 +141,7 @@ struct cluster {
     struct tf_profile *profile;    /* as received; NULL until one came in this attach */
     struct tf_fit_rows *room;      /* the same less the flights */
     uint64_t grown;                /* the world in which it last became able to take more */
+    int shorts_from;               /* short jobs of its profile from this rank on are among them */
     TF_VEC(struct flight) flights; /* in order of debit */
     uint64_t profiles;             /* counts profiles that changed a row of the one before */
     uint64_t capacity;             /* counts the times that more may have become free */

@@ -212,6 +212,19 @@ static int32_t grow_on(struct sub *sub, struct job *job, int32_t steps, const st
     return begun;
 }
 
+/* By kinds of nodes, but for what is bound to single ones. */
+int32_t grow_count(const struct sub *sub, const struct tf_demand *demand)
+{
+    struct tf_fit_view view =
+        demand->max_nodes ? ledger_view(&sub->ledger) : tf_fit_rows_view(sub->ledger.rows);
+    struct tf_demand own = *demand; /* lent */
+    struct tf_fit fit;
+    if (!demand->max_nodes)
+        memset(&own.used, 0, sizeof own.used);
+    tf_fit_count(&view, &own, TF_LEVEL_FREE, sub->scratch, &fit);
+    return fit.count;
+}
+
 bool grow_may_fit(const struct sub *sub, const struct tf_demand *demand, tf_level level)
 {
     struct tf_fit_view kinds = tf_fit_rows_view(sub->ledger.rows);

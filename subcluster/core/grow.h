@@ -45,6 +45,8 @@ int32_t grow_steps(struct sub *sub, struct job *job, int32_t steps);
 /* False: not a step of it fits the rows at that level, by kinds of nodes, of which there are far fewer than
  * nodes; max_nodes and offers not looked at. The ledger must have been refreshed. */
 bool grow_may_fit(const struct sub *sub, const struct tf_demand *demand, tf_level level);
+/* Instances of it that fit what is free, on offer or not. The ledger must have been refreshed. */
+int32_t grow_count(const struct sub *sub, const struct tf_demand *demand);
 /* A step of what is free, on offer or not: it was made free for the job. False: it does not fit. */
 bool grow_step_at_once(struct sub *sub, struct job *job);
 

@@ -5,6 +5,7 @@
 #include "subcluster/core/idle.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/policy.h"
+#include "subcluster/core/repair.h"
 #include "subcluster/core/stakes.h"
 
 void profile_reflects(struct sub *sub, uint64_t n, bool full_set)
@@ -72,6 +73,7 @@ static void fill(const struct sub *sub, struct tf_profile *profile)
     profile->reflects_n = sub->profiler.reflects_n;
     profile->health = ledger_sums(&sub->ledger)->health;
     sub_idle(sub, &profile->idle);
+    repair_tell(sub, profile);
     profile->brakes = brakes(sub);
     add_costs(sub, profile);
 }

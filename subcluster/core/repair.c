@@ -11,6 +11,8 @@
 
 #include <assert.h>
 
+enum { TOLD_MAX = 4096 }; /* short jobs in one profile */
+
 int32_t repair_missing(const struct job *job)
 {
     const struct tf_allocation *record = &job->record;
@@ -51,6 +53,7 @@ void repair_note(struct sub *sub, struct job *job)
 {
     struct tf_allocation *record = &job->record;
     bool missing = is_short(job);
+    sub->profiler.due |= missing || record->short_since.ms;
     if (!missing && record->short_since.ms) {
         record->short_since = (struct tf_wall){0};
         job->repair_due = TF_NEVER;
@@ -149,6 +152,47 @@ void repair_look(struct sub *sub)
         sub->repair_at = TF_NEVER;
     sub->serve = false;
     serve_due(sub, all);
+}
+
+/* ---- for the leader ---- */
+
+static int32_t joining(const struct tf_allocation *record)
+{
+    int32_t count = 0;
+    tf_vec_each (m, &record->members)
+        count += member_stays(m->state) && m->role == TF_MEMBER_JOINS;
+    return count;
+}
+
+/* What the leader keeps free for it must be what it will take: else others would wait for nothing. */
+static int32_t fits_now(const struct sub *sub, const struct job *job, int32_t missing)
+{
+    const struct tf_job_spec *spec = &job->record.spec;
+    struct tf_demand demand = {0};
+    bool none = spec->group.shape.gpus > 0 && ledger_sums(&sub->ledger)->health.free_gpus == 0;
+    if (none || !may_look(sub) || missing < spec->elastic.step || grow_bar(sub, job) ||
+        !grow_demand(sub, job, &demand)) {
+        tf_demand_release(&demand);
+        return 0;
+    }
+    int32_t count = grow_count(sub, &demand);
+    tf_demand_release(&demand);
+    count = count < missing ? count : missing;
+    return count - count % spec->elastic.step;
+}
+
+void repair_tell(const struct sub *sub, struct tf_profile *profile)
+{
+    tf_vec_each (uid, &sub->shorts) {
+        const struct job *job = job_find(sub, *uid);
+        int32_t missing = job ? repair_missing(job) - joining(&job->record) : 0;
+        int rank = job ? class_rank(sub, &job->record.spec) : -1;
+        if (missing <= 0 || rank < 0 || profile->shorts.count == TOLD_MAX)
+            continue;
+        struct tf_short_demand demand = {
+            .uid = *uid, .rank = rank, .missing = missing, .fits = fits_now(sub, job, missing)};
+        tf_vec_push(&profile->shorts, demand);
+    }
 }
 
 struct tf_mono repair_due(const struct sub *sub)

@@ -16,6 +16,10 @@ void repair_look(struct sub *sub);
 /* When there is something to look at; TF_NEVER if there is not. */
 struct tf_mono repair_due(const struct sub *sub);
 
+/* Those that are short, in the order in which they are served, for the leader: it counts them in its queue.
+ * The ledger must have been refreshed. */
+void repair_tell(const struct sub *sub, struct tf_profile *profile);
+
 /* Members that are missing for its min; 0 if it is not short. */
 int32_t repair_missing(const struct job *job);
 

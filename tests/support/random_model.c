@@ -310,7 +310,7 @@ static void random_row(struct tf_rng *r, struct tf_profile_row *out)
 
 static void random_short(struct tf_rng *r, struct tf_short_demand *out)
 {
-    *out = (struct tf_short_demand){random_uid(r), R32(0, TF_CLASSES_MAX - 1), INSTANCES};
+    *out = (struct tf_short_demand){random_uid(r), R32(0, TF_CLASSES_MAX - 1), INSTANCES, INSTANCES};
 }
 
 static void random_cost(struct tf_rng *r, struct tf_level_cost *out)

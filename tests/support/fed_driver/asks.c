@@ -360,6 +360,18 @@ static bool add_price(const struct drive *d, struct tf_profile *p, const char *t
     return true;
 }
 
+/* "short1:7:3:2": of job #7, of rank 1, 3 instances are missing, and 2 of them fit. */
+static bool add_short(struct tf_profile *p, const char *text)
+{
+    int rank = 0, missing = 0, fits = 0;
+    unsigned uid = 0;
+    if (sscanf(text, "short%d:%u:%d:%d", &rank, &uid, &missing, &fits) != 4)
+        return false;
+    struct tf_short_demand demand = {drive_uid(uid), rank, missing, fits};
+    tf_vec_push(&p->shorts, demand);
+    return true;
+}
+
 static struct tf_profile make_profile(struct drive *d, struct drive_cluster *c, const char *rows)
 {
     struct tf_profile p = {.full = true, .reflects_term = d->term};
@@ -370,7 +382,7 @@ static struct tf_profile make_profile(struct drive *d, struct drive_cluster *c, 
     while (*rows) {
         size_t len = strcspn(rows, " ");
         TF_AUTO_FREE char *row = tf_strndup(rows, len);
-        if (!add_price(d, &p, row))
+        if (!add_price(d, &p, row) && !add_short(&p, row))
             add_row(&p, row);
         rows += len + (rows[len] == ' ');
     }

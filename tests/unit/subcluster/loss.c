@@ -126,8 +126,14 @@ static void test_short_and_repaired(void)
     driver_pass(&d, TF_HOUR);
     CU_ASSERT_EQUAL(job()->phase, TF_ALLOCATION_RUNNING);
     CU_ASSERT(logged("send report 1/5 Running 3/3"));
+    CU_ASSERT_EQUAL_FATAL(d.profile.shorts.count, 1);
+    CU_ASSERT_EQUAL(d.profile.shorts.items[0].missing, 1);
+    CU_ASSERT_EQUAL(d.profile.shorts.items[0].fits, 0);
     driver_node_state(&d, "n4", TF_NODE_READY);
-    driver_pass(&d, 4 * TF_SECOND);
+    driver_pass(&d, TF_SECOND); /* on offer still: the leader counts it */
+    CU_ASSERT_EQUAL(d.profile.shorts.items[0].fits, 1);
+    driver_pass(&d, 3 * TF_SECOND);
+    CU_ASSERT_EQUAL(d.profile.shorts.count, 0);
     driver_all_ready(&d);
     CU_ASSERT_EQUAL(job()->size, 4);
     CU_ASSERT_EQUAL(job()->members.count, 4);
