@@ -51,6 +51,11 @@ void size_mark_again(struct sub *sub, struct job *job)
         qsort(seniors.items, seniors.count, sizeof *seniors.items, by_seniority);
     for (size_t i = 0; i < seniors.count; i++)
         record->members.items[seniors.items[i].index].mark = size_mark(e, (int32_t)i);
+    /* What is to join comes behind, also where a later step was faster: no two steps have the same mark. */
+    int32_t next = (int32_t)seniors.count;
+    tf_vec_each (m, &record->members)
+        if (member_stays(m->state) && m->role == TF_MEMBER_JOINS)
+            m->mark = size_mark(e, next++);
     for (size_t i = record->members.count; i-- > 0 && member_is_second(job, i);) /* as that of its index */
         record->members.items[i].mark = record->members.items[record->members.items[i].index].mark;
     tf_vec_release(&seniors);

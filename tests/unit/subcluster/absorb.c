@@ -236,6 +236,23 @@ static void test_equals_even_out(void)
     end();
 }
 
+/* The last step is the first that is ready: it counts as older than those that are still to join. */
+static void test_steps_join_out_of_order(void)
+{
+    static const int32_t marks[] = {0, 0, 2, 2, 3, 3, 1, 1};
+    begin();
+    driver_change(&d, entry_of(1, "low", 8));
+    driver_all_ready(&d);
+    driver_pass(&d, 5 * TF_SECOND);
+    CU_ASSERT_EQUAL_FATAL(members(1), 8);
+    driver_told(&d, 1, 1, 6, 1, SUB_INSTANCE_READY, 0, false);
+    driver_told(&d, 1, 1, 7, 1, SUB_INSTANCE_READY, 0, false);
+    CU_ASSERT_EQUAL(size(1), 4);
+    for (size_t i = 0; i < TF_ARRAY_LEN(marks); i++)
+        CU_ASSERT_EQUAL(driver_allocation(&d, 1)->members.items[i].mark, marks[i]);
+    end();
+}
+
 /* It gives all back soon, and a step of it frees less than it has. */
 static void test_who_ends_gives_no_step(void)
 {
@@ -376,6 +393,7 @@ int main(void)
         {"a job that restarts to grow does not swing", test_training_does_not_swing},
         {"a job that just grows follows the tide", test_offline_follows},
         {"equals even out, then rest", test_equals_even_out},
+        {"steps that join out of order have marks of their own", test_steps_join_out_of_order},
         {"who comes to an end gives no step to equals", test_who_ends_gives_no_step},
         {"a step that would turn two equals around stays", test_shares_of_the_max},
     };
