@@ -161,6 +161,15 @@ static bool is_vacant(const struct tf_member *m)
     return !member_stays(m->state) || m->state == TF_MEMBER_MISSING;
 }
 
+/* The earlier attempt has not gone: the later one was to take its place, in a move that the store has
+ * forgotten. */
+static bool runs_in_its_place(const struct sub *sub, const struct job *job, uint32_t index)
+{
+    enum tf_member_state state = job->record.members.items[index].state;
+    return sub->listed && job->runs.items[index].seen &&
+           (state == TF_MEMBER_STARTING || state == TF_MEMBER_READY);
+}
+
 /* The job went on to a later epoch here, so that the stray's is over, or to a later attempt of this one. (A
  * restored store may know of earlier attempts only.) */
 static bool is_over(const struct sub *sub, const struct tf_instance_id *id)
@@ -173,9 +182,9 @@ static bool is_over(const struct sub *sub, const struct tf_instance_id *id)
     if (job->record.phase == TF_ALLOCATION_CLAIMING && job->record.epoch == id->epoch)
         return false; /* a restored store does not know that it got what it claimed */
     if (job_lives(job) && job->record.epoch == id->epoch) /* a step that it forgot is none any more */
-        return id->index >= job->record.members.count || member_is_second(job, id->index) ||
-               member_last_attempt(&job->record.members.items[id->index]) >= id->attempt ||
-               is_vacant(&job->record.members.items[id->index]);
+        return id->index >= job->record.members.count ||
+               job->record.members.items[id->index].attempt >= id->attempt ||
+               is_vacant(&job->record.members.items[id->index]) || runs_in_its_place(sub, job, id->index);
     tf_vec_each (e, &job->record.ended)
         if (e->epoch >= id->epoch)
             return true;
@@ -303,6 +312,8 @@ void strays_listed(struct sub *sub)
         last = epoch;
     }
     tf_vec_release(&sub->exited);
+    for (size_t i = 0; i < sub->strays.count; i++)
+        judge(sub, &sub->strays.items[i]);
 }
 
 void strays_node_lost(struct sub *sub, const char *node)

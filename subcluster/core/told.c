@@ -8,6 +8,7 @@
 #include "subcluster/core/peers.h"
 #include "subcluster/core/retries.h"
 #include "subcluster/core/stakes.h"
+#include "subcluster/core/strays.h"
 
 #include <assert.h>
 
@@ -240,7 +241,10 @@ static void told_absent(struct sub *sub, struct job *job, size_t place)
 void member_told(struct sub *sub, struct job *job, size_t place, const struct sub_instance_event *event)
 {
     assert(member_lives(job->record.members.items[place].state));
+    bool first = !job->runs.items[place].seen;
     job->runs.items[place].seen = true;
+    if (first && sub->listed)
+        strays_judge(sub, job->record.uid); /* what was to take its place need not */
     switch (event->state) {
     case SUB_INSTANCE_STARTING:
         told_starting(sub, job, place, event);

@@ -391,6 +391,22 @@ static void test_a_restored_store_retries_nothing_before_the_full_set(void)
     driver_release(&d);
 }
 
+/* The copy is of before a move, which was under way: both attempts run, and the one that it knows stays. */
+static void test_a_restored_store_has_forgotten_a_move(void)
+{
+    driver_two_nodes(&d);
+    driver_place(&d, 1, 5, 2, 2);
+    driver_all_ready(&d);
+    driver_stray(&d, 1, 5, 0, "n2", 3);
+    d.instances.items[d.instances.count - 1].id.attempt = 2;
+    restart_with_rollback();
+    driver_clear(&d);
+    driver_list(&d);
+    CU_ASSERT_PTR_NOT_NULL(strstr(tf_buf_text(&d.log), "stop 1/5/0.2"));
+    CU_ASSERT_PTR_NULL(strstr(tf_buf_text(&d.log), "stop 1/5/0.1"));
+    driver_release(&d);
+}
+
 /* That outlives a crash before the full set. */
 static void test_a_rollback_is_remembered_until_the_full_set(void)
 {
@@ -524,6 +540,7 @@ static const struct suite_test tests[] = {
      test_a_restored_store_starts_nothing_that_it_may_have_forgotten},
     {"a restored store retries nothing before the full set",
      test_a_restored_store_retries_nothing_before_the_full_set},
+    {"a restored store has forgotten a move", test_a_restored_store_has_forgotten_a_move},
     {"a rollback is remembered until the full set", test_a_rollback_is_remembered_until_the_full_set},
     {"a restored store says hello after the listing", test_a_restored_store_says_hello_after_the_listing},
     {"an adopted start has its time", test_an_adopted_start_has_its_time},
