@@ -74,14 +74,20 @@ static bool never_told(const struct audit_epoch *e)
     return e->rolled && !e->placed && forgotten && !any_runs(e);
 }
 
+/* Nobody has any record of what ran of it. */
+static void forget_instances(const struct audit_epoch *e)
+{
+    tf_vec_each (i, &e->job->instances)
+        (*i)->burnt |= (*i)->id.epoch == e->epoch;
+}
+
 /* It is as if it had never been. */
 static void begins_anew(struct audit_epoch *e)
 {
     e->site = NULL;
     e->dropped = e->released = e->ended = e->recorded = e->troubled = e->ran = false;
     e->rolled = e->burnt = false; /* its subcluster may still forget what it was before */
-    tf_vec_each (i, &e->job->instances)
-        (*i)->burnt |= (*i)->id.epoch == e->epoch;
+    forget_instances(e);
 }
 
 static void note_number(struct audit *audit, struct audit_epoch *new)
@@ -105,6 +111,8 @@ static void take_placement(struct audit *audit, const struct tf_job_record *reco
     struct audit_site *site = audit_site(audit, p->cluster);
     if (never_told(e) && (!audit->copied || e->site != site)) /* a copy may be of another past */
         begins_anew(e);
+    else if (never_told(e)) /* not placed in an older copy, but in this: new to its subcluster */
+        forget_instances(e);
     if (e->dropped)
         audit_fail(audit, "I14: epoch %" PRIu64 " of job %s is placed again after its end was stored",
                    p->epoch, audit_uid(record->uid));
