@@ -390,6 +390,8 @@ void fed_ledger_fit(struct fed *fed, struct cluster *cluster, const struct tf_jo
     entitle(&fed->demand, entitled);
     count_singly(&fed->demand);
     fit_lowest(fed, cluster, spec, out);
+    if (fed->demand.reserved.count)
+        out->number = -1; /* free GPUs say less than it may have: see fed_ledger_narrow */
     struct tf_fit_view view = tf_fit_rows_view(cluster->room);
     out->kept = keeps_something(&view, &fed->demand);
     out->good_until = good_until(&view, &fed->demand, spec->max_runtime);

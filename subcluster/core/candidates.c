@@ -48,7 +48,7 @@ static void add_members(struct listing *listing, const struct job *job, int32_t 
         struct candidate_part part = {node->number, number, gpus, need};
         part.frees.gpus = tf_gpu_set_count(part.gpus);
         if (node->known)
-            tf_vec_push(&listing->out->parts, part);
+            tf_vec_push(&listing->out->unsorted, part);
     }
 }
 
@@ -77,7 +77,7 @@ static void add_claims(struct listing *listing, const struct job *job, uint32_t 
         uint64_t gpus = claim->gpus & ledger_unclaimed_gpus(node);
         struct tf_vector frees = {tf_gpu_set_count(gpus), claim->slots, claim->cpu, claim->memory};
         if (node->known)
-            tf_vec_push(&listing->out->parts, (struct candidate_part){node->number, number, gpus, frees});
+            tf_vec_push(&listing->out->unsorted, (struct candidate_part){node->number, number, gpus, frees});
     }
 }
 
@@ -103,9 +103,9 @@ static void add_job(struct listing *listing, struct job *job)
     if (record->phase != TF_ALLOCATION_STARTING && record->phase != TF_ALLOCATION_RUNNING)
         return;
     tf_level surplus = tf_level_surplus(class_rank(listing->sub, &record->spec));
-    tf_level core = job_core_level(listing->sub, job);
     if (surplus > listing->level)
         return;
+    tf_level core = job_core_level(listing->sub, job);
     listing->lately = job_evicted_lately(listing->sub, job);
     for (int32_t mark = 1; mark <= size_steps(record); mark++)
         add_unit(listing, job, mark, surplus);
@@ -130,7 +130,7 @@ static void add_place(const struct migrate_stake *stake, void *arg)
         gpus &= ledger_unclaimed_gpus(node);
     struct candidate_part part = {node->number, (uint32_t)out->units.count, gpus, stake->amount};
     part.frees.gpus = tf_gpu_set_count(gpus);
-    tf_vec_push(&out->parts, part);
+    tf_vec_push(&out->unsorted, part);
     tf_vec_push(&out->units,
                 (struct victim_unit){.job = listing->next_job++, .core = true, .level = stake->level});
     tf_vec_push(&out->jobs, NULL);
@@ -143,21 +143,17 @@ static void add_place(const struct migrate_stake *stake, void *arg)
 /* By node, in the order in which they were listed: by unit. A counting sort. */
 static void sort_parts(struct candidates *out, size_t nodes)
 {
-    TF_VEC(struct candidate_part) sorted = {0};
-    TF_VEC(size_t) next = {0};
-    tf_vec_reserve(&sorted, out->parts.count + 1);
-    tf_vec_reserve(&next, nodes + 1);
-    memset(next.items, 0, (nodes + 1) * sizeof *next.items);
-    tf_vec_each (part, &out->parts)
-        next.items[part->node + 1]++;
+    tf_vec_reserve(&out->parts, out->unsorted.count + 1);
+    tf_vec_reserve(&out->next, nodes + 1);
+    size_t *next = out->next.items;
+    memset(next, 0, (nodes + 1) * sizeof *next);
+    tf_vec_each (part, &out->unsorted)
+        next[part->node + 1]++;
     for (size_t n = 0; n < nodes; n++)
-        next.items[n + 1] += next.items[n];
-    tf_vec_each (part, &out->parts)
-        sorted.items[next.items[part->node]++] = *part;
-    sorted.count = out->parts.count;
-    tf_vec_release(&out->parts);
-    memcpy(&out->parts, &sorted, sizeof out->parts);
-    tf_vec_release(&next);
+        next[n + 1] += next[n];
+    tf_vec_each (part, &out->unsorted)
+        out->parts.items[next[part->node]++] = *part;
+    out->parts.count = out->unsorted.count;
 }
 
 /* Parts of one unit on one node become one. */
@@ -195,10 +191,21 @@ static void list_nodes(struct candidates *out, const struct ledger *ledger, cons
     assert(at == out->parts.count);
 }
 
-static void list(struct listing listing)
+static void empty(struct candidates *out)
+{
+    out->units.count = out->jobs.count = out->marks.count = out->moves.count = out->nodes.count = 0;
+    out->parts.count = out->frees.count = out->unsorted.count = 0;
+}
+
+static struct candidates *list(struct listing listing)
 {
     struct sub *sub = listing.sub;
     TF_VEC(struct job *) jobs = {0};
+    if (!sub->candidates)
+        sub->candidates = tf_calloc(1, sizeof *sub->candidates);
+    listing.out = sub->candidates;
+    empty(listing.out);
+    tf_vec_reserve(&jobs, sub->jobs.count + 1);
     for (struct job *job = jobs_first(sub); job; job = jobs_next(job))
         tf_vec_push(&jobs, job);
     for (size_t i = jobs.count; i-- > 0;) /* larger uids first: they go first among equals */
@@ -209,23 +216,24 @@ static void list(struct listing listing)
     sort_parts(listing.out, sub->ledger.nodes.count);
     merge_parts(listing.out);
     list_nodes(listing.out, &sub->ledger, listing.demand);
+    return listing.out;
 }
 
-void candidates_list(struct candidates *candidates, struct sub *sub, tf_level level,
-                     const struct tf_demand *demand)
+struct candidates *candidates_list(struct sub *sub, tf_level level, const struct tf_demand *demand)
 {
-    list((struct listing){.out = candidates, .sub = sub, .level = level, .demand = demand});
+    return list((struct listing){.sub = sub, .level = level, .demand = demand});
 }
 
-void candidates_list_surplus(struct candidates *candidates, struct sub *sub, int rank)
+struct candidates *candidates_list_surplus(struct sub *sub, int rank)
 {
     assert(rank > 0);
-    list((struct listing){
-        .out = candidates, .sub = sub, .level = tf_level_surplus(rank - 1), .surplus = true});
+    return list((struct listing){.sub = sub, .level = tf_level_surplus(rank - 1), .surplus = true});
 }
 
-void candidates_release(struct candidates *candidates)
+void candidates_destroy(struct candidates *candidates)
 {
+    if (!candidates)
+        return;
     tf_vec_release(&candidates->units);
     tf_vec_release(&candidates->jobs);
     tf_vec_release(&candidates->marks);
@@ -233,4 +241,7 @@ void candidates_release(struct candidates *candidates)
     tf_vec_release(&candidates->parts);
     tf_vec_release(&candidates->frees);
     tf_vec_release(&candidates->nodes);
+    tf_vec_release(&candidates->unsorted);
+    tf_vec_release(&candidates->next);
+    free(candidates);
 }

@@ -28,15 +28,18 @@ struct candidates {
     TF_VEC(struct candidate_part) parts; /* by node, then unit */
     TF_VEC(struct victim_part) frees;    /* the same, for victims.h */
     TF_VEC(struct victim_node) nodes;
+
+    TF_VEC(struct candidate_part) unsorted; /* memory that listing reuses */
+    TF_VEC(size_t) next;
 };
 
 /* All that is held at `level` or below by jobs that start or run, and all that is claimed by others; a job
  * that waits for its claims is one unit, and so is the place of a move. What is reserved for the demand
- * (NULL: for nobody) is free to it. zeroed before. */
-void candidates_list(struct candidates *candidates, struct sub *sub, tf_level level,
-                     const struct tf_demand *demand);
+ * (NULL: for nobody) is free to it. Borrowed until the next list is made: there may be a hundred thousand
+ * units, so their memory is kept. */
+struct candidates *candidates_list(struct sub *sub, tf_level level, const struct tf_demand *demand);
 /* Surplus only: of the ranks below this one. */
-void candidates_list_surplus(struct candidates *candidates, struct sub *sub, int rank);
-void candidates_release(struct candidates *candidates);
+struct candidates *candidates_list_surplus(struct sub *sub, int rank);
+void candidates_destroy(struct candidates *candidates); /* NULL is fine */
 
 #endif

@@ -390,6 +390,7 @@ static void image_sub(struct tf_image *image, struct sub *sub)
     tf_image_skip(image, &sub->view, "filled before it is read");
     tf_image_skip(image, &sub->idle, "likewise");
     tf_image_skip(image, &sub->scratch, "likewise");
+    tf_image_skip(image, &sub->candidates, "likewise");
     tf_image_number(image, &sub->stakes_hour);
     tf_image_number(image, &sub->wake);
     tf_image_skip(image, &sub->reached, "decides nothing");

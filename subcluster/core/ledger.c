@@ -566,7 +566,7 @@ enum claim_state ledger_place_state(const struct ledger *ledger, const struct tf
     return tf_vector_fits(amount, later) ? CLAIM_WAITS : CLAIM_BROKEN;
 }
 
-struct tf_vector ledger_going(const struct ledger_node *node)
+static struct tf_vector going_of(const struct ledger_node *node)
 {
     struct tf_vector going = left_by(node, true);
     if (!node->known || node->node.state != TF_NODE_READY)
@@ -613,6 +613,12 @@ struct tf_vector ledger_reserved(const struct ledger_node *node, const struct tf
     *gpus &= ledger_unclaimed_gpus(node);
     sum.gpus = tf_gpu_set_count(*gpus);
     return sum;
+}
+
+struct tf_vector ledger_going(const struct ledger_node *node)
+{
+    assert(!node->dirty);
+    return node->going;
 }
 
 /* ---- instances without a record ---- */
@@ -764,6 +770,7 @@ static void refresh(struct ledger *ledger, struct ledger_node *node)
     struct tf_profile_row *row = &ledger->node_rows.items[node->number];
     struct tf_vector before = free_by(row);
     node->dirty = false;
+    node->going = going_of(node);
     if (!node->known)
         return;
     struct tf_node_class class = {0};
@@ -819,6 +826,8 @@ void ledger_count_read(struct ledger *ledger, struct ledger_node *node)
 {
     tf_vec_each (holding, &node->holdings)
         count_worth(ledger, holding, 1);
-    if (!node->dirty)
-        refresh_sums(ledger, node);
+    if (node->dirty)
+        return;
+    node->going = going_of(node);
+    refresh_sums(ledger, node);
 }

@@ -73,6 +73,7 @@ struct ledger_node {
     int32_t emptying; /* chains of moves that are to empty it: it takes nothing, whoever asks */
     struct kept kept;
     struct ledger_sums sums; /* as of when its rows were made */
+    struct tf_vector going;  /* likewise: ledger_going */
 };
 
 /* In order of gone_after. */
@@ -193,7 +194,7 @@ const struct ledger_sums *ledger_sums(const struct ledger *ledger);
 /* The same by counting all nodes. */
 struct ledger_sums ledger_recount(const struct ledger *ledger);
 /* What is there for those who may take what is going, less the claims of others; negative where foreign use
- * has taken more than was left. GPUs: how many. */
+ * has taken more than was left. GPUs: how many. As of the last refresh (asserted). */
 struct tf_vector ledger_going(const struct ledger_node *node);
 
 /* A node of an image is added to what is counted of all. */

@@ -67,6 +67,7 @@ static void image_node(struct tf_image *image, struct ledger_node *node)
     tf_image_number(image, &node->emptying);
     image_kept(image, &node->kept);
     tf_image_skip(image, &node->sums, "follow from the rest");
+    tf_image_skip(image, &node->going, "likewise");
     tf_image_close(image);
 }
 

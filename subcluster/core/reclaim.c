@@ -71,7 +71,6 @@ static void list_evicted(const struct candidates *candidates, const struct victi
 struct after {
     TF_VEC(struct tf_profile_row) rows;
     TF_VEC(struct tf_level_vector) vectors;
-    TF_VEC(uint64_t) gpus; /* of each node: usable then */
 };
 
 static bool is_chosen(const struct victims *chosen, uint32_t unit)
@@ -88,9 +87,8 @@ static bool is_chosen(const struct victims *chosen, uint32_t unit)
 }
 
 static void after_init(struct after *after, const struct sub *sub, const struct candidates *candidates,
-                       const struct victims *chosen, const struct tf_demand *demand)
+                       const struct victims *chosen)
 {
-    uint64_t kept;
     struct tf_fit_view view = ledger_view(&sub->ledger);
     *after = (struct after){0};
     tf_vec_reserve(&after->rows, view.count + 1);
@@ -99,8 +97,6 @@ static void after_init(struct after *after, const struct sub *sub, const struct 
         struct tf_level_vector at = {TF_LEVEL_FREE, candidates->nodes.items[i].going};
         tf_vec_push(&after->rows, view.rows[i]);
         tf_vec_push(&after->vectors, at);
-        (void)ledger_reserved(sub->ledger.nodes.items[i], demand, &kept);
-        tf_vec_push(&after->gpus, ledger_going_gpus(sub->ledger.nodes.items[i]) | kept);
         after->rows.items[i].reserved = (struct tf_reserved_list){0}; /* it is in what is going */
     }
     tf_vec_each (part, &candidates->parts) {
@@ -108,7 +104,6 @@ static void after_init(struct after *after, const struct sub *sub, const struct 
             continue;
         struct tf_vector *have = &after->vectors.items[part->node].have;
         *have = tf_vector_add(*have, part->frees);
-        after->gpus.items[part->node] |= part->gpus;
     }
     for (size_t i = 0; i < view.count; i++) {
         struct tf_level_vector *at = &after->vectors.items[i];
@@ -122,7 +117,6 @@ static void after_release(struct after *after)
 {
     tf_vec_release(&after->rows);
     tf_vec_release(&after->vectors);
-    tf_vec_release(&after->gpus);
 }
 
 /* One instance on the node: what is reserved for it first, then free GPUs, so that what others are leaving is
@@ -145,17 +139,48 @@ static void add_claim(struct reclaim_plan *plan, const struct ledger_node *node,
                                                  .slots = need.slots});
 }
 
-/* The core, packed on these rows; gpus: what each node may give. */
-static bool pack_claims(struct sub *sub, const struct tf_profile_row *rows, uint64_t *gpus,
+/* Who goes, of whom; chosen NULL: nobody. */
+struct leavers {
+    const struct candidates *candidates;
+    const struct victims *chosen;
+};
+
+/* GPUs that the node may give when they have gone. */
+static uint64_t given_by(const struct ledger_node *node, const struct leavers *leavers,
+                         const struct tf_demand *demand)
+{
+    uint64_t kept;
+    if (!leavers->chosen)
+        return ledger_free_gpus(node);
+    const struct candidates *c = leavers->candidates;
+    const struct victim_node *detail = &c->nodes.items[node->number];
+    size_t first = (size_t)(detail->parts - c->frees.items); /* parts and frees are in one order */
+    (void)ledger_reserved(node, demand, &kept);
+    uint64_t gpus = ledger_going_gpus(node) | kept;
+    for (size_t i = first; i < first + detail->part_count; i++)
+        if (is_chosen(leavers->chosen, c->parts.items[i].unit))
+            gpus |= c->parts.items[i].gpus;
+    return gpus;
+}
+
+/* The core, packed on these rows. */
+static bool pack_claims(struct sub *sub, const struct tf_profile_row *rows, const struct leavers *leavers,
                         const struct tf_demand *demand, struct reclaim_plan *plan)
 {
     struct tf_fit_view view = ledger_view(&sub->ledger);
     struct tf_fit_placement packing = {0};
     view.rows = rows;
     bool packed = tf_fit_pack(&view, demand, TF_LEVEL_FREE, demand->core, NULL, sub->scratch, &packing);
-    tf_vec_each (row, &packing.rows)
+    TF_AUTO_FREE uint64_t *left = tf_calloc(view.count + 1, sizeof *left);
+    TF_AUTO_FREE bool *seen = tf_calloc(view.count + 1, sizeof *seen);
+    tf_vec_each (row, &packing.rows) {
+        const struct ledger_node *node = sub->ledger.nodes.items[row->row];
+        if (!seen[row->row])
+            left[row->row] = given_by(node, leavers, demand);
+        seen[row->row] = true;
         for (int32_t i = 0; i < row->each; i++)
-            add_claim(plan, sub->ledger.nodes.items[row->row], &gpus[row->row], demand);
+            add_claim(plan, node, &left[row->row], demand);
+    }
     plan->model = packing.model;
     tf_fit_placement_release(&packing);
     return packed;
@@ -164,32 +189,30 @@ static bool pack_claims(struct sub *sub, const struct tf_profile_row *rows, uint
 bool reclaim_plan_make(struct sub *sub, const struct tf_demand *demand, tf_level level,
                        struct reclaim_plan *plan)
 {
-    struct candidates candidates = {0};
     struct victims chosen = {0};
     struct tf_demand bounded = *demand;
     bounded.level = level < demand->level ? level : demand->level;
     reclaim_plan_release(plan);
-    candidates_list(&candidates, sub, bounded.level, &bounded);
+    const struct candidates *candidates = candidates_list(sub, bounded.level, &bounded);
     struct victims_ask ask = {.nodes = ledger_view(&sub->ledger),
                               .kinds = tf_fit_rows_view(sub->ledger.rows),
-                              .detail = candidates.nodes.items,
+                              .detail = candidates->nodes.items,
                               .demand = &bounded,
-                              .units = candidates.units.items,
-                              .unit_count = candidates.units.count,
+                              .units = candidates->units.items,
+                              .unit_count = candidates->units.count,
                               .scratch = sub->scratch};
     bool found = victims_choose(&ask, &chosen);
     if (found) {
         struct after after;
         plan->level = chosen.level;
-        list_evicted(&candidates, &chosen, plan);
-        after_init(&after, sub, &candidates, &chosen, &bounded);
-        found = pack_claims(sub, after.rows.items, after.gpus.items, &bounded, plan);
+        list_evicted(candidates, &chosen, plan);
+        after_init(&after, sub, candidates, &chosen);
+        found = pack_claims(sub, after.rows.items, &(struct leavers){candidates, &chosen}, &bounded, plan);
         assert(found && "the victims suffice");
         after_release(&after);
     }
-    plan->work = chosen.work + (int64_t)candidates.units.count;
+    plan->work = chosen.work + (int64_t)candidates->units.count;
     victims_release(&chosen);
-    candidates_release(&candidates);
     return found;
 }
 
@@ -235,7 +258,6 @@ static bool may_have_surplus(const struct sub *sub, const struct tf_demand *dema
 bool reclaim_plan_surplus(struct sub *sub, const struct tf_demand *demand, int below,
                           struct reclaim_plan *plan)
 {
-    struct candidates candidates = {0};
     struct victims chosen = {0};
     struct after rows;
     struct tf_demand bounded = *demand;
@@ -243,25 +265,24 @@ bool reclaim_plan_surplus(struct sub *sub, const struct tf_demand *demand, int b
     if (below < 1 || !may_have_surplus(sub, demand, below))
         return false;
     bounded.level = tf_level_surplus(below - 1);
-    candidates_list_surplus(&candidates, sub, below);
-    surplus_rows(sub, &candidates, below, &rows);
+    struct candidates *candidates = candidates_list_surplus(sub, below);
+    surplus_rows(sub, candidates, below, &rows);
     struct tf_fit_view view = ledger_view(&sub->ledger);
     view.rows = rows.rows.items;
     struct victims_ask ask = {.nodes = view,
                               .kinds = view,
-                              .detail = candidates.nodes.items,
+                              .detail = candidates->nodes.items,
                               .demand = &bounded,
-                              .units = candidates.units.items,
-                              .unit_count = candidates.units.count,
+                              .units = candidates->units.items,
+                              .unit_count = candidates->units.count,
                               .scratch = sub->scratch};
     bool found = victims_choose(&ask, &chosen) && chosen.units.count > 0;
     if (found) {
         plan->level = chosen.level;
-        list_evicted(&candidates, &chosen, plan);
+        list_evicted(candidates, &chosen, plan);
     }
     after_release(&rows);
     victims_release(&chosen);
-    candidates_release(&candidates);
     return found;
 }
 
@@ -489,12 +510,7 @@ static bool may_fit_free(struct sub *sub, const struct tf_allocation *record, co
 
 static bool pack_free(struct sub *sub, const struct tf_demand *demand, struct reclaim_plan *plan)
 {
-    TF_VEC(uint64_t) gpus = {0};
-    tf_vec_each (node, &sub->ledger.nodes)
-        tf_vec_push(&gpus, ledger_free_gpus(*node));
-    bool packed = pack_claims(sub, ledger_view(&sub->ledger).rows, gpus.items, demand, plan);
-    tf_vec_release(&gpus);
-    return packed;
+    return pack_claims(sub, ledger_view(&sub->ledger).rows, &(struct leavers){0}, demand, plan);
 }
 
 /* Moves all claims onto free GPUs, if the whole of it fits there. */
@@ -588,6 +604,10 @@ static void look(struct sub *sub)
     sub->claiming.count = kept;
 }
 
+/* Not against the decision budget: a claim that is due must not wait behind plans, and there is little to it.
+ * The leader has one placement that takes from others on its way here at a time, each is looked at by its own
+ * claims and the kinds of nodes (of which there are few hundred), and packed anew only if that says it fits.
+ */
 void reclaim_look(struct sub *sub)
 {
     if (sub->listed && sub->ledger.dirty.count)

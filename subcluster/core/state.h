@@ -157,6 +157,7 @@ struct health {
     struct tf_mono due;       /* then the next has been silent for too long */
 };
 
+struct candidates;
 struct idle_mix;
 
 struct sub {
@@ -201,8 +202,9 @@ struct sub {
     struct tf_profile *view; /* for sub_profile */
     struct idle_mix *idle;   /* idle.h */
     struct tf_fit_scratch *scratch;
-    int64_t stakes_hour; /* of the wall clock, for which what is at stake was counted */
-    struct tf_mono wake; /* the last SUB_ACT_WAKE; TF_NEVER = none */
+    struct candidates *candidates; /* the last list of who may go: its memory is used again */
+    int64_t stakes_hour;           /* of the wall clock, for which what is at stake was counted */
+    struct tf_mono wake;           /* the last SUB_ACT_WAKE; TF_NEVER = none */
     struct sub_situations reached;
 };
 

@@ -3,6 +3,7 @@
 #include "subcluster/core/sub.h"
 
 #include "subcluster/core/absorb.h"
+#include "subcluster/core/candidates.h"
 #include "subcluster/core/event.h"
 #include "subcluster/core/health.h"
 #include "subcluster/core/idle.h"
@@ -66,6 +67,7 @@ void sub_destroy(struct sub *sub)
     tf_vec_release(&sub->health.watched);
     tf_policy_release(&sub->policy);
     sub_boot_release(&sub->boot);
+    candidates_destroy(sub->candidates);
     tf_fit_scratch_destroy(sub->scratch);
     tf_profile_release(sub->view);
     free(sub->view);
