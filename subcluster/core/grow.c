@@ -9,6 +9,7 @@
 #include "subcluster/core/members_private.h"
 #include "subcluster/core/migrate.h"
 #include "subcluster/core/moving.h"
+#include "subcluster/core/node_claims.h"
 #include "subcluster/core/offers.h"
 #include "subcluster/core/peers.h"
 #include "subcluster/core/repair.h"
@@ -104,6 +105,7 @@ bool grow_demand(const struct sub *sub, const struct job *job, struct tf_demand 
         demand->max_nodes = left > 0 ? left : TF_DEMAND_NO_NEW;
     }
     demand->core = record->spec.elastic.step;
+    node_claims_bind_running(sub, job, demand);
     if (record->size >= record->spec.elastic.min) {
         demand->is_core = false; /* claims bind cores only (R5) */
         demand->level = TF_LEVEL_FREE;

@@ -57,6 +57,13 @@ static int64_t end_of(const struct sub *sub, const struct job *job)
     return (a->phase == TF_ALLOCATION_RUNNING ? a->started.ms : sub->now.wall.ms) + runs;
 }
 
+void node_claims_bind_running(const struct sub *sub, const struct job *job, struct tf_demand *demand)
+{
+    int64_t end = end_of(sub, job);
+    if (end < ENDLESS)
+        demand->ends.ms = end;
+}
+
 /* A core of a lower class may be taken when its protection is over. */
 static int64_t yields_at(const struct sub *sub, const struct job *job, int rank)
 {

@@ -25,6 +25,8 @@ void node_claims_set_ends(struct sub *sub);
 /* What a core of that job is bound by: the claims of others while it would run, not its own. */
 void node_claims_bind(const struct sub *sub, struct tf_uid uid, const struct tf_job_spec *spec,
                       struct tf_demand *demand);
+/* The same for what a running job lacks of its core: it ends with the rest of it, and claims no more. */
+void node_claims_bind_running(const struct sub *sub, const struct job *job, struct tf_demand *demand);
 
 /* One from the store: NULL, or why it is left aside. The record is taken. */
 const char *node_claim_load(struct sub *sub, struct tf_node_claim *claim);

@@ -113,6 +113,35 @@ static void test_who_may_start_there(void)
     driver_release(&d);
 }
 
+/* A job on two other nodes, that runs so long, loses one of them while the kept one is free. */
+static int32_t size_after_a_loss(int64_t runs)
+{
+    three_held_nodes();
+    driver_change(&d, claim(9, "mid", 1));
+    ends(1, 5);
+    ends(3, 7);
+    struct tf_entry entry = job(10, 8, "mid", 2, runs);
+    entry.spec.below_min = TF_BELOW_MIN_KEEP;
+    entry.spec.elastic.step = 1;
+    driver_change(&d, entry);
+    driver_all_ready(&d);
+    ends(2, 6);
+    driver_node_state(&d, "n3", TF_NODE_LOST);
+    driver_pass(&d, 10 * TF_SECOND);
+    driver_all_ready(&d);
+    int32_t size = driver_allocation(&d, 10)->size;
+    CU_ASSERT_EQUAL(kept(1, 1) > 0, true);
+    driver_release(&d);
+    return size;
+}
+
+static void test_a_short_job_that_ends_in_time_may_use_them(void)
+{
+    CU_ASSERT_EQUAL(size_after_a_loss(0), 1);
+    CU_ASSERT_EQUAL(size_after_a_loss(10 * TF_HOUR), 1);
+    CU_ASSERT_EQUAL(size_after_a_loss(10 * TF_MINUTE), 2);
+}
+
 static void test_surplus_may_use_them_meanwhile(void)
 {
     three_held_nodes();
@@ -209,6 +238,7 @@ int main(void)
     static const struct suite_test tests[] = {
         {"the nodes that are soonest empty", test_the_nodes_that_are_soonest_empty},
         {"who may start there", test_who_may_start_there},
+        {"a short job that ends in time may use them", test_a_short_job_that_ends_in_time_may_use_them},
         {"surplus may use them meanwhile", test_surplus_may_use_them_meanwhile},
         {"the owner starts and its claim is over", test_the_owner_starts_and_its_claim_is_over},
         {"it ends when the leader says so", test_it_ends_when_the_leader_says_so},
