@@ -220,6 +220,34 @@ static void test_limits_of_a_tenant(void)
     drive_release(&d);
 }
 
+/* What a job has already counts once when it is changed, and a change is bound like a submit. */
+static void test_limits_bind_changes(void)
+{
+    struct drive d;
+    drive_init(&d);
+    limit(&d, (struct tf_tenant_limits){.max_priority = "batch", .max_gpus = 16, .max_jobs = 2});
+    drive_submit(&d, "rec/a", "n=2 gpus=8");
+    drive_submit(&d, "rec/a", "apply n=2 gpus=8 label=x");
+    drive_submit(&d, "rec/a", "apply n=2 gpus=8 prio=train");
+    COMPLAINED("spec.priority");
+    drive_scale(&d, "rec/a", (struct tf_elastic){3, 3, 3});
+    SAID("maxGpus");
+    drive_expect(&d, "reply 1: created #1\nreply 2: updated #1\nreply 3: REFUSED\nreply 4: INVALID\n");
+    drive_scale(&d, "rec/a", (struct tf_elastic){1, 1, 1});
+    drive_submit(&d, "rec/b", "n=1 gpus=8");
+    drive_scale(&d, "rec/a", (struct tf_elastic){2, 2, 2}); /* the room it gave up is another's */
+    SAID("maxGpus");
+    drive_expect(&d, "reply 5: done #1\nreply 6: created #6\nreply 7: INVALID\n");
+    drive_job(&d, FED_EV_HOLD, "rec/b"); /* held, it is asked for still */
+    drive_submit(&d, "rec/c", "n=1");
+    COMPLAINED("maxJobs");
+    drive_job(&d, FED_EV_DELETE, "rec/b");
+    drive_scale(&d, "rec/a", (struct tf_elastic){2, 2, 2});
+    drive_expect(&d, "reply 8: done #6\nreply 9: REFUSED\narchive rec/b Deleted\nreply 10: deleted #6\n"
+                     "reply 11: done #1\n");
+    drive_release(&d);
+}
+
 static void fill(struct drive *d, int32_t percent)
 {
     drive_step(d, (struct fed_event){.kind = FED_EV_QUOTA, .quota_percent = percent});
@@ -282,6 +310,7 @@ static const struct suite_test tests[] = {
     {"a label that is not scheduled by", test_a_label_that_is_not_scheduled_by},
     {"an unknown subcluster is a warning", test_an_unknown_subcluster_is_a_warning},
     {"limits of a tenant", test_limits_of_a_tenant},
+    {"limits bind changes", test_limits_bind_changes},
     {"a full store takes no new work", test_a_full_store_takes_no_new_work},
     {"nothing is answered while loading", test_nothing_is_answered_while_loading},
 };
