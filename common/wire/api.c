@@ -70,6 +70,8 @@ static int check_ref(const void *object, const struct tf_wire_path *path, struct
 }
 static const struct tf_wire_table job_ref =
     WIRE_TABLE(job_ref_rows, tidefed__v1__job_ref__descriptor, .check = check_ref);
+static const struct tf_wire_table job_ref_or_none =
+    WIRE_TABLE(job_ref_rows, tidefed__v1__job_ref__descriptor);
 #undef MODEL
 #undef WIRE
 
@@ -567,6 +569,41 @@ static const struct tf_wire_table clusters_request =
 #undef MODEL
 #undef WIRE
 
+#define MODEL struct tf_migrate_request
+#define WIRE Tidefed__V1__MigrateRequest
+static const struct tf_wire_row migrate_request_rows[] = {
+    WIRE_NAME(cluster, 0),
+    WIRE_OBJECT(job, job_ref_or_none, 0),
+    WIRE_OBJECT(order, tf_wire_migrate_order, 0),
+};
+static const struct tf_wire_table migrate_request =
+    WIRE_TABLE(migrate_request_rows, tidefed__v1__migrate_request__descriptor);
+#undef MODEL
+#undef WIRE
+
+#define MODEL struct tf_chain_info
+#define WIRE Tidefed__V1__MoveChainView
+static const struct tf_wire_row chain_info_rows[] = {
+    WIRE_NAME(cluster, 0),
+    WIRE_OBJECT(chain, tf_wire_migration, TF_WIRE_REQUIRED),
+};
+static const struct tf_wire_table chain_info =
+    WIRE_TABLE(chain_info_rows, tidefed__v1__move_chain_view__descriptor);
+#undef MODEL
+#undef WIRE
+
+#define MODEL struct tf_migrate_reply
+#define WIRE Tidefed__V1__MigrateReply
+static const struct tf_wire_row migrate_reply_rows[] = {
+    WIRE_LIST(chains, chain_info, NODES_MAX),
+    WIRE_STRINGS(missing),
+    WIRE_TEXT(text, TF_WIRE_MESSAGE_MAX),
+};
+static const struct tf_wire_table migrate_reply =
+    WIRE_TABLE(migrate_reply_rows, tidefed__v1__migrate_reply__descriptor);
+#undef MODEL
+#undef WIRE
+
 static const struct tf_wire_table status_request = {.size = sizeof(struct tf_empty),
                                                     .message = &tidefed__v1__status_request__descriptor};
 
@@ -611,6 +648,7 @@ static const struct method {
     [TF_METHOD_PLAN_DEFRAG] = {"/tidefed.v1.Federation/PlanDefrag", &defrag_request, &tf_wire_defrag_plan,
                                false},
     [TF_METHOD_DEFRAG] = {"/tidefed.v1.Federation/Defrag", &defrag_request, &change, false},
+    [TF_METHOD_MIGRATE] = {"/tidefed.v1.Federation/Migrate", &migrate_request, &migrate_reply, false},
     [TF_METHOD_FREEZE] = {"/tidefed.v1.Federation/Freeze", &freeze_request, &change, false},
     [TF_METHOD_FORGET_CLUSTER] = {"/tidefed.v1.Federation/ForgetCluster", &cluster_request, &change, false},
     [TF_METHOD_STATUS] = {"/tidefed.v1.Federation/Status", &status_request, &status, false},
@@ -732,6 +770,22 @@ size_t tf_wire_job_size(const struct tf_job_view *view)
 {
     size_t size = tf_wire_size(&job, view);
     return size ? size + JOB_HEAD : 0;
+}
+
+void tf_migrate_reply_release(struct tf_migrate_reply *reply)
+{
+    tf_wire_release(&migrate_reply, reply);
+}
+
+int tf_wire_migrate_pack(const struct tf_migrate_reply *reply, struct tf_buf *out, struct tf_error *err)
+{
+    return tf_wire_pack(&migrate_reply, reply, "list of migrations", TF_WIRE_REPLY_MAX, out, err);
+}
+
+int tf_wire_migrate_unpack(const void *bytes, size_t len, struct tf_migrate_reply *reply,
+                           struct tf_error *err)
+{
+    return tf_wire_unpack(&migrate_reply, bytes, len, "list of migrations", TF_WIRE_REPLY_MAX, reply, err);
 }
 
 void tf_nodes_reply_release(struct tf_nodes_reply *reply)

@@ -376,6 +376,25 @@ struct tf_defrag_request {
     struct tf_defrag_order order;
 };
 
+/* ---- moves ---- */
+
+struct tf_migrate_request {
+    char *cluster;                 /* LIST: NULL = all; else it may be NULL where a job says it */
+    struct tf_job_ref job;         /* BEGIN, PLAN: whose; neither: of all that is on order.from */
+    struct tf_migrate_order order; /* its uid and user are the server's */
+};
+
+struct tf_chain_info {
+    char *cluster;
+    struct tf_migration chain;
+};
+
+struct tf_migrate_reply {
+    TF_VEC(struct tf_chain_info) chains; /* PLAN: one, of which nothing comes; LIST: all */
+    struct tf_strs missing;              /* LIST: subclusters that did not answer */
+    char *text;                          /* of a change: what is to be known of it */
+};
+
 /* ---- methods ---- */
 
 enum tf_method {
@@ -406,6 +425,7 @@ enum tf_method {
     TF_METHOD_CONFIRM_LOST,
     TF_METHOD_PLAN_DEFRAG,
     TF_METHOD_DEFRAG,
+    TF_METHOD_MIGRATE,
     TF_METHOD_COUNT,
 };
 /* "/tidefed.v1.Federation/Submit" */
@@ -434,6 +454,7 @@ struct tf_request {
         struct tf_get_config_request get_config;
         struct tf_diff_config_request diff_config;
         struct tf_defrag_request defrag; /* PLAN_DEFRAG, DEFRAG */
+        struct tf_migrate_request migrate;
     };
 };
 
@@ -456,6 +477,7 @@ struct tf_reply {
         struct tf_get_config_reply config;
         struct tf_diff_config_reply config_diff;
         struct tf_defrag_plan defrag; /* PLAN_DEFRAG */
+        struct tf_migrate_reply migrate;
     };
 };
 
@@ -463,6 +485,7 @@ void tf_request_release(struct tf_request *request); /* frees what is owned and 
 void tf_reply_release(struct tf_reply *reply);
 void tf_job_view_release(struct tf_job_view *job);
 void tf_nodes_reply_release(struct tf_nodes_reply *nodes);
+void tf_migrate_reply_release(struct tf_migrate_reply *reply);
 
 enum {
     TF_WIRE_MANIFEST_MAX =
@@ -484,6 +507,9 @@ int tf_wire_reply_unpack(enum tf_method method, const void *bytes, size_t len, s
 /* Bytes that a job adds to a list, at most; 0 if it cannot be packed. */
 size_t tf_wire_job_size(const struct tf_job_view *job);
 
+int tf_wire_migrate_pack(const struct tf_migrate_reply *reply, struct tf_buf *out, struct tf_error *err);
+int tf_wire_migrate_unpack(const void *bytes, size_t len, struct tf_migrate_reply *reply,
+                           struct tf_error *err);
 int tf_wire_nodes_pack(const struct tf_nodes_reply *nodes, struct tf_buf *out, struct tf_error *err);
 int tf_wire_nodes_unpack(const void *bytes, size_t len, struct tf_nodes_reply *nodes, struct tf_error *err);
 

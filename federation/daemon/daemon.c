@@ -62,6 +62,7 @@ static int open_server(struct fedd *fedd, struct tf_error *err)
     asks_register(fedd);
     plans_register(fedd);
     defrag_register(fedd);
+    moves_register(fedd);
     logs_register(fedd);
     archive_register(fedd);
     config_register(fedd);

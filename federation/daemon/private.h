@@ -154,8 +154,9 @@ void asks_change(struct fedd *fedd, struct tf_call *call, const char *cluster, s
 
 /* forward.c: the answer of one subcluster is passed on to the client as it comes. Takes the call. */
 void asks_forward(struct fedd *fedd, struct tf_call *call, const char *cluster, struct tf_ask *question);
-/* plans.c */
+/* plans.c, moves.c */
 void plans_register(struct fedd *fedd);
+void moves_register(struct fedd *fedd);
 /* defrag.c */
 void defrag_register(struct fedd *fedd);
 

@@ -37,6 +37,7 @@ static const unsigned api[TF_METHOD_COUNT] = {
     [TF_METHOD_DEFRAG] = CHANGE,
     [TF_METHOD_FORGET_CLUSTER] = CHANGE,
     [TF_METHOD_FREEZE] = CHANGE,
+    [TF_METHOD_MIGRATE] = CHANGE,                /* a look at it, too: it is one method */
     [TF_METHOD_STATUS] = LOOK | ROLE_SUBCLUSTER, /* who leads */
     [TF_METHOD_GET_CONFIG] = LOOK,               /* shows no secrets */
     [TF_METHOD_DIFF_CONFIG] = LOOK,

@@ -157,6 +157,44 @@ static void answer_defrag(struct subd *subd, const struct tf_ask *ask)
     tf_defrag_plan_release(&plan);
 }
 
+/* ---- moves ---- */
+
+static int look_at_moves(const struct subd *subd, const struct tf_migrate_order *order,
+                         struct tf_migrate_reply *reply, struct tf_error *err)
+{
+    if (order->verb == TF_MIGRATE_LIST) {
+        const struct tf_migration *m;
+        for (size_t i = 0; (m = sub_migration_at(subd->sub, i)); i++)
+            tf_migration_copy(&tf_vec_add(&reply->chains)->chain, m);
+        return 0;
+    }
+    struct tf_migration plan = {0};
+    TF_AUTO_FREE char *why = sub_plan_migrate(subd->sub, tf_loop_now(subd->loop), order, &plan);
+    if (why)
+        return tf_error_set(err, TF_ERR_REFUSED, "%s", why);
+    tf_vec_add(&reply->chains)->chain = plan;
+    return 0;
+}
+
+static void answer_migrate(struct subd *subd, const struct tf_ask *ask)
+{
+    const struct tf_migrate_order *order = ask->migrate.items;
+    struct tf_migrate_reply reply = {0};
+    struct tf_error err = TF_ERROR_INIT;
+    TF_AUTO_BUF data = TF_BUF_INIT;
+    if (!order || (order->verb != TF_MIGRATE_PLAN && order->verb != TF_MIGRATE_LIST))
+        return;
+    if (look_at_moves(subd, order, &reply, &err) == 0)
+        tf_wire_migrate_pack(&reply, &data, &err);
+    if (err.code == TF_OK && data.len + ENVELOPE > TF_WIRE_STREAM_MAX)
+        tf_error_set(&err, TF_ERR_TOO_LARGE, "the list of moves is too large for one message");
+    if (err.code == TF_OK)
+        send_answer(subd, ask->id, &data);
+    else
+        send_error(subd, ask->id, &err);
+    tf_migrate_reply_release(&reply);
+}
+
 /* ---- its configuration ---- */
 
 /* What no line of the file says; what settles by name and folder does so by those that are said. */
@@ -231,11 +269,13 @@ void subd_ask(struct subd *subd, const struct tf_ask *ask)
     case TF_ASK_DEFRAG:
         answer_defrag(subd, ask);
         break;
+    case TF_ASK_MIGRATE: /* what changes something is the core's */
+        answer_migrate(subd, ask);
+        break;
     case TF_ASK_NONE:
     case TF_ASK_CORDON: /* the core's */
     case TF_ASK_CONFIRM_LOST:
     case TF_ASK_DRAIN:
-    case TF_ASK_MIGRATE: /* of later versions */
         tf_log_debug("a question that this version does not answer id=%" PRIu64 " kind=%d", ask->id,
                      (int)ask->kind);
         break;

@@ -104,6 +104,9 @@ static void detached(struct uplink *uplink)
 /* Changes are the core's to make, and are answered when they are durable; questions are answered at once. */
 static bool is_change(const struct tf_ask *ask)
 {
+    if (ask->kind == TF_ASK_MIGRATE)
+        return ask->migrate.count && ask->migrate.items[0].verb != TF_MIGRATE_PLAN &&
+               ask->migrate.items[0].verb != TF_MIGRATE_LIST;
     return ask->kind == TF_ASK_CORDON || ask->kind == TF_ASK_CONFIRM_LOST ||
            (ask->kind == TF_ASK_DEFRAG && ask->defrag.count && ask->defrag.items[0].apply);
 }

@@ -252,7 +252,7 @@ static bool eq_move(const struct tf_move *a, const struct tf_move *b)
     return EQ_END;
 }
 
-static bool eq_migration(const struct tf_migration *a, const struct tf_migration *b)
+bool eq_migration(const struct tf_migration *a, const struct tf_migration *b)
 {
     EQ_BEGIN(struct tf_migration);
     EQ_WITH(empties, tf_strs_eq);

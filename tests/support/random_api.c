@@ -256,6 +256,10 @@ void random_request(struct tf_rng *r, enum tf_method method, struct tf_request *
     case TF_METHOD_FORGET_CLUSTER:
         out->cluster = (struct tf_cluster_request){NAME, OPTIONAL, BOOL};
         break;
+    case TF_METHOD_MIGRATE:
+        out->migrate = (struct tf_migrate_request){optional_name(r), ref(r), {0}};
+        random_migrate_order(r, &out->migrate.order);
+        break;
     case TF_METHOD_FREEZE:
         out->freeze =
             (struct tf_freeze_request){R32(0, TF_FROZEN_ALL), optional_name(r), BOOL, TIME, OPTIONAL};
@@ -434,6 +438,12 @@ static void random_config_diff(struct tf_rng *r, struct tf_diff_config_reply *ou
     RANDOM_LIST(r, &out->changes, random_config_change);
 }
 
+static void random_chain_info(struct tf_rng *r, struct tf_chain_info *out)
+{
+    *out = (struct tf_chain_info){.cluster = optional_name(r)};
+    random_migration(r, &out->chain);
+}
+
 void random_reply(struct tf_rng *r, enum tf_method method, struct tf_reply *out)
 {
     *out = (struct tf_reply){.method = method};
@@ -478,6 +488,11 @@ void random_reply(struct tf_rng *r, enum tf_method method, struct tf_reply *out)
         break;
     case TF_METHOD_DIFF_CONFIG:
         random_config_diff(r, &out->config_diff);
+        break;
+    case TF_METHOD_MIGRATE:
+        RANDOM_LIST(r, &out->migrate.chains, random_chain_info);
+        random_strs(r, &out->migrate.missing);
+        out->migrate.text = OPTIONAL;
         break;
     case TF_METHOD_SUBMIT:
     case TF_METHOD_DELETE:

@@ -556,7 +556,7 @@ static void random_move(struct tf_rng *r, struct tf_move *out)
         random_claim(r, &out->claim);
 }
 
-static void random_migration(struct tf_rng *r, struct tf_migration *out)
+void random_migration(struct tf_rng *r, struct tf_migration *out)
 {
     *out = (struct tf_migration){
         random_uid(r), UP_TO(TF_MOVE_BY_DEFRAG), OPTIONAL, OPTIONAL, OPTIONAL, WALL, WALL, WALL, BOOL, LATER,
@@ -735,6 +735,13 @@ void random_defrag_order(struct tf_rng *r, struct tf_defrag_order *out)
     random_strs(r, &out->nodes);
 }
 
+void random_migrate_order(struct tf_rng *r, struct tf_migrate_order *out)
+{
+    *out = (struct tf_migrate_order){
+        UP_TO(TF_MIGRATE_ABORT), random_uid(r),    random_uid(r), BOOL,     UP_TO(TF_INSTANCES_MAX - 1),
+        optional_name(r),        optional_name(r), BOOL,          OPTIONAL, OPTIONAL};
+}
+
 void random_down(struct tf_rng *r, struct tf_down *out)
 {
     *out = (struct tf_down){FROM_1(TF_DOWN_POLICY),
@@ -757,9 +764,7 @@ void random_down(struct tf_rng *r, struct tf_down *out)
         out->ask.len = strlen(out->ask.data);
     }
     if (BOOL)
-        *tf_vec_add(&out->ask.migrate) = (struct tf_migrate_order){
-            UP_TO(TF_MIGRATE_ABORT), random_uid(r),    random_uid(r), BOOL,     UP_TO(TF_INSTANCES_MAX - 1),
-            optional_name(r),        optional_name(r), BOOL,          OPTIONAL, OPTIONAL};
+        random_migrate_order(r, tf_vec_add(&out->ask.migrate));
     if (BOOL)
         random_defrag_order(r, tf_vec_add(&out->ask.defrag));
     RANDOM_LIST(r, &out->entries, random_entry);

@@ -21,6 +21,8 @@ void random_job_record(struct tf_rng *rng, struct tf_job_record *out);
 void random_allocation(struct tf_rng *rng, struct tf_allocation *out);
 void random_freeze(struct tf_rng *r, struct tf_freeze *out);
 void random_cordon(struct tf_rng *rng, struct tf_cordon *out); /* without its node */
+void random_migration(struct tf_rng *rng, struct tf_migration *out);
+void random_migrate_order(struct tf_rng *rng, struct tf_migrate_order *out);
 void random_record(struct tf_rng *rng, enum tf_record_kind kind, struct tf_record *out);
 void random_up(struct tf_rng *rng, enum tf_up_kind kind, struct tf_up *out);
 void random_entry(struct tf_rng *rng, struct tf_entry *out);

@@ -152,6 +152,7 @@ static bool changes(enum tf_method method)
     case TF_METHOD_DEFRAG:
     case TF_METHOD_FORGET_CLUSTER:
     case TF_METHOD_FREEZE:
+    case TF_METHOD_MIGRATE:
         return true;
     default:
         return false;

@@ -35,6 +35,7 @@ struct options {
     enum wait_for until;
     bool client_only;
     bool known_dead;         /* of a cluster that is forgotten */
+    char *from, *to;         /* nodes: of a migration */
     char *reason;            /* of a cordon, a freeze */
     bool list;               /* freezes */
     char *out, *plan;        /* plan files: to be written, to be applied */

@@ -25,6 +25,8 @@ static const struct kind_word kind_words[] = {
     {"instance", RESOURCE_INSTANCES},
     {"reservations", RESOURCE_RESERVATIONS},
     {"reservation", RESOURCE_RESERVATIONS},
+    {"migrations", RESOURCE_MIGRATIONS},
+    {"migration", RESOURCE_MIGRATIONS},
 };
 
 /* "jobs, clusters or nodes" */

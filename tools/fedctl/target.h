@@ -14,7 +14,8 @@ enum resource_kind {
     RESOURCE_NODES,
     RESOURCE_GPUS,
     RESOURCE_INSTANCES,
-    RESOURCE_RESERVATIONS
+    RESOURCE_RESERVATIONS,
+    RESOURCE_MIGRATIONS
 };
 
 /* Takes the first word when it names a kind that is allowed (a set of 1 << kind): "jobs", "job", ... It may

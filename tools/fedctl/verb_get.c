@@ -51,6 +51,7 @@ const struct fetcher fetchers[] = {
     [RESOURCE_GPUS] = {&resource_gpus, fetch_gpus},
     [RESOURCE_INSTANCES] = {&resource_instances, fetch_instances},
     [RESOURCE_RESERVATIONS] = {&resource_reservations, fetch_reservations},
+    [RESOURCE_MIGRATIONS] = {&resource_migrations, fetch_migrations},
 };
 
 static const struct fetcher archive = {&resource_archive, fetch_archive};
@@ -58,7 +59,8 @@ static const struct fetcher archive = {&resource_archive, fetch_archive};
 /* One word that can only name one object. A node may have the name of one in another cluster. */
 static bool is_single(const struct fedctl *ctl, enum resource_kind kind)
 {
-    if (ctl->words.count != 1 || kind == RESOURCE_INSTANCES || kind == RESOURCE_GPUS || ctl->options.archived)
+    if (ctl->words.count != 1 || kind == RESOURCE_INSTANCES || kind == RESOURCE_GPUS ||
+        kind == RESOURCE_MIGRATIONS || ctl->options.archived)
         return false;
     return kind != RESOURCE_NODES || strchr(ctl->words.items[0], '/');
 }
@@ -68,11 +70,15 @@ static int run(struct fedctl *ctl)
     struct tf_error err = TF_ERROR_INIT;
     enum resource_kind kind;
     unsigned allowed = 1u << RESOURCE_JOBS | 1u << RESOURCE_CLUSTERS | 1u << RESOURCE_NODES |
-                       1u << RESOURCE_GPUS | 1u << RESOURCE_INSTANCES | 1u << RESOURCE_RESERVATIONS;
+                       1u << RESOURCE_GPUS | 1u << RESOURCE_INSTANCES | 1u << RESOURCE_RESERVATIONS |
+                       1u << RESOURCE_MIGRATIONS;
     if (target_kind(ctl, allowed, &kind, &err))
         return fedctl_usage(ctl, "%s", err.text);
     if (ctl->options.archived && kind != RESOURCE_JOBS)
         return fedctl_usage(ctl, "only jobs are archived: say `fedctl get jobs --archived`");
+    if (ctl->options.follow && kind == RESOURCE_MIGRATIONS)
+        return fedctl_usage(
+            ctl, "migrations are not watched: `watch -n 2 fedctl get migrations` shows them again and again");
     if (ctl->options.follow && ctl->options.archived)
         return fedctl_usage(ctl, "what is archived does not change: --watch has no use there");
     if (ctl->options.follow && ctl->options.limit)
@@ -90,9 +96,10 @@ static int run(struct fedctl *ctl)
 
 const struct verb verb_get = {
     .name = "get",
-    .usage = "jobs [TENANT/NAME...]\nclusters [NAME...]\nnodes [CLUSTER/NODE...]\ngpus "
-             "[CLUSTER/NODE...]\ninstances [TENANT/NAME...]\nreservations [TENANT/NAME...]",
-    .help = "List jobs, clusters, nodes, GPUs, instances or reservations",
+    .usage =
+        "jobs [TENANT/NAME...]\nclusters [NAME...]\nnodes [CLUSTER/NODE...]\ngpus "
+        "[CLUSTER/NODE...]\ninstances [TENANT/NAME...]\nreservations [TENANT/NAME...]\nmigrations [ID...]",
+    .help = "List jobs, clusters, nodes, GPUs, instances, reservations or migrations",
     .more =
         "A list is fetched in pages, and all of it is shown unless --limit ends it. Ages and spans are "
         "rounded; "

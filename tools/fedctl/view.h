@@ -22,6 +22,7 @@ extern const struct view view_cluster;     /* struct tf_cluster_info */
 extern const struct view view_node;        /* struct tf_node_info */
 extern const struct view view_gpu;         /* struct gpu */
 extern const struct view view_instance;    /* struct tf_instance_info */
+extern const struct view view_move;        /* struct move (migration.h) */
 /* One event of a job. */
 struct job_event {
     struct tf_uid uid;

@@ -115,6 +115,25 @@ static bool eq_cordon_request(const struct tf_cordon_request *a, const struct tf
     return EQ_END;
 }
 
+static bool eq_order(const struct tf_migrate_order *a, const struct tf_migrate_order *b)
+{
+    EQ_BEGIN(struct tf_migrate_order);
+    EQ_STR(from);
+    EQ_STR(to);
+    EQ_STR(reason);
+    EQ_STR(user);
+    return EQ_END;
+}
+
+static bool eq_migrate(const struct tf_migrate_request *a, const struct tf_migrate_request *b)
+{
+    EQ_BEGIN(struct tf_migrate_request);
+    EQ_STR(cluster);
+    EQ_WITH(job, eq_ref);
+    EQ_WITH(order, eq_order);
+    return EQ_END;
+}
+
 static bool eq_get_config(const struct tf_get_config_request *a, const struct tf_get_config_request *b)
 {
     EQ_BEGIN(struct tf_get_config_request);
@@ -177,6 +196,8 @@ static bool eq_request(const struct tf_request *a, const struct tf_request *b)
     case TF_METHOD_UNCORDON_CLUSTER:
     case TF_METHOD_FORGET_CLUSTER:
         return eq_cluster_request(&a->cluster, &b->cluster);
+    case TF_METHOD_MIGRATE:
+        return eq_migrate(&a->migrate, &b->migrate);
     case TF_METHOD_FREEZE:
         return eq_freeze(&a->freeze, &b->freeze);
     case TF_METHOD_CORDON_NODE:
@@ -396,6 +417,23 @@ static bool eq_plan(const struct tf_plan_reply *a, const struct tf_plan_reply *b
     return EQ_END;
 }
 
+static bool eq_chain_info(const struct tf_chain_info *a, const struct tf_chain_info *b)
+{
+    EQ_BEGIN(struct tf_chain_info);
+    EQ_STR(cluster);
+    EQ_WITH(chain, eq_migration);
+    return EQ_END;
+}
+
+static bool eq_moves(const struct tf_migrate_reply *a, const struct tf_migrate_reply *b)
+{
+    EQ_BEGIN(struct tf_migrate_reply);
+    EQ_LIST(chains, eq_chain_info);
+    EQ_WITH(missing, tf_strs_eq);
+    EQ_STR(text);
+    return EQ_END;
+}
+
 static bool eq_nodes(const struct tf_nodes_reply *a, const struct tf_nodes_reply *b)
 {
     EQ_BEGIN(struct tf_nodes_reply);
@@ -485,6 +523,8 @@ static bool eq_reply(const struct tf_reply *a, const struct tf_reply *b)
         return eq_plan(&a->plan, &b->plan);
     case TF_METHOD_PLAN_DEFRAG:
         return eq_defrag_plan(&a->defrag, &b->defrag);
+    case TF_METHOD_MIGRATE:
+        return eq_moves(&a->migrate, &b->migrate);
     case TF_METHOD_LIST_NODES:
         return eq_nodes(&a->nodes, &b->nodes);
     case TF_METHOD_LIST_INSTANCES:
@@ -555,6 +595,8 @@ static const struct {
     [TF_METHOD_PLAN_DEFRAG] = {&tidefed__v1__defrag_request__descriptor,
                                &tidefed__v1__defrag_plan__descriptor},
     [TF_METHOD_DEFRAG] = {&tidefed__v1__defrag_request__descriptor, &tidefed__v1__change_reply__descriptor},
+    [TF_METHOD_MIGRATE] = {&tidefed__v1__migrate_request__descriptor,
+                           &tidefed__v1__migrate_reply__descriptor},
     [TF_METHOD_FREEZE] = {&tidefed__v1__freeze_request__descriptor, &tidefed__v1__change_reply__descriptor},
     [TF_METHOD_STATUS] = {&tidefed__v1__status_request__descriptor, &tidefed__v1__status_reply__descriptor},
     [TF_METHOD_GET_CONFIG] = {&tidefed__v1__get_config_request__descriptor,

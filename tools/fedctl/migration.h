@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_FEDCTL_MIGRATION_H
+#define TF_FEDCTL_MIGRATION_H
+
+#include "tools/fedctl/fedctl.h"
+#include "tools/fedctl/listing.h"
+
+/* Migrations, as they are asked for and shown: a line a move. */
+
+/* One move, with its chain. Borrowed. */
+struct move {
+    const char *cluster;
+    const struct tf_migration *chain;
+    const struct tf_move *move;
+};
+
+/* "1a2b3c4d": as much of an id as people type. */
+enum { MIGRATION_ID_TEXT = 9 };
+const char *migration_id(struct tf_uid id, char text[MIGRATION_ID_TEXT]);
+/* Asks all clusters (or that of the options) for the chains they know. Gives the exit code; reply is owned by
+ * the caller. */
+int migrations_ask(struct fedctl *ctl, struct tf_reply *reply);
+/* The one that the word names, by the begin of its id. NULL, after saying why, with the exit code. */
+const struct tf_chain_info *migration_find(const struct fedctl *ctl, const struct tf_migrate_reply *reply,
+                                           const char *word, int *code);
+void migration_list(struct listing *listing, const struct tf_chain_info *info);
+/* An order about the migration of that name. Gives the exit code. */
+int migration_order(struct fedctl *ctl, const char *word, enum tf_migrate_verb verb, const char *done);
+
+#endif
