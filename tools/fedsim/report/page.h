@@ -19,7 +19,7 @@ struct page {
 
 /* ---- page_text.c: words and numbers ---- */
 void page_escaped(struct tf_buf *out, const char *text);
-/* As `escaped`, at most so many letters, with an ellipsis for what is left out. */
+/* As `escaped`, at most so many letters, with an ellipsis in the middle for what is left out. */
 void page_short(struct tf_buf *out, const char *text, size_t letters);
 void page_number(struct tf_buf *out, double value, int decimals); /* "1,234.5" */
 void page_coordinate(struct tf_buf *out, double value);           /* "12.25": shortest, for paths */
@@ -54,6 +54,10 @@ void page_stack(struct page *page, const struct page_stack *stack);
 /* The y of a part, and the largest sum of all. */
 double page_level(const struct page *page, const struct report_line *line, size_t part, bool counts);
 double page_highest(const struct page *page, const struct page_bands *bands, bool counts);
+/* Of several parts: their mean, or their sum if they are counts. page_length: how many whole ones that is. */
+double page_over(const struct page *page, const struct report_line *line, size_t from, size_t to,
+                 bool counts);
+double page_length(const struct page *page, size_t from, size_t to);
 size_t page_buckets(const struct page *page);
 double page_bucket_length(const struct page *page, size_t bucket); /* of a whole one */
 void page_moment(struct tf_buf *out, int64_t ms, int64_t step);    /* "36 h" */

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-enum { CLUSTERS_DRAWN = 24, CELLS_A_CLUSTER = 400, CELLS_IN_ALL = 4000 };
+enum { CLUSTERS_DRAWN = 24, CELLS_A_CLUSTER = 400, CELLS_IN_ALL = 3000 };
 
 /* ---- clusters ---- */
 

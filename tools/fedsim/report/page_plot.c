@@ -7,7 +7,10 @@
 #include <inttypes.h>
 #include <math.h>
 
-enum { TICKS_MAX = 8, LABEL_GAP = 15, LABEL_LETTERS = 12, HITS_MAX = REPORT_BUCKETS };
+enum { TICKS_MAX = 8, LABEL_GAP = 15, LABEL_LETTERS = 12 };
+/* So that the page stays below 2 MB with many clusters and all classes: a small plot has no more pixels, and
+ * nobody points at less than a few of them. */
+enum { SMALL_MAX = 150, HITS_MAX = 200 };
 
 /* ---- numbers of a line ---- */
 
@@ -32,6 +35,28 @@ double page_level(const struct page *page, const struct report_line *line, size_
     double sum = part < line->parts.count ? (double)line->parts.items[part] : 0;
     double ms = (double)width(page) * page_bucket_length(page, part);
     return counts ? sum : ms > 0 ? sum / ms : 0;
+}
+
+double page_length(const struct page *page, size_t from, size_t to)
+{
+    double length = 0;
+    for (size_t k = from; k < to && k < page_buckets(page); k++)
+        length += page_bucket_length(page, k);
+    return length;
+}
+
+double page_over(const struct page *page, const struct report_line *line, size_t from, size_t to, bool counts)
+{
+    double sum = 0, length = page_length(page, from, to);
+    for (size_t k = from; k < to && k < page_buckets(page); k++)
+        sum += page_level(page, line, k, counts) * (counts ? 1 : page_bucket_length(page, k));
+    return counts ? sum : length > 0 ? sum / length : 0;
+}
+
+/* Buckets that go together so that there are at most so many. */
+static size_t stride_for(const struct page *page, size_t most)
+{
+    return (page_buckets(page) + most - 1) / most;
 }
 
 static double level_of_all(const struct page *page, const struct page_bands *bands, size_t count, size_t part,
@@ -142,15 +167,25 @@ static void value_axis(struct page *page, const struct page_stack *stack, const 
 
 /* ---- areas ---- */
 
-/* One step a bucket; equal ones are drawn as one. */
-static void steps(struct page *page, const struct page_bands *bands, size_t count, bool counts)
+static double over_all(const struct page *page, const struct page_bands *bands, size_t count, size_t from,
+                       size_t stride, bool counts)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += page_over(page, bands->items[i].line, from, from + stride, counts);
+    return sum;
+}
+
+/* One step for so many buckets; equal ones are drawn as one. */
+static void steps(struct page *page, const struct page_bands *bands, size_t count, size_t stride, bool counts)
 {
     size_t buckets = page_buckets(page);
     for (size_t i = 0; i < buckets;) {
-        double level = level_of_all(page, bands, count, i, counts), length = 0;
+        double level = over_all(page, bands, count, i, stride, counts), length = 0;
         size_t k = i;
-        for (; k < buckets && fabs(level_of_all(page, bands, count, k, counts) - level) < 1e-9; k++)
-            length += page_bucket_length(page, k);
+        for (; k < buckets && fabs(over_all(page, bands, count, k, stride, counts) - level) < 1e-9;
+             k += stride)
+            length += page_length(page, k, k + stride);
         tf_buf_char(page->out, 'V');
         page_coordinate(page->out, level);
         tf_buf_char(page->out, 'h');
@@ -160,7 +195,7 @@ static void steps(struct page *page, const struct page_bands *bands, size_t coun
 }
 
 /* Each reaches down to 0 and is drawn before those below it, so that what is seen of it is its own. */
-static void areas(struct page *page, const struct page_bands *bands, bool counts)
+static void areas(struct page *page, const struct page_bands *bands, size_t stride, bool counts)
 {
     for (size_t n = bands->count; n > 0; n--) {
         const struct page_band *band = &bands->items[n - 1];
@@ -170,30 +205,30 @@ static void areas(struct page *page, const struct page_bands *bands, bool counts
         tf_buf_str(page->out, "\" data-series=\"");
         page_escaped(page->out, band->series);
         tf_buf_str(page->out, "\" d=\"M0 0");
-        steps(page, bands, n, counts);
+        steps(page, bands, n, stride, counts);
         tf_buf_str(page->out, "V0z\"/>");
     }
 }
 
-static void line_over(struct page *page, const char *class, const struct report_line *line)
+static void line_over(struct page *page, const char *class, const struct report_line *line, size_t stride)
 {
     struct page_bands one = {.count = 1};
     one.items[0].line = line;
     if (!line)
         return;
     tf_buf_fmt(page->out, "<path class=\"%s\" d=\"M0 ", class);
-    page_coordinate(page->out, page_level(page, line, 0, false));
-    steps(page, &one, 1, false);
+    page_coordinate(page->out, page_over(page, line, 0, stride, false));
+    steps(page, &one, 1, stride, false);
     tf_buf_str(page->out, "\"/>");
 }
 
 /* ---- what is said of a bucket when it is pointed at ---- */
 
-static void told_of(struct page *page, const struct page_bands *bands, size_t bucket,
-                    const struct page_stack *stack)
+static void told_of(struct page *page, const struct page_stack *stack, const struct page_bands *bands,
+                    size_t from, size_t to)
 {
     for (size_t i = bands ? bands->count : 0; i-- > 0;) {
-        double level = page_level(page, bands->items[i].line, bucket, stack->counts);
+        double level = page_over(page, bands->items[i].line, from, to, stack->counts);
         if (level <= 0)
             continue;
         tf_buf_char(page->out, '\n');
@@ -203,25 +238,31 @@ static void told_of(struct page *page, const struct page_bands *bands, size_t bu
     }
 }
 
+static void hit(struct page *page, const struct page_stack *stack, const struct scale *scale, size_t from,
+                size_t to)
+{
+    tf_buf_fmt(page->out, "<rect class=\"hit\" x=\"%zu\" y=\"", from);
+    page_coordinate(page->out, -scale->up);
+    tf_buf_str(page->out, "\" width=\"");
+    page_coordinate(page->out, page_length(page, from, to));
+    tf_buf_str(page->out, "\" height=\"");
+    page_coordinate(page->out, scale->up + scale->down);
+    tf_buf_str(page->out, "\"><title>from ");
+    page_time(page->out, (int64_t)from * width(page));
+    if (stack->down)
+        tf_buf_fmt(page->out, "\n%s", stack->up_label);
+    told_of(page, stack, stack->up, from, to);
+    if (stack->down)
+        tf_buf_fmt(page->out, "\n%s", stack->down_label);
+    told_of(page, stack, stack->down, from, to);
+    tf_buf_str(page->out, "</title></rect>");
+}
+
 static void hits(struct page *page, const struct page_stack *stack, const struct scale *scale)
 {
-    for (size_t i = 0; i < page_buckets(page) && i < HITS_MAX; i++) {
-        tf_buf_fmt(page->out, "<rect class=\"hit\" x=\"%zu\" y=\"", i);
-        page_coordinate(page->out, -scale->up);
-        tf_buf_str(page->out, "\" width=\"");
-        page_coordinate(page->out, page_bucket_length(page, i));
-        tf_buf_str(page->out, "\" height=\"");
-        page_coordinate(page->out, scale->up + scale->down);
-        tf_buf_str(page->out, "\"><title>from ");
-        page_time(page->out, (int64_t)i * width(page));
-        if (stack->down)
-            tf_buf_fmt(page->out, "\n%s", stack->up_label);
-        told_of(page, stack->up, i, stack);
-        if (stack->down)
-            tf_buf_fmt(page->out, "\n%s", stack->down_label);
-        told_of(page, stack->down, i, stack);
-        tf_buf_str(page->out, "</title></rect>");
-    }
+    size_t stride = stride_for(page, HITS_MAX);
+    for (size_t i = 0; i < page_buckets(page); i += stride)
+        hit(page, stack, scale, i, i + stride);
 }
 
 /* ---- labels ---- */
@@ -229,16 +270,16 @@ static void hits(struct page *page, const struct page_stack *stack, const struct
 struct label {
     const char *text, *line; /* line: class of what it names; NULL: a band */
     int colour;              /* of the band */
-    double y;
+    double y, weight;        /* weight: which of them are left out where there is no room for all */
 };
 struct labels {
     struct label items[2 * TF_CLASSES_MAX + 2];
     size_t count;
 };
 
-static void add_label(struct labels *labels, const char *text, const char *line, int colour, double y)
+static void add_label(struct labels *labels, struct label label)
 {
-    labels->items[labels->count++] = (struct label){text, line, colour, y};
+    labels->items[labels->count++] = label;
 }
 
 /* In the middle of what is seen of a band at the end of the run; of one that has ended, over the line of 0.
@@ -250,8 +291,9 @@ static void band_labels(const struct page *page, const struct page_bands *bands,
     double below = 0;
     for (size_t i = 0; i < bands->count; i++) {
         double level = page_level(page, bands->items[i].line, last, counts);
-        add_label(labels, bands->items[i].name, NULL, bands->items[i].colour,
-                  pixel(scale, below + level / 2));
+        double mean = page_over(page, bands->items[i].line, 0, last + 1, counts);
+        add_label(labels, (struct label){bands->items[i].name, NULL, bands->items[i].colour,
+                                         pixel(scale, below + level / 2), mean});
         below += level;
     }
 }
@@ -279,6 +321,20 @@ static void sort_labels(struct labels *labels)
             labels->items[k] = labels->items[k - 1];
             labels->items[k - 1] = swap;
         }
+}
+
+/* The table beside the plot names all. */
+static void drop_labels(struct labels *labels, size_t room)
+{
+    while (labels->count > room) {
+        size_t least = 0;
+        for (size_t i = 1; i < labels->count; i++)
+            if (labels->items[i].weight < labels->items[least].weight)
+                least = i;
+        memmove(&labels->items[least], &labels->items[least + 1],
+                (labels->count - least - 1) * sizeof *labels->items);
+        labels->count--;
+    }
 }
 
 static void print_swatch(struct page *page, const struct label *label)
@@ -310,9 +366,12 @@ static void labels(struct page *page, const struct page_stack *stack, const stru
     size_t last = page_buckets(page) - 1;
     band_labels(page, stack->up, scale, stack->counts, &all);
     if (stack->tide)
-        add_label(&all, "tide", "tide", 0, pixel(scale, page_level(page, stack->tide, last, false)));
+        add_label(&all, (struct label){"tide", "tide", 0,
+                                       pixel(scale, page_level(page, stack->tide, last, false)), INFINITY});
     if (stack->top)
-        add_label(&all, "there", "top", 0, pixel(scale, page_level(page, stack->top, last, false)));
+        add_label(&all, (struct label){"there", "top", 0,
+                                       pixel(scale, page_level(page, stack->top, last, false)), INFINITY});
+    drop_labels(&all, (size_t)(scale->height / LABEL_GAP) + 1);
     sort_labels(&all);
     spread_labels(&all, scale->height);
     print_labels(page, &all);
@@ -351,6 +410,7 @@ static void open_data(struct page *page, const struct scale *scale)
 void page_stack(struct page *page, const struct page_stack *stack)
 {
     struct scale scale = scale_of(page, stack);
+    size_t stride = stack->small ? stride_for(page, SMALL_MAX) : 1;
     tf_buf_fmt(page->out, "<div class=\"frame%s\"><svg height=\"%d\" role=\"img\" aria-label=\"",
                stack->small ? " small" : "", stack->height);
     page_escaped(page->out, stack->label);
@@ -359,12 +419,12 @@ void page_stack(struct page *page, const struct page_stack *stack)
     value_axis(page, stack, &scale);
     open_data(page, &scale);
     tf_buf_str(page->out, "<g transform=\"scale(1 -1)\">");
-    areas(page, stack->up, stack->counts);
-    line_over(page, "top", stack->top);
-    line_over(page, "tide", stack->tide);
+    areas(page, stack->up, stride, stack->counts);
+    line_over(page, "top", stack->top, stride);
+    line_over(page, "tide", stack->tide, stride);
     tf_buf_str(page->out, "</g>");
     if (stack->down)
-        areas(page, stack->down, stack->counts);
+        areas(page, stack->down, stride, stack->counts);
     if (!stack->small)
         hits(page, stack, &scale);
     tf_buf_str(page->out, "</svg>");

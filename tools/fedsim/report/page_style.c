@@ -30,7 +30,8 @@ static const char *const rules[] = {
     ".policy{font-weight:600;margin:4px 0 0}.breach{color:var(--alarm);font-weight:600}",
     ".keys{display:grid;grid-template-columns:repeat(6,1fr);gap:0 24px;margin:24px 0 0;padding:16px 0;",
     "border-top:1px solid var(--grid);border-bottom:1px solid var(--grid)}",
-    ".keys div{display:flex;flex-direction:column-reverse}.keys dt{color:var(--quiet);font-size:13px}",
+    ".keys div{display:flex;flex-direction:column-reverse;justify-content:flex-end}.keys "
+    "dt{color:var(--quiet);font-size:13px}",
     ".keys dd{margin:0;font-size:24px;line-height:1.3;font-weight:600;letter-spacing:-.01em}",
     "section{margin-top:44px}",
     ".pair{display:grid;grid-template-columns:minmax(0,1fr) 370px;gap:0 40px}",

@@ -55,9 +55,13 @@ void page_short(struct tf_buf *out, const char *text, size_t letters)
         page_escaped(out, whole);
         return;
     }
-    TF_AUTO_FREE char *begin = tf_strndup(whole, bytes_of(whole, letters - 1));
+    size_t end = letters / 2, all = 0; /* names of a family differ at their ends */
+    for (const char *c = whole; *c; c += bytes_of(c, 1))
+        all++;
+    TF_AUTO_FREE char *begin = tf_strndup(whole, bytes_of(whole, letters - 1 - end));
     page_escaped(out, begin);
     tf_buf_str(out, "…");
+    page_escaped(out, whole + bytes_of(whole, all - end));
 }
 
 void page_number(struct tf_buf *out, double value, int decimals)

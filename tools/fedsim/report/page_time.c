@@ -106,13 +106,7 @@ static void class_table(struct page *page, const char *const *heads, const struc
 static void sums_row(struct page *page, const struct page_bands *bands, size_t from, size_t to, bool counts)
 {
     for (size_t i = 0; i < bands->count; i++) {
-        double sum = 0, length = 0;
-        for (size_t k = from; k < to; k++) {
-            double one = page_bucket_length(page, k);
-            sum += page_level(page, bands->items[i].line, k, counts) * (counts ? 1 : one);
-            length += one;
-        }
-        double value = counts ? sum : sum / length;
+        double value = page_over(page, bands->items[i].line, from, to, counts);
         tf_buf_str(page->out, "<td>");
         page_number(page->out, value, counts || value >= 100 ? 0 : 1);
         tf_buf_str(page->out, "</td>");
@@ -177,9 +171,9 @@ static void plot_end(struct page *page)
 
 static void held(struct page *page)
 {
-    static const char *const heads[] = {"class", "GPU-hours", "of all", "usable", NULL};
+    static const char *const heads[] = {"class", "GPU-hours", "of all", "unmet GPU-h", NULL};
     static const struct column columns[] = {
-        {"gpuHoursHeld", PAGE_HOURS}, {"gpuAllocation", PAGE_PERCENT}, {"gpuUsable", PAGE_PERCENT}, {0}};
+        {"gpuHoursHeld", PAGE_HOURS}, {"gpuAllocation", PAGE_PERCENT}, {"unmetGpuHours", PAGE_HOURS}, {0}};
     struct page_bands bands = of_classes(page, held_of, "gpuHoursHeld");
     bool tide = page->report->tide.sum > 0;
     page_section(
@@ -201,14 +195,15 @@ static void held(struct page *page)
 
 static void waiting(struct page *page)
 {
-    static const char *const heads[] = {"class", "submitted", "wait now", "p50", "p99", NULL};
-    static const struct column columns[] = {{"jobsSubmitted", PAGE_COUNT},
-                                            {"jobsPending", PAGE_COUNT},
-                                            {"waitSeconds.p50", PAGE_TIME},
-                                            {"waitSeconds.p99", PAGE_TIME},
-                                            {0}};
+    static const char *const heads[] = {"class", "submitted", "wait now", "p50", "p99", "scale p99", NULL};
+    static const struct column columns[] = {{"jobsSubmitted", PAGE_COUNT},   {"jobsPending", PAGE_COUNT},
+                                            {"waitSeconds.p50", PAGE_TIME},  {"waitSeconds.p99", PAGE_TIME},
+                                            {"scaleSeconds.p99", PAGE_TIME}, {0}};
     struct page_bands bands = of_classes(page, waiting_of, "");
-    page_section(page, "Jobs that wait", "Jobs of which nothing ran, though their users wanted it.");
+    page_section(page, "Jobs that wait",
+                 "Jobs of which nothing ran, though their users wanted it. In the table also how long those "
+                 "that run waited "
+                 "for more of what they asked for.");
     plot(page,
          &(struct page_stack){
              .label = "jobs that wait, by priority class", .unit = "jobs", .up = &bands, .height = 120},
