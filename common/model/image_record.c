@@ -436,6 +436,7 @@ void tf_image_report(struct tf_image *image, struct tf_report *report)
     tf_image_number(image, &report->started);
     tf_image_number(image, &report->retries_used);
     tf_image_number(image, &report->restarts);
+    tf_image_number(image, &report->unreachable);
     tf_image_list(image, &report->members, image_member);
     tf_image_close(image);
 }

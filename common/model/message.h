@@ -42,6 +42,7 @@ struct tf_report {
     int32_t size, ready; /* members granted; members ready now */
     struct tf_wall accepted, started;
     int32_t retries_used, restarts;
+    int32_t unreachable; /* members on nodes that do not answer */
     TF_VEC(struct tf_member) members;
 };
 

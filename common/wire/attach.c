@@ -45,6 +45,7 @@ static const struct tf_wire_row report_rows[] = {
     WIRE_INT32(retries_used, 0, COUNTS_MAX),
     WIRE_INT32(restarts, 0, COUNTS_MAX),
     WIRE_CUSTOM(members, tf_wire_members),
+    WIRE_INT32(unreachable, 0, TF_INSTANCES_MAX),
 };
 const struct tf_wire_table tf_wire_report = WIRE_TABLE(report_rows, tidefed__v1__report__descriptor);
 #undef MODEL

@@ -16,6 +16,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#define MASS_DOWN_EVENT "MassDown"
+#define MASS_DOWN_OVER_EVENT "MassDownOver"
+
 static void close_link(struct fed *fed, uint64_t link, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -209,6 +212,34 @@ void fed_link_down(struct fed *fed, uint64_t link, bool left)
 
 /* ---- what it says ---- */
 
+/* Whether its events say that too many of its nodes went silent at once, and not yet that this is over: also
+ * those that an earlier leader wrote. */
+static bool is_mass_down_noted(const struct cluster *cluster)
+{
+    const struct tf_job_events *events = &cluster->record.events;
+    for (size_t i = events->count; i-- > 0;) {
+        if (strcmp(events->items[i].type, MASS_DOWN_EVENT) == 0)
+            return true;
+        if (strcmp(events->items[i].type, MASS_DOWN_OVER_EVENT) == 0)
+            return false;
+    }
+    return false;
+}
+
+static void note_brake(struct fed *fed, struct cluster *cluster)
+{
+    bool is = cluster->profile->brakes & TF_BRAKE_MASS_DOWN, was = is_mass_down_noted(cluster);
+    if (is && !was)
+        fed_cluster_event(
+            fed, cluster, MASS_DOWN_EVENT,
+            "%d of %d nodes do not answer: too many at once to judge, so nothing there is given up "
+            "before they return, or `fedctl node confirm-lost` says that one is lost",
+            cluster->profile->health.unreachable, cluster->profile->health.nodes);
+    if (!is && was)
+        fed_cluster_event(fed, cluster, MASS_DOWN_OVER_EVENT, "%d of %d nodes are ready",
+                          cluster->profile->health.ready, cluster->profile->health.nodes);
+}
+
 static void take_profile(struct fed *fed, struct cluster *cluster, struct tf_profile *profile)
 {
     struct tf_error err = TF_ERROR_INIT;
@@ -228,6 +259,7 @@ static void take_profile(struct fed *fed, struct cluster *cluster, struct tf_pro
     }
     if (full)
         cluster->wants_profile = false;
+    note_brake(fed, cluster);
     fed->told_late = true;
     if (fed_cluster_is_current(fed, cluster) && !was_current)
         fed_cluster_grew(fed, cluster);

@@ -28,6 +28,7 @@ enum {
     NODES,
     GPUS,
     IDLE,
+    BRAKES,
     CALLS,
 };
 
@@ -154,6 +155,14 @@ const struct tf_metric fedd_metrics[] = {
               {"subcluster", "state"},
               NULL,
               "GPUs by state: `held` by instances of ours, `foreign`, `free`, `bad`; by its last profile"},
+    [BRAKES] =
+        {"tidefed_brake",
+         TF_METRIC_GAUGE,
+         TF_UNIT_ONE,
+         {"subcluster", "brake"},
+         NULL,
+         "1 while it keeps a subcluster from acting: `mass_down` (too many nodes silent at once: none is "
+         "judged), or what people have frozen: `evictions`, `growth`, `moves`"},
     [IDLE] = {"tidefed_idle_gpus",
               TF_METRIC_GAUGE,
               TF_UNIT_ONE,
@@ -358,6 +367,15 @@ static void collect_gpus(struct tf_metrics *out, const char *name, const struct 
     add_part(out, GPUS, name, "bad", h->bad_gpus);
 }
 
+static void collect_brakes(struct tf_metrics *out, const char *name, const struct tf_profile *profile)
+{
+    int32_t on = profile->brakes;
+    add_part(out, BRAKES, name, "mass_down", (on & TF_BRAKE_MASS_DOWN) != 0);
+    add_part(out, BRAKES, name, "evictions", (on & TF_BRAKE_FROZEN_EVICTIONS) != 0);
+    add_part(out, BRAKES, name, "growth", (on & TF_BRAKE_FROZEN_GROWTH) != 0);
+    add_part(out, BRAKES, name, "moves", (on & TF_BRAKE_FROZEN_MOVES) != 0);
+}
+
 static void collect_idle(struct tf_metrics *out, const char *name, const struct tf_profile *profile)
 {
     const struct tf_idle_causes *idle = &profile->idle;
@@ -372,8 +390,8 @@ static void collect_idle(struct tf_metrics *out, const char *name, const struct 
 
 static void collect_profiles(const struct fedd *fedd, struct tf_metrics *out)
 {
-    static void (*const parts[])(struct tf_metrics *, const char *,
-                                 const struct tf_profile *) = {collect_nodes, collect_gpus, collect_idle};
+    static void (*const parts[])(struct tf_metrics *, const char *, const struct tf_profile *) = {
+        collect_nodes, collect_gpus, collect_brakes, collect_idle};
     for (size_t p = 0; p < TF_ARRAY_LEN(parts); p++)
         for (size_t i = 0; i < fed_cluster_count(fedd->fed); i++) {
             struct fed_cluster_view cluster = fed_cluster_at(fedd->fed, i);

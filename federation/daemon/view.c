@@ -83,6 +83,14 @@ static void view_placement(const struct fedd *fedd, const struct tf_job_record *
     out->retries_used = report->retries_used;
     if (report->ready < report->size && job->message)
         out->reason_text = tf_strdup(job->message);
+    if (report->unreachable) {
+        out->conditions |= TF_CONDITION_UNREACHABLE;
+        if (!out->reason_text)
+            out->reason_text =
+                tf_asprintf("%d of its instances %s on nodes that do not answer: see `fedctl get "
+                            "nodes -o wide`",
+                            report->unreachable, report->unreachable == 1 ? "is" : "are");
+    }
     if (whole)
         copy_members(report, out);
 }

@@ -49,6 +49,15 @@ static void add_kept(struct tf_report *r, const struct tf_allocation *record)
     r->ready = (int32_t)record->claims.count;
 }
 
+/* Its node does not answer its engine: nothing is known of it now. */
+static bool is_unreachable(const struct sub *sub, const struct tf_member *m)
+{
+    if (!sub->health.watched.count || !member_holds(m->state))
+        return false;
+    const struct ledger_node *node = ledger_find(&sub->ledger, m->node);
+    return node && node->silent.ms != TF_NEVER.ms;
+}
+
 static void send_live(struct sub *sub, const struct tf_allocation *record)
 {
     struct tf_up up = {.kind = TF_UP_REPORT};
@@ -67,6 +76,7 @@ static void send_live(struct sub *sub, const struct tf_allocation *record)
         r->ready += m->state == TF_MEMBER_READY && member_counts(m);
         if (record->members.items[m->index].attempt == m->attempt) /* not one that comes or goes by a move */
             r->restarts += (int32_t)m->attempt - 1;
+        r->unreachable += member_counts(m) && is_unreachable(sub, m);
         tf_member_copy(tf_vec_add(&r->members), m);
     }
     if (record->phase == TF_ALLOCATION_RESERVED)

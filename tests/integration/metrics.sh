@@ -51,6 +51,7 @@ export TIDEFED_ENDPOINTS=$fedd_at
 "$bin/fedctl" apply -f "$home/jobs.yaml"
 "$bin/fedctl" wait job t/runs --for=running --timeout 60s
 "$bin/fedctl" wait job t/ends --for=succeeded --timeout 60s
+"$bin/fedctl" audit | grep -q 'nothing that can be seen is wrong$' || { echo "audit finds breaches"; exit 1; }
 
 cat >"$home/conf/prometheus.yml" <<END
 global: {scrape_interval: 1s, scrape_timeout: 1s}

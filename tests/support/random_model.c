@@ -627,20 +627,10 @@ static void random_hello(struct tf_rng *r, struct tf_hello *out)
 
 static void random_report(struct tf_rng *r, struct tf_report *out)
 {
-    *out = (struct tf_report){random_uid(r),
-                              COUNTER,
-                              optional_name(r),
-                              optional_name(r),
-                              UP_TO(TF_PHASE_DELETED),
-                              ended(r),
-                              OPTIONAL,
-                              INSTANCES,
-                              INSTANCES,
-                              WALL,
-                              WALL,
-                              R32(0, 1 << 30),
-                              R32(0, 1 << 30),
-                              LATER};
+    *out = (struct tf_report){
+        random_uid(r), COUNTER,         optional_name(r), optional_name(r), UP_TO(TF_PHASE_DELETED),
+        ended(r),      OPTIONAL,        INSTANCES,        INSTANCES,        WALL,
+        WALL,          R32(0, 1 << 30), R32(0, 1 << 30),  INSTANCES,        LATER};
     RANDOM_LIST(r, &out->members, random_member);
 }
 

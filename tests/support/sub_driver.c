@@ -132,7 +132,10 @@ static void log_persist(struct tf_buf *log, const struct sub_action *a)
 static void log_report(struct tf_buf *log, const struct tf_report *r)
 {
     tf_buf_fmt(log, "send report %d/%llu ", r->uid.bytes[0], (unsigned long long)r->epoch);
-    if (r->ended.end == TF_END_NONE)
+    if (r->ended.end == TF_END_NONE && r->unreachable)
+        tf_buf_fmt(log, "%s %d/%d unreachable %d\n", tf_phase_name(r->phase), r->ready, r->size,
+                   r->unreachable);
+    else if (r->ended.end == TF_END_NONE)
         tf_buf_fmt(log, "%s %d/%d\n", tf_phase_name(r->phase), r->ready, r->size);
     else if (r->ended.reason)
         tf_buf_fmt(log, "ended %s %s\n", tf_end_name(r->ended.end), tf_reason_name(r->ended.reason));

@@ -5,6 +5,7 @@
 #include "common/base/quantity.h"
 #include "common/base/text.h"
 #include "tools/fedctl/resource.h"
+#include "tools/fedctl/when.h"
 
 static const struct column columns[] = {
     {"CLUSTER", 0},
@@ -21,6 +22,7 @@ static const struct column columns[] = {
     {"BAD", COLUMN_WIDE},
     {"FOREIGN", COLUMN_WIDE},
     {"CORDON", COLUMN_WIDE},
+    {"VERDICT", COLUMN_WIDE},
     {"ADDRESS", COLUMN_WIDE},
     {"ENGINE", COLUMN_WIDE},
     {"LABELS", COLUMN_WIDE},
@@ -81,9 +83,19 @@ static void cordon_cell(const struct tf_cordon *cordon, struct columns *out)
     columns_add(out, tf_buf_text(&text));
 }
 
+/* What was concluded of a node that does not answer, and since when. */
+static void verdict_cell(const struct tf_cordon *cordon, struct tf_wall now, struct columns *out)
+{
+    char age[WHEN_TEXT];
+    if (cordon->verdict == TF_VERDICT_NONE)
+        columns_add(out, "-");
+    else
+        columns_add_fmt(out, "%s %s", cordon->verdict == TF_VERDICT_LOST ? "Lost" : "Suspect",
+                        when_age(cordon->judged, now, age));
+}
+
 static void cells(const void *object, struct tf_wall now, struct columns *out)
 {
-    (void)now;
     const struct tf_node_info *info = object;
     const struct tf_node *node = &info->node;
     char memory[TF_QUANTITY_TEXT];
@@ -97,6 +109,7 @@ static void cells(const void *object, struct tf_wall now, struct columns *out)
     gpu_set_cell(node->bad_gpus, out);
     gpu_set_cell(node->foreign.gpus, out);
     cordon_cell(&info->cordon, out);
+    verdict_cell(&info->cordon, now, out);
     columns_add(out, node->address);
     columns_add(out, info->engine);
     labels_cell(&node->labels, out);

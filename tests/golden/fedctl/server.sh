@@ -107,6 +107,9 @@ run top nodes
 run top nodes --sort name --limit 2
 run top nodes --sort cpu -c gz-b --no-headers
 run top nodes -o wide
+run audit
+run audit --cluster gz-b
+run audit n1
 run top nodes -c us-c
 run top jobs
 run top nodes n1

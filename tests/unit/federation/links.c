@@ -627,6 +627,43 @@ static void test_what_is_being_ended_is_not_released_again(void)
     drive_release(&d);
 }
 
+/* The last event of the only subcluster there is. */
+static const char *last_event(const struct drive *d)
+{
+    const struct tf_job_events *events = &fed_cluster_at(d->fed, 0).record->events;
+    return events->items[events->count - 1].type;
+}
+
+static void brakes(struct drive *d, int32_t brakes)
+{
+    struct drive_cluster *c = drive_find(d, "bj-a");
+    struct tf_up up = {.kind = TF_UP_PROFILE};
+    c->sent.generation.counter = c->sent.base.counter = ++c->counter;
+    tf_profile_copy(&up.profile, &c->sent);
+    up.profile.brakes = brakes;
+    drive_say(d, "bj-a", up);
+}
+
+/* Once, also where the next leader hears of it again. */
+static void test_nodes_that_go_silent_at_once_are_an_event(void)
+{
+    struct drive d;
+    drive_init(&d);
+    drive_cluster_up(&d, "bj-a", "4x8");
+    brakes(&d, TF_BRAKE_MASS_DOWN);
+    CU_ASSERT_STRING_EQUAL(last_event(&d), "MassDown");
+    size_t events = fed_cluster_at(d.fed, 0).record->events.count;
+    brakes(&d, TF_BRAKE_MASS_DOWN);
+    drive_crash(&d);
+    drive_cluster_up(&d, "bj-a", "4x8");
+    CU_ASSERT_STRING_EQUAL(last_event(&d), "MassDownOver");
+    brakes(&d, TF_BRAKE_MASS_DOWN);
+    brakes(&d, 0);
+    CU_ASSERT_STRING_EQUAL(last_event(&d), "MassDownOver");
+    CU_ASSERT_EQUAL(fed_cluster_at(d.fed, 0).record->events.count, events + 3);
+    drive_release(&d);
+}
+
 static const struct suite_test tests[] = {
     {"another protocol is refused by name", test_another_protocol_is_refused_by_name},
     {"a bad name is refused", test_a_bad_name_is_refused},
@@ -657,6 +694,7 @@ static const struct suite_test tests[] = {
     {"a later epoch takes the place of an earlier one", test_a_later_epoch_takes_the_place_of_an_earlier_one},
     {"what is left alone outlives the leader", test_what_is_left_alone_outlives_the_leader},
     {"the wait outlives the leader", test_the_wait_outlives_the_leader},
+    {"nodes that go silent at once are an event", test_nodes_that_go_silent_at_once_are_an_event},
     {"what is being ended is not released again", test_what_is_being_ended_is_not_released_again},
 };
 

@@ -104,10 +104,15 @@ static void test_a_return_in_time_changes_nothing(void)
 {
     begin(4);
     one_on_n1();
+    driver_clear(&d);
     silence(0, 1);
     driver_pass(&d, 14 * TF_SECOND);
+    CU_ASSERT(logged(" unreachable 1\n"));
+    driver_clear(&d);
     driver_node_state(&d, "n1", TF_NODE_READY);
     driver_pass(&d, TF_HOUR);
+    CU_ASSERT(logged("send report 1/5 Running"));
+    CU_ASSERT_FALSE(logged("unreachable"));
     CU_ASSERT_EQUAL(state(0), TF_NODE_READY);
     CU_ASSERT_EQUAL(driver_allocation(&d, 1)->phase, TF_ALLOCATION_RUNNING);
     end();
