@@ -216,8 +216,18 @@ static void on_migrate(void *arg, struct tf_call *call, struct tf_bytes bytes)
     enum tf_migrate_verb verb = migrate->order.verb;
     bool looks = verb == TF_MIGRATE_LIST || verb == TF_MIGRATE_PLAN;
     bool moves = verb == TF_MIGRATE_BEGIN || verb == TF_MIGRATE_PLAN;
+    const char *identity = tf_call_identity(call);
+    if (!looks && identity && role_of(identity) != ROLE_ADMIN) {
+        call_fail_code(
+            call, TF_ERR_REFUSED,
+            "moving instances is not for viewers, and the certificate is of \"%.100s\": use one of "
+            "an admin",
+            identity);
+        tf_request_release(&request);
+        return;
+    }
     migrate->order.uid = (struct tf_uid){0};
-    tf_str_set(&migrate->order.user, role_user(tf_call_identity(call)));
+    tf_str_set(&migrate->order.user, role_user(identity));
     if (!looks)
         changes_log(call, TF_METHOD_MIGRATE, migrate->job.tenant,
                     migrate->job.name ? migrate->job.name : migrate->order.from);
