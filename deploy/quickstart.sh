@@ -211,7 +211,7 @@ wait_for "three subclusters to attach" three_ready
 if [ $demo -eq 1 ]; then
     say "The federation"
     show fedctl get clusters
-    say "Six jobs: elastic hashing of /usr/share, a service with a port, a gang in one RDMA pod, an evaluation on A100s, one that fails once, one that cannot run"
+    say "Seven jobs: elastic hashing of /usr/share (twice: in fixed shards, and in as many as there are instances), a service with a port, a gang in one RDMA pod, an evaluation on A100s, one that fails once, one that cannot run"
     show fedctl apply -f deploy/examples
     fedctl wait job web/hello --for=running --timeout 30s >/dev/null || true
     show fedctl get jobs -A

@@ -87,7 +87,8 @@ static void set_held(struct fed *fed, const struct fed_event *event, bool held)
     if (!job || !may_change(fed, event, job, held ? "hold" : "resume"))
         return;
     struct tf_job_record *r = &job->record;
-    if (r->held != held) {
+    bool changes = r->held != held;
+    if (changes) {
         r->held = held;
         tf_job_record_event(r, fed->now.wall, 0, held ? "Held" : "Resumed", "%s",
                             held ? "keeps its place in the queue" : "waits in its old place");
@@ -96,7 +97,7 @@ static void set_held(struct fed *fed, const struct fed_event *event, bool held)
         fed_touch_job(fed, job);
         fed_job_settle(fed, job);
     }
-    done(fed, event, job, FED_OUTCOME_DONE);
+    done(fed, event, job, changes ? FED_OUTCOME_DONE : FED_OUTCOME_UNCHANGED);
 }
 
 void fed_verb_hold(struct fed *fed, const struct fed_event *event)

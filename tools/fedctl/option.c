@@ -79,6 +79,9 @@ static int unknown(const struct parser *p, const char *name)
         for (size_t i = 0; i < p->lists[l].count; i++)
             tf_vec_push(&names, p->lists[l].items[i].row.key);
     const char *nearest = tf_nearest(name, names.items, names.count);
+    for (size_t i = 0; !nearest && i < names.count; i++) /* --model, where it is --gpu-model */
+        if (strlen(name) > 3 && strstr(names.items[i], name))
+            nearest = names.items[i];
     tf_vec_release(&names);
     if (nearest)
         return tf_error_set(p->err, TF_ERR_INVALID, "there is no option --%.100s; did you mean --%s?", name,

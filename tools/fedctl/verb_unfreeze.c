@@ -22,11 +22,13 @@ static int run(struct fedctl *ctl)
     if (fedctl_call(ctl, &request, &reply, &err))
         return fedctl_fail_about(ctl, ctl->words.items[0], &err);
     bool was = reply.change.outcome != TF_OUTCOME_UNCHANGED;
-    out_fmt(&ctl->out, "%s %s %s%s\n", ctl->words.items[0], was ? "unfrozen" : "not frozen",
-            ctl->options.cluster ? "in " : "everywhere", ctl->options.cluster ? ctl->options.cluster : "");
-    if (!was)
+    if (was)
+        out_fmt(&ctl->out, "%s unfrozen %s%s\n", ctl->words.items[0],
+                ctl->options.cluster ? "in " : "everywhere",
+                ctl->options.cluster ? ctl->options.cluster : "");
+    else
         message("nothing of that was frozen %s; see fedctl freeze --list",
-                ctl->options.cluster ? "for this cluster alone" : "for all clusters");
+                ctl->options.cluster ? "for this cluster alone" : "for all clusters at once");
     tf_reply_release(&reply);
     return FEDCTL_DONE;
 }
