@@ -209,6 +209,8 @@ static struct job *next_giver(struct move *m, const struct job *last)
 static bool even_out(struct move *m)
 {
     struct job *giver = NULL;
+    if (sub_frozen(m->sub, TF_FROZEN_EVICTIONS))
+        return false;
     while (m->trials < TRIALS && (giver = next_giver(m, giver))) {
         bool may = may_give(m, giver); /* sets the move to it */
         assert(may);
@@ -256,7 +258,8 @@ static bool may_even_out(struct sub *sub, const struct job *giver, const struct 
 {
     const struct tf_allocation *record = &giver->record;
     struct tf_mono cool = absorb_cool_at(sub, giver);
-    if (!lowest || record->spec.grow != TF_GROW_CONTINUOUS || !has_surplus(giver) ||
+    if (!lowest || sub_frozen(sub, TF_FROZEN_EVICTIONS) || record->spec.grow != TF_GROW_CONTINUOUS ||
+        !has_surplus(giver) ||
         !is_lower(lowest->record.size, lowest, record->size - record->spec.elastic.step, giver))
         return false;
     absorb_again(sub, cool);
