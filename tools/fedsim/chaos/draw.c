@@ -7,6 +7,7 @@
 
 #include <assert.h>
 
+enum { ALIKE = 16 /* one run in so many */ };
 enum { DRIFT_MAX = 4900, SITES_SMALL = 3, NODES_SMALL = 5, SITES_MEDIUM = 5, NODES_MEDIUM = 24 };
 
 int64_t draw_between(struct draw *draw, int64_t low, int64_t high)
@@ -134,7 +135,7 @@ void draw_fleet(struct draw *draw)
 
 void chaos_draw(uint64_t seed, enum chaos_size size, struct scenario *scenario)
 {
-    struct draw draw = {.size = size, .s = scenario};
+    struct draw draw = {.size = size, .s = scenario, .alike = seed % ALIKE == ALIKE / 2};
     struct tf_complaints complaints = {0};
     scenario_init(scenario);
     tf_rng_init(&draw.rng, seed);

@@ -97,6 +97,22 @@ static struct scenario_chance draw_chance(struct draw *draw)
     return c;
 }
 
+/* Equals that hold one another's surplus, and for long enough to even out: else it is rare. Nothing is drawn
+ * for it, so that all else stays as it is. */
+static void make_alike(struct scenario_job *job)
+{
+    struct tf_elastic *e = &job->spec.elastic;
+    tf_str_set(&job->spec.priority, "mid");
+    job->spec.workload = TF_WORKLOAD_OFFLINE;
+    job->spec.max_runtime = job->spec.min_runtime = 0;
+    if (job->spec.group.shape.gpus == 0)
+        job->spec.group.shape.gpus = 1;
+    e->max = e->min + 3 * e->step;
+    job->chance.run_min *= 8;
+    job->chance.run_max *= 8;
+    job->chance.fail_early = job->chance.never_ready = 0;
+}
+
 /* ---- what its user asks later ---- */
 
 static struct scenario_event *wish(struct draw *draw, int64_t from, int64_t within)
@@ -145,9 +161,11 @@ static void draw_job(struct draw *draw, size_t number, int64_t at)
     job.name = tf_asprintf("job-%zu", number);
     tf_job_spec_init(&job.spec);
     draw_spec(draw, &job.spec);
-    tf_job_spec_fill(&job.spec);
     job.stop_time = draw_between(draw, 0, 500);
     job.chance = draw_chance(draw);
+    if (draw->alike)
+        make_alike(&job);
+    tf_job_spec_fill(&job.spec);
     tf_vec_push(&draw->s->jobs, job);
     draw_wishes(draw, &job);
 }

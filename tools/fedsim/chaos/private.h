@@ -11,6 +11,7 @@ struct draw {
     enum chaos_size size;
     struct scenario *s;
     int64_t ends; /* of the faults */
+    bool alike;   /* all jobs may have more of what is free, and are of one priority */
 };
 
 int64_t draw_between(struct draw *draw, int64_t low, int64_t high);
