@@ -35,6 +35,8 @@ const char *grow_bar(const struct sub *sub, const struct job *job)
     const struct tf_allocation *record = &job->record;
     if (record->phase != TF_ALLOCATION_RUNNING)
         return "it does not run fully";
+    if (job->unconfirmed)
+        return "the restored store may be wrong about it";
     if (record->size >= tf_size_align(&record->spec.elastic, record->spec.elastic.max))
         return "it has its max";
     if (record->restart_at.ms)

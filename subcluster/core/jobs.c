@@ -205,6 +205,7 @@ static void image_job(struct tf_image *image, struct sub *sub, struct job *job)
     tf_image_number(image, &job->restart_due);
     tf_image_number(image, &job->repair_due);
     tf_image_number(image, &job->grow_at);
+    tf_image_number(image, &job->unconfirmed);
     tf_image_number(image, &job->move_at);
     tf_image_number(image, &job->shrunk);
     tf_image_number(image, &job->serve);

@@ -7,7 +7,6 @@
 
 #include "subcluster/core/cordon.h"
 #include "subcluster/core/health.h"
-#include "subcluster/core/jobs.h"
 #include "subcluster/core/migrate.h"
 #include "subcluster/core/node_claims.h"
 #include "subcluster/core/offers.h"
@@ -16,7 +15,6 @@
 #include "subcluster/core/policy.h"
 #include "subcluster/core/profile.h"
 #include "subcluster/core/reports.h"
-#include "subcluster/core/retries.h"
 #include "subcluster/core/trace.h"
 
 #include <assert.h>
@@ -266,8 +264,6 @@ static void is_sure(struct sub *sub)
         out_touch(sub, TF_RECORD_ROLLBACK);
     }
     sub->unsure = false;
-    for (struct job *job = jobs_first(sub); job; job = jobs_next(job))
-        members_retry(sub, job);
 }
 
 static int64_t carry_out(struct sub *sub, struct order *order)

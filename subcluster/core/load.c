@@ -322,6 +322,7 @@ void load_listed(struct sub *sub)
             job_tell(sub, job); /* what is released may be said from now on */
         if (!job_lives(job))
             continue;
+        job->unconfirmed = sub->unsure;
         if (sub->unsure && got_its_claims(sub, job)) {
             forget_epoch(sub, job);
             continue;

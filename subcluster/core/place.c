@@ -5,6 +5,7 @@
 
 #include "common/base/buf.h"
 #include "common/base/cleanup.h"
+#include "subcluster/core/absorb.h"
 #include "subcluster/core/adopt.h"
 #include "subcluster/core/allocation.h"
 #include "subcluster/core/calls.h"
@@ -15,8 +16,10 @@
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/peers.h"
 #include "subcluster/core/reclaim.h"
+#include "subcluster/core/repair.h"
 #include "subcluster/core/reports.h"
 #include "subcluster/core/reservation.h"
+#include "subcluster/core/retries.h"
 #include "subcluster/core/size.h"
 #include "subcluster/core/strays.h"
 #include "subcluster/core/trace.h"
@@ -165,12 +168,25 @@ static bool any_stray_of(const struct sub *sub, struct stray_range range, uint64
     return false;
 }
 
+/* A restored store is right about it: what has waited for that goes on. */
+static void confirm(struct sub *sub, struct job *job)
+{
+    if (!job->unconfirmed)
+        return;
+    job->unconfirmed = false;
+    members_retry(sub, job);
+    repair_note(sub, job);
+    absorb_note(sub, job);
+}
+
 int64_t place(struct sub *sub, struct tf_entry *entry)
 {
     struct job *job = job_find(sub, entry->uid);
     assert(sub->listed);
-    if (job && job_lives(job) && job->record.epoch == entry->epoch)
+    if (job && job_lives(job) && job->record.epoch == entry->epoch) {
+        confirm(sub, job);
         change_take(sub, job, &entry->spec);
+    }
     if (job && ((job_lives(job) && job->record.epoch == entry->epoch) || job_ended(job, entry->epoch))) {
         tf_reached(sub, SUB_PLACE_REPEATED);
         job_tell(sub, job);

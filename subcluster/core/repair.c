@@ -102,6 +102,8 @@ static void serve(struct sub *sub, struct job *job)
     const struct tf_allocation *record = &job->record;
     int32_t steps = repair_missing(job) / record->spec.elastic.step;
     job->serve = false;
+    if (job->unconfirmed)
+        return;
     if (job->grow_at.ms > sub->now.mono.ms)
         repair_again(sub, job->grow_at);
     else if (broken_members(record) > 0)

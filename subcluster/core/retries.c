@@ -62,7 +62,7 @@ static bool may_retry(const struct sub *sub, const struct job *job, size_t place
  * have been the end. */
 void members_retry(struct sub *sub, struct job *job)
 {
-    if (!sub->listed || sub->unsure || !job_lives(job) || job->record.phase == TF_ALLOCATION_ENDING)
+    if (!sub->listed || job->unconfirmed || !job_lives(job) || job->record.phase == TF_ALLOCATION_ENDING)
         return;
     size_t again = 0;
     bool together = restarts_together(job), all = false;

@@ -34,6 +34,7 @@ struct job {
     struct tf_mono move_at;         /* the latest move failed: not before */
     struct tf_mono shrunk;          /* last; means nothing while its record knows of no time when */
     bool serve;                     /* it is short, in another way than when it was served last */
+    bool unconfirmed;               /* of a restored store, and the leader has not named its epoch since */
     bool room_made;                 /* it is short, and others went for a step of it (shortage.h) */
     struct tf_mono resized;         /* it has its size since then, */
     int32_t noted_size;             /* which is that */

@@ -391,6 +391,24 @@ static void test_a_restored_store_retries_nothing_before_the_full_set(void)
     driver_release(&d);
 }
 
+/* Absence is no order to stop it; but what the set does not name may be over, and is not begun again. */
+static void test_a_restored_store_waits_for_each_epoch_to_be_named(void)
+{
+    driver_two_nodes(&d);
+    driver_place(&d, 1, 5, 2, 2);
+    driver_all_ready(&d);
+    d.instances.items[0].state = SUB_INSTANCE_EXITED;
+    d.instances.items[0].exit_code = 1;
+    restart_with_rollback();
+    driver_list(&d);
+    driver_set(&d, NULL, 0);
+    driver_pass(&d, TF_MINUTE);
+    CU_ASSERT_EQUAL(d.starts, 2);
+    driver_change(&d, driver_place_entry(1, 5, 2, 2));
+    CU_ASSERT_EQUAL(d.starts, 3);
+    driver_release(&d);
+}
+
 /* The copy is of before a move, which was under way: both attempts run, and the one that it knows stays. */
 static void test_a_restored_store_has_forgotten_a_move(void)
 {
@@ -540,6 +558,8 @@ static const struct suite_test tests[] = {
      test_a_restored_store_starts_nothing_that_it_may_have_forgotten},
     {"a restored store retries nothing before the full set",
      test_a_restored_store_retries_nothing_before_the_full_set},
+    {"a restored store waits for each epoch to be named",
+     test_a_restored_store_waits_for_each_epoch_to_be_named},
     {"a restored store has forgotten a move", test_a_restored_store_has_forgotten_a_move},
     {"a rollback is remembered until the full set", test_a_rollback_is_remembered_until_the_full_set},
     {"a restored store says hello after the listing", test_a_restored_store_says_hello_after_the_listing},
