@@ -8,29 +8,8 @@ bin=$1/bin test_name=resize
 . "$(dirname "$0")/../support/daemons.sh"
 examples=$(cd "$(dirname "$0")/../../deploy/examples" && pwd)
 need etcd curl jq
-fedctl() { "$bin/fedctl" "$@"; }
 
-launch_etcd store
-fedd_at=$(new_address)
-export TIDEFED_ENDPOINTS=$fedd_at
-cat >"$home/conf/fedd.yaml" <<END
-listen: $fedd_at
-dataDir: $home/data/fedd
-store: {endpoints: ["http://$(cat "$home/conf/store.etcd")"]}
-log: {file: "$home/log/fedd.log"}
-settings: {absorbCooldown: 1s, offerTime: 1s}
-END
-launch fedd-stderr "$bin/fedd" --config "$home/conf/fedd.yaml"
-cat >"$home/conf/a.yaml" <<END
-name: a
-federation: ["$fedd_at"]
-store: {endpoints: ["http://$(cat "$home/conf/store.etcd")"]}
-log: {file: "$home/log/a.log"}
-$(subcluster_nodes a)
-END
-launch a-stderr "$bin/subclusterd" --config "$home/conf/a.yaml"
-attached() { [ "$(fedctl get clusters -o json | jq '.items[0].status.gpus.free')" = 16 ]; }
-wait_for "the subcluster" attached
+launch_federation "{absorbCooldown: 1s, offerTime: 1s}" a
 
 # ---- 400 files; 16 GPUs are four steps of two instances of two ----
 

@@ -6,31 +6,8 @@ set -euo pipefail
 bin=$1/bin test_name=urgent
 . "$(dirname "$0")/../support/daemons.sh"
 need etcd curl jq
-fedctl() { "$bin/fedctl" "$@"; }
 
-launch_etcd store
-fedd_at=$(new_address)
-export TIDEFED_ENDPOINTS=$fedd_at
-cat >"$home/conf/fedd.yaml" <<END
-listen: $fedd_at
-dataDir: $home/data/fedd
-store: {endpoints: ["http://$(cat "$home/conf/store.etcd")"]}
-log: {file: "$home/log/fedd.log"}
-END
-launch fedd-stderr "$bin/fedd" --config "$home/conf/fedd.yaml"
-for name in a b; do
-    cat >"$home/conf/$name.yaml" <<END
-name: $name
-federation: ["$fedd_at"]
-store: {endpoints: ["http://$(cat "$home/conf/store.etcd")"]}
-log: {file: "$home/log/$name.log"}
-$(subcluster_nodes $name)
-END
-    launch $name-stderr "$bin/subclusterd" --config "$home/conf/$name.yaml"
-    declare "pid_$name=$launched"
-done
-both_attached() { [ "$(fedctl get clusters -o json | jq "[.items[] | select(.status.gpus.free == 16)] | length")" = 2 ]; }
-wait_for "both subclusters" both_attached
+launch_federation "" a b
 
 # NAME PRIORITY NODES MORE: whole nodes; a polite stop takes half a second.
 manifest() {

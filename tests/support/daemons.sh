@@ -79,6 +79,39 @@ nodes:
 END
 }
 
+fedctl() { "$bin/fedctl" "$@"; }
+
+# SETTINGS SUBCLUSTER...: an etcd, fedd with these settings ("" = none), and subclusterds of two nodes each (pids in
+# $pid_SUBCLUSTER), all attached. TIDEFED_ENDPOINTS names it.
+launch_federation() {
+    local settings=$1 fedd_at=$(new_address) store name
+    shift
+    launch_etcd store
+    store="store: {endpoints: [\"http://$(cat "$home/conf/store.etcd")\"]}"
+    export TIDEFED_ENDPOINTS=$fedd_at
+    cat >"$home/conf/fedd.yaml" <<END
+listen: $fedd_at
+dataDir: $home/data/fedd
+$store
+log: {file: "$home/log/fedd.log"}
+${settings:+settings: $settings}
+END
+    launch fedd-stderr "$bin/fedd" --config "$home/conf/fedd.yaml"
+    for name in "$@"; do
+        cat >"$home/conf/$name.yaml" <<END
+name: $name
+federation: ["$fedd_at"]
+$store
+log: {file: "$home/log/$name.log"}
+$(subcluster_nodes "$name")
+END
+        launch "$name-stderr" "$bin/subclusterd" --config "$home/conf/$name.yaml"
+        declare -g "pid_$name=$launched"
+    done
+    wait_for "the subclusters" all_attached $#
+}
+all_attached() { [ "$(fedctl get clusters -o json | jq "[.items[] | select(.status.gpus.free == 16)] | length")" = "$1" ]; }
+
 # The test is about real programs of others: without them it is skipped, but never in CI.
 need() {
     local program
