@@ -5,6 +5,18 @@
 #include "common/base/cleanup.h"
 #include "common/base/text.h"
 
+/* Two of an index: one of them comes or goes by a move. The second is behind those that have a place of their
+ * own. */
+static bool is_moving(const struct tf_report *report)
+{
+    for (size_t i = report->members.count; i-- > 0;) {
+        uint32_t index = report->members.items[i].index;
+        if (index < i && report->members.items[index].index == index)
+            return true;
+    }
+    return false;
+}
+
 static void copy_members(const struct tf_report *report, struct tf_job_view *out)
 {
     tf_vec_each (m, &report->members) {
@@ -79,6 +91,8 @@ static void view_placement(const struct fedd *fedd, const struct tf_job_record *
     out->ready = report->ready;
     if (report->phase == TF_PHASE_RUNNING && report->size < job->spec.elastic.min)
         out->conditions |= TF_CONDITION_SHORT;
+    if (is_moving(report))
+        out->conditions |= TF_CONDITION_MOVING;
     out->restarts += report->restarts; /* the record counts those of ended epochs */
     out->retries_used = report->retries_used;
     if (report->ready < report->size && job->message)
