@@ -117,7 +117,7 @@ bool grow_demand(const struct sub *sub, const struct job *job, struct tf_demand 
 
 /* ---- starting ---- */
 
-static int32_t joining(const struct tf_allocation *record)
+int32_t grow_joining(const struct tf_allocation *record)
 {
     int32_t count = 0;
     tf_vec_each (m, &record->members)
@@ -172,7 +172,7 @@ void grow_begin(struct sub *sub, struct job *job, const struct tf_fit_placement 
            record->size + packing->instances <= record->spec.elastic.max);
     add_joiners(sub, job, packing);
     tf_reached(sub, SUB_GROWS);
-    trace_epoch(sub, job, "grows from %d to %d instances", record->size, record->size + joining(record));
+    trace_epoch(sub, job, "grows from %d to %d instances", record->size, record->size + grow_joining(record));
     job_changed(sub, job);
     if (restarts_together(job))
         restart_with(sub, job);

@@ -19,6 +19,8 @@
 /* NULL, or why the job cannot grow now, in a word or two: no grow rule of its spec is looked at, nor freezes.
  */
 const char *grow_bar(const struct sub *sub, const struct job *job);
+/* Instances that are on their way into it. */
+int32_t grow_joining(const struct tf_allocation *record);
 /* Some of it has started and has not joined yet, or is claimed. */
 bool grow_pending(const struct job *job);
 

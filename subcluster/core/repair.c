@@ -158,14 +158,6 @@ void repair_look(struct sub *sub)
 
 /* ---- for the leader ---- */
 
-static int32_t joining(const struct tf_allocation *record)
-{
-    int32_t count = 0;
-    tf_vec_each (m, &record->members)
-        count += member_stays(m->state) && m->role == TF_MEMBER_JOINS;
-    return count;
-}
-
 /* What the leader keeps free for it must be what it will take: else others would wait for nothing. */
 static int32_t fits_now(const struct sub *sub, const struct job *job, int32_t missing)
 {
@@ -187,7 +179,7 @@ void repair_tell(const struct sub *sub, struct tf_profile *profile)
 {
     tf_vec_each (uid, &sub->shorts) {
         const struct job *job = job_find(sub, *uid);
-        int32_t missing = job ? repair_missing(job) - joining(&job->record) : 0;
+        int32_t missing = job ? repair_missing(job) - grow_joining(&job->record) : 0;
         int rank = job ? class_rank(sub, &job->record.spec) : -1;
         if (missing <= 0 || rank < 0 || profile->shorts.count == TOLD_MAX)
             continue;
