@@ -29,18 +29,25 @@ void tf_cordon_copy(struct tf_cordon *to, const struct tf_cordon *from)
                              .reason = tf_strdup(from->reason),
                              .at = from->at,
                              .verdict = from->verdict,
-                             .judged = from->judged};
+                             .judged = from->judged,
+                             .drain = from->drain};
     tf_vec_each (g, &from->gpus)
         tf_vec_push(&copy.gpus, (struct tf_gpu_cordon){g->gpus, tf_strdup(g->reason), g->at});
     tf_cordon_release(to);
     *to = copy;
 }
 
+static bool drain_eq(const struct tf_drain *a, const struct tf_drain *b)
+{
+    return a->on == b->on && a->force == b->force && a->max_at_once == b->max_at_once &&
+           a->deadline.ms == b->deadline.ms;
+}
+
 bool tf_cordon_eq(const struct tf_cordon *a, const struct tf_cordon *b)
 {
     if (!tf_str_eq(a->node, b->node) || a->whole != b->whole || !tf_str_eq(a->reason, b->reason) ||
         a->at.ms != b->at.ms || a->verdict != b->verdict || a->judged.ms != b->judged.ms ||
-        a->gpus.count != b->gpus.count)
+        a->gpus.count != b->gpus.count || !drain_eq(&a->drain, &b->drain))
         return false;
     for (size_t i = 0; i < a->gpus.count; i++) {
         const struct tf_gpu_cordon *x = &a->gpus.items[i], *y = &b->gpus.items[i];
@@ -76,6 +83,14 @@ static bool set_whole(struct tf_cordon *cordon, bool whole, const char *reason, 
     tf_str_set(&cordon->reason, reason);
     cordon->at = at;
     return true;
+}
+
+bool tf_cordon_drain(struct tf_cordon *cordon, const struct tf_drain *terms, const char *reason,
+                     struct tf_wall at)
+{
+    bool same = drain_eq(&cordon->drain, terms);
+    cordon->drain = *terms;
+    return set_whole(cordon, true, reason, at) || !same;
 }
 
 static bool clear_gpus(struct tf_cordon *cordon, uint64_t gpus)
@@ -116,7 +131,10 @@ bool tf_cordon_set(struct tf_cordon *cordon, uint64_t gpus, const char *reason, 
 
 bool tf_cordon_clear(struct tf_cordon *cordon, uint64_t gpus)
 {
-    return gpus ? clear_gpus(cordon, gpus) : set_whole(cordon, false, NULL, (struct tf_wall){0});
+    if (gpus)
+        return clear_gpus(cordon, gpus);
+    cordon->drain = (struct tf_drain){0};
+    return set_whole(cordon, false, NULL, (struct tf_wall){0});
 }
 
 bool tf_cordon_judge(struct tf_cordon *cordon, enum tf_verdict verdict, struct tf_wall at)
@@ -138,6 +156,8 @@ const char *tf_cordon_fault(const struct tf_cordon *cordon)
             return "it cordons a GPU twice";
         seen |= g->gpus;
     }
+    if (cordon->drain.on && !cordon->whole)
+        return "it drains a node that it does not cordon";
     if (cordon->verdict < TF_VERDICT_NONE || cordon->verdict > TF_VERDICT_LOST)
         return "its verdict is none that is known";
     return tf_cordon_is_empty(cordon) ? "it says nothing" : NULL;

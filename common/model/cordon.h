@@ -20,6 +20,22 @@ enum tf_verdict {
     TF_VERDICT_LOST = 2, /* what ran there was given up: it is stopped before the node is ready again */
 };
 
+/* A node that is cordoned, and which what runs there is to leave, too (DESIGN.md §8.7). */
+struct tf_drain {
+    bool on;
+    bool force;              /* at the deadline protected cores, too */
+    int32_t max_at_once;     /* moves of drains under way in its subcluster; 0 = what its limits allow */
+    struct tf_wall deadline; /* what is there then is stopped; 0 = nothing is ever stopped */
+};
+/* As it is asked for. */
+struct tf_drain_order {
+    bool on;  /* of a cordon that is set: it is a drain */
+    bool dry; /* only say what would go where, and what not, and why */
+    bool force;
+    int32_t max_at_once;
+    int64_t within; /* ms from when it is taken; 0 = no deadline */
+};
+
 struct tf_gpu_cordon {
     uint64_t gpus; /* set, not empty, disjoint from the others */
     char *reason;
@@ -33,6 +49,7 @@ struct tf_cordon {
     struct tf_wall at;
     enum tf_verdict verdict;
     struct tf_wall judged; /* when; 0 with NONE */
+    struct tf_drain drain; /* of the whole node */
     TF_VEC(struct tf_gpu_cordon) gpus;
 };
 
@@ -47,6 +64,9 @@ uint64_t tf_cordon_gpus(const struct tf_cordon *cordon);  /* all of them */
 /* gpus 0: the node as a whole; the GPUs that are cordoned by themselves stay so. A GPU that is cordoned again
  * gets the new reason (NULL: none). False if it was so already. */
 bool tf_cordon_set(struct tf_cordon *cordon, uint64_t gpus, const char *reason, struct tf_wall at);
+/* The whole node is cordoned, and drained by these terms. False if that was so already. */
+bool tf_cordon_drain(struct tf_cordon *cordon, const struct tf_drain *terms, const char *reason,
+                     struct tf_wall at);
 bool tf_cordon_clear(struct tf_cordon *cordon, uint64_t gpus);
 /* False if it is that already. */
 bool tf_cordon_judge(struct tf_cordon *cordon, enum tf_verdict verdict, struct tf_wall at);

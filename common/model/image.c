@@ -295,6 +295,17 @@ static void image_defrag_order(struct tf_image *image, struct tf_defrag_order *o
     tf_image_close(image);
 }
 
+static void image_drain_order(struct tf_image *image, struct tf_drain_order *drain)
+{
+    tf_image_open(image, drain);
+    tf_image_number(image, &drain->on);
+    tf_image_number(image, &drain->dry);
+    tf_image_number(image, &drain->force);
+    tf_image_number(image, &drain->max_at_once);
+    tf_image_number(image, &drain->within);
+    tf_image_close(image);
+}
+
 static void image_ask(struct tf_image *image, struct tf_ask *ask)
 {
     tf_image_open(image, ask);
@@ -310,6 +321,7 @@ static void image_ask(struct tf_image *image, struct tf_ask *ask)
     tf_image_number(image, &ask->on);
     tf_image_string(image, &ask->reason);
     tf_image_number(image, &ask->attempt);
+    image_drain_order(image, &ask->drain);
     tf_image_list(image, &ask->place, tf_image_entry);
     tf_image_blob(image, &ask->data, &ask->len);
     tf_image_list(image, &ask->migrate, image_migrate_order);

@@ -281,6 +281,12 @@ void tf_image_cordon(struct tf_image *image, struct tf_cordon *cordon)
     tf_image_number(image, &cordon->at);
     tf_image_number(image, &cordon->verdict);
     tf_image_number(image, &cordon->judged);
+    tf_image_open(image, &cordon->drain);
+    tf_image_number(image, &cordon->drain.on);
+    tf_image_number(image, &cordon->drain.force);
+    tf_image_number(image, &cordon->drain.max_at_once);
+    tf_image_number(image, &cordon->drain.deadline);
+    tf_image_close(image);
     tf_image_list(image, &cordon->gpus, image_gpu_cordon);
     tf_image_close(image);
 }

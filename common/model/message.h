@@ -2,6 +2,7 @@
 #ifndef TF_MODEL_MESSAGE_H
 #define TF_MODEL_MESSAGE_H
 
+#include "common/model/cordon.h"
 #include "common/model/defrag.h"
 #include "common/model/record.h"
 
@@ -154,6 +155,7 @@ struct tf_ask {
     bool on;                       /* CORDON; false = no longer */
     char *reason;                  /* CORDON, CONFIRM_LOST */
     uint32_t attempt;              /* LOGS; 0 = the latest one */
+    struct tf_drain_order drain;   /* CORDON, of a whole node */
     TF_VEC(struct tf_entry) place; /* PLACE: one, that would be placed; its uid is of no job */
     char *data;                    /* ..._CONFIG: the client's request */
     size_t len;

@@ -424,8 +424,12 @@ static const struct tf_wire_table freeze_request =
 #define MODEL struct tf_cordon_request
 #define WIRE Tidefed__V1__CordonNodeRequest
 static const struct tf_wire_row cordon_request_rows[] = {
-    WIRE_NAME(cluster, TF_WIRE_REQUIRED),   WIRE_NAME(node, TF_WIRE_REQUIRED), WIRE_BITS(gpus), WIRE_BOOL(on),
+    WIRE_NAME(cluster, TF_WIRE_REQUIRED),
+    WIRE_NAME(node, TF_WIRE_REQUIRED),
+    WIRE_BITS(gpus),
+    WIRE_BOOL(on),
     WIRE_TEXT(reason, TF_WIRE_MESSAGE_MAX),
+    WIRE_OBJECT(drain, tf_wire_drain_order, 0),
 };
 static const struct tf_wire_table cordon_request =
     WIRE_TABLE(cordon_request_rows, tidefed__v1__cordon_node_request__descriptor);

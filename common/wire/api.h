@@ -244,6 +244,7 @@ struct tf_cordon_request { /* its subcluster keeps it: it must be attached */
     uint64_t gpus; /* set; 0 = the whole node */
     bool on;       /* false = no longer */
     char *reason;
+    struct tf_drain_order drain; /* of a whole node: what runs there is to leave, too */
 };
 
 struct tf_nodes_request {

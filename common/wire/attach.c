@@ -144,6 +144,7 @@ static const struct tf_wire_row ask_rows[] = {
     WIRE_BYTES(data, len, TF_WIRE_CONFIG_MAX),
     WIRE_LIST(migrate, tf_wire_migrate_order, 1),
     WIRE_LIST(defrag, tf_wire_defrag_order, 1),
+    WIRE_OBJECT(drain, tf_wire_drain_order, 0),
 };
 const struct tf_wire_table tf_wire_ask = WIRE_TABLE(ask_rows, tidefed__v1__ask__descriptor);
 #undef MODEL

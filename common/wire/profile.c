@@ -141,6 +141,29 @@ const struct tf_wire_table tf_wire_gpu_cordon =
 #undef MODEL
 #undef WIRE
 
+#define MODEL struct tf_drain
+#define WIRE Tidefed__V1__Drain
+static const struct tf_wire_row drain_rows[] = {
+    WIRE_BOOL(on),
+    WIRE_BOOL(force),
+    WIRE_INT32(max_at_once, 0, INT32_MAX),
+    WIRE_WALL(deadline),
+};
+static const struct tf_wire_table wire_drain = WIRE_TABLE(drain_rows, tidefed__v1__drain__descriptor);
+#undef MODEL
+#undef WIRE
+
+#define MODEL struct tf_drain_order
+#define WIRE Tidefed__V1__DrainOrder
+static const struct tf_wire_row drain_order_rows[] = {
+    WIRE_BOOL(on),         WIRE_BOOL(dry), WIRE_BOOL(force), WIRE_INT32(max_at_once, 0, INT32_MAX),
+    WIRE_DURATION(within),
+};
+const struct tf_wire_table tf_wire_drain_order =
+    WIRE_TABLE(drain_order_rows, tidefed__v1__drain_order__descriptor);
+#undef MODEL
+#undef WIRE
+
 #define MODEL struct tf_cordon
 #define WIRE Tidefed__V1__Cordon
 static const struct tf_wire_row cordon_rows[] = {
@@ -151,6 +174,7 @@ static const struct tf_wire_row cordon_rows[] = {
     WIRE_LIST(gpus, tf_wire_gpu_cordon, TF_NODE_GPUS_MAX),
     WIRE_ENUM(verdict, 0, TF_VERDICT_LOST),
     WIRE_WALL(judged),
+    WIRE_OBJECT(drain, wire_drain, 0),
 };
 const struct tf_wire_table tf_wire_cordon = WIRE_TABLE(cordon_rows, tidefed__v1__cordon__descriptor);
 #undef MODEL

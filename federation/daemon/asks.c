@@ -324,7 +324,8 @@ static void ask_about_node(struct fedd *fedd, struct tf_call *call, enum tf_ask_
                               .node = request->node,
                               .gpus = request->gpus,
                               .on = request->on,
-                              .reason = request->reason};
+                              .reason = request->reason,
+                              .drain = request->drain};
     asks_change(fedd, call, request->cluster, &question);
 }
 

@@ -2,6 +2,7 @@
 /* Owns what people may cordon, and what they are answered. What a cordon takes away is the ledger's. */
 #include "subcluster/core/cordon.h"
 
+#include "subcluster/core/drain.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/trace.h"
 
@@ -43,7 +44,10 @@ static void trace_change(struct sub *sub, const struct tf_ask *ask)
 {
     char gpus[TF_GPU_SET_TEXT];
     trace(sub, "node %s%s%s %s%s%s", ask->node, ask->gpus ? " GPUs " : "",
-          ask->gpus ? tf_gpu_set_format(ask->gpus, gpus) : "", ask->on ? "cordoned" : "uncordoned",
+          ask->gpus ? tf_gpu_set_format(ask->gpus, gpus) : "",
+          !ask->on                      ? "uncordoned"
+          : ask->drain.on && !ask->gpus ? "drained"
+                                        : "cordoned",
           ask->on && ask->reason ? ": " : "", ask->on && ask->reason ? ask->reason : "");
 }
 
@@ -68,6 +72,19 @@ static char *remark(const struct tf_ask *ask, const struct ledger_node *node)
     return NULL;
 }
 
+/* True if that is news. */
+static bool set(struct sub *sub, const struct tf_ask *ask, struct ledger_node *node)
+{
+    if (!ask->on)
+        return tf_cordon_clear(&node->cordon, ask->gpus);
+    if (ask->gpus || !ask->drain.on)
+        return tf_cordon_set(&node->cordon, ask->gpus, ask->reason, sub->now.wall);
+    struct tf_drain terms = {.on = true, .force = ask->drain.force, .max_at_once = ask->drain.max_at_once};
+    if (ask->drain.within > 0)
+        terms.deadline.ms = sub->now.wall.ms + ask->drain.within;
+    return tf_cordon_drain(&node->cordon, &terms, ask->reason, sub->now.wall);
+}
+
 void cordon_asked(struct sub *sub, const struct tf_ask *ask)
 {
     struct ledger_node *node = ask->node ? ledger_find(&sub->ledger, ask->node) : NULL;
@@ -77,14 +94,25 @@ void cordon_asked(struct sub *sub, const struct tf_ask *ask)
         ask_answer(sub, ask, code == TF_OK ? TF_ERR_INVALID : code, why);
         return;
     }
-    bool changed = ask->on ? tf_cordon_set(&node->cordon, ask->gpus, ask->reason, sub->now.wall)
-                           : tf_cordon_clear(&node->cordon, ask->gpus);
-    if (changed) {
+    if (ask->on && ask->drain.dry) {
+        ask_answer(sub, ask, TF_OK, drain_plan(sub, node));
+        return;
+    }
+    bool drained = node->cordon.drain.on;
+    if (set(sub, ask, node)) {
         ledger_cordoned(&sub->ledger, node);
         trace_change(sub, ask);
         out_touch_node(sub, node->node.name);
     }
-    ask_answer(sub, ask, TF_OK, remark(ask, node));
+    char *undone = drain_changed(sub, node, drained), *other = remark(ask, node);
+    if (undone && other) {
+        char *both = tf_asprintf("%s; %s", undone, other);
+        free(undone);
+        free(other);
+        undone = both;
+        other = NULL;
+    }
+    ask_answer(sub, ask, TF_OK, undone ? undone : other);
 }
 
 bool cordon_load(struct sub *sub, struct tf_cordon *cordon, const char **fault)
@@ -98,5 +126,6 @@ bool cordon_load(struct sub *sub, struct tf_cordon *cordon, const char **fault)
     sub->health.suspects += cordon->verdict == TF_VERDICT_SUSPECT;
     *cordon = (struct tf_cordon){0};
     ledger_cordoned(&sub->ledger, node);
+    drain_load(sub, node);
     return true;
 }

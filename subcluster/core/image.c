@@ -381,6 +381,8 @@ static void image_sub(struct tf_image *image, struct sub *sub)
     tf_image_number(image, &sub->serve);
     tf_image_number(image, &sub->room_made);
     image_migrations(image, sub);
+    tf_image_list(image, &sub->drains, image_node_number);
+    tf_image_number(image, &sub->drains_due);
     tf_image_list(image, &sub->evictions, image_moment);
     tf_image_number(image, &sub->strays_due);
     image_link(image, &sub->link);

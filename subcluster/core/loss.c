@@ -176,6 +176,60 @@ void members_lost(struct sub *sub, struct job *job, const struct places *all, co
     tf_vec_release(&lost);
 }
 
+/* ---- some that live ---- */
+
+/* They are replaced, when their stops are answered. */
+static void stop_and_miss(struct sub *sub, struct job *job, const struct places *sent)
+{
+    tf_vec_each (place, sent) {
+        job->record.members.items[*place].role = TF_MEMBER_REPLACES;
+        member_stop(sub, job, *place);
+    }
+    job_changed(sub, job);
+    peers_write(sub, job);
+}
+
+static void shrink_by(struct sub *sub, struct job *job, const struct places *sent)
+{
+    struct tf_allocation *record = &job->record;
+    struct places leavers = {0};
+    int32_t before = record->size;
+    leave_with_lost(sub, job, sent, &leavers);
+    tf_vec_each (place, sent)
+        if (!member_is_among(*place, &leavers))
+            tf_vec_push(&leavers, *place);
+    record->size = before - (int32_t)leavers.count;
+    record->last_shrink = sub->now.wall;
+    trace_epoch(sub, job, "shrinks from %d to %d instances: %s", before, record->size,
+                record->ending.message);
+    members_dismiss(sub, job, leavers.items, leavers.count);
+    size_mark_again(sub, job);
+    if (restarts_together(job) && record->size > 0)
+        restart_soon(sub, job);
+    tf_vec_release(&leavers);
+}
+
+void members_sent_away(struct sub *sub, struct job *job, const struct places *sent, const char *why)
+{
+    const struct tf_elastic *e = &job->record.spec.elastic;
+    bool stops = job->record.spec.below_min == TF_BELOW_MIN_STOP;
+    assert(sent->count && job_lives(job));
+    remember(sub, job, sent->count, sent->items[0], why);
+    if (ends_it(job)) {
+        char *message = TF_STEAL(job->record.ending.message);
+        epoch_end(sub, job, (struct ending){.end = TF_END_LOST, .message = message});
+        return;
+    }
+    grow_undo(sub, job);
+    if (stops && tf_size_align(e, job->record.size - (int32_t)sent->count) < e->min)
+        stop_and_miss(sub, job, sent);
+    else
+        shrink_by(sub, job, sent);
+    repair_note(sub, job);
+    if (job_lives(job))
+        epoch_look(sub, job);
+}
+
 /* ---- the restart that follows ---- */
 
 bool loss_is_settling(const struct job *job)

@@ -16,6 +16,9 @@
  * One that had not run fully, or of which some are done, ends lost, for the leader to place it anew. */
 void members_lost(struct sub *sub, struct job *job, const struct places *lost, const char *why);
 
+/* The same of some that live, and are told to stop. */
+void members_sent_away(struct sub *sub, struct job *job, const struct places *places, const char *why);
+
 /* Some of it has been lost and the restart that follows is due. */
 void loss_restart(struct sub *sub, struct job *job);
 /* Loaded from its record: its waits go on. */

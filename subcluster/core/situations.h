@@ -66,6 +66,8 @@
     X(SUB_BUDGET, "subcluster: the decision budget was used up")
 
 #define SUB_SITUATIONS_OTHER(X)                                                                    \
+    X(SUB_DRAIN_MOVES, "subcluster: what ran on a drained node began to move")                     \
+    X(SUB_DRAIN_STOPS, "subcluster: the deadline of a drain stopped what was left there")          \
     X(SUB_SMALLER, "subcluster: started smaller than granted")                                     \
     X(SUB_LINK_GAP, "subcluster: a change was missed, the link is dialled again")                  \
     X(SUB_REFUSED_EARLIER, "subcluster: refused, an earlier epoch of the job lives here")          \

@@ -190,6 +190,8 @@ struct sub {
     struct tf_mono repair_at;     /* when all of them are looked at next */
     bool serve;                   /* some are looked at now: job.serve */
     bool room_made;               /* for one of them, at least: looked at with whatever gets free */
+    TF_VEC(uint32_t) drains;      /* nodes that are drained, by number, as they came */
+    struct tf_mono drains_due;    /* then they are looked at */
     TF_VEC(struct node_claim) node_claims; /* at most one a priority; as they came */
     TF_VEC(struct migration *) migrations; /* as they were made */
     /* Of jobs, within the last minute. Not in records: after a restart the brake begins anew, which lets at

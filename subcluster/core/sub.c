@@ -4,6 +4,7 @@
 
 #include "subcluster/core/absorb.h"
 #include "subcluster/core/candidates.h"
+#include "subcluster/core/drain.h"
 #include "subcluster/core/event.h"
 #include "subcluster/core/health.h"
 #include "subcluster/core/idle.h"
@@ -36,7 +37,7 @@ struct sub *sub_create(uint64_t seed)
     sub->scratch = tf_fit_scratch_create();
     sub->view = tf_calloc(1, sizeof *sub->view);
     sub->idle = idle_mix_create();
-    sub->wake = sub->repair_at = sub->health.due = TF_NEVER;
+    sub->wake = sub->repair_at = sub->health.due = sub->drains_due = TF_NEVER;
     return sub;
 }
 
@@ -61,6 +62,7 @@ void sub_destroy(struct sub *sub)
         tf_node_claim_release(&c->record);
     tf_vec_release(&sub->node_claims);
     migrate_release_all(sub);
+    tf_vec_release(&sub->drains);
     tf_vec_release(&sub->evictions);
     tf_vec_release(&sub->offers);
     tf_vec_release(&sub->absorb.tried);
@@ -204,7 +206,7 @@ static void ask_wake(struct sub *sub)
     struct tf_mono next = earlier(job ? job->due : TF_NEVER, strays_due(sub));
     next = earlier(next, earlier(offers_due(sub), sub_frozen_end(sub)));
     next = earlier(next, earlier(earlier(repair_due(sub), absorb_due(sub)), stakes_due(sub)));
-    next = earlier(next, earlier(health_due(sub), migrate_due(sub)));
+    next = earlier(next, earlier(health_due(sub), earlier(migrate_due(sub), drain_due(sub))));
     if (!out_busy(sub))
         next = earlier(next, profile_due(sub));
     if (next.ms >= sub->wake.ms)
@@ -234,9 +236,11 @@ static void settle(struct sub *sub)
     reclaim_look(sub);
     node_claims_look(sub);
     link_orders(sub);
+    drain_note(sub);
     ledger_refresh(&sub->ledger);
     offers_note(sub);
     repair_look(sub);
+    drain_look(sub);
     migrate_look(sub);
     absorb_look(sub);
     sub->offers.over = false;

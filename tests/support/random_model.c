@@ -518,7 +518,8 @@ static void random_gpu_cordon(struct tf_rng *r, struct tf_gpu_cordon *out)
 
 void random_cordon(struct tf_rng *r, struct tf_cordon *out)
 {
-    *out = (struct tf_cordon){optional_name(r), BOOL, OPTIONAL, WALL, 0, WALL, LATER};
+    *out =
+        (struct tf_cordon){optional_name(r), BOOL, OPTIONAL, WALL, 0, WALL, {BOOL, BOOL, COUNT, WALL}, LATER};
     out->verdict = (enum tf_verdict)tf_rng_below(r, TF_VERDICT_LOST + 1);
     RANDOM_LIST(r, &out->gpus, random_gpu_cordon);
 }
@@ -742,10 +743,24 @@ void random_down(struct tf_rng *r, struct tf_down *out)
                             policy(r),
                             LATER,
                             TIME,
-                            {COUNTER, UP_TO(TF_ASK_CONFIRM_LOST), random_uid(r), COUNTER,
-                             UP_TO(TF_INSTANCES_MAX - 1), BOOL, R(-1, INT64_MAX), optional_name(r),
-                             tf_rng_next(r), BOOL, OPTIONAL, (uint32_t)R(0, UINT32_MAX), LATER, NULL, 0,
-                             LATER, LATER},
+                            {COUNTER,
+                             UP_TO(TF_ASK_CONFIRM_LOST),
+                             random_uid(r),
+                             COUNTER,
+                             UP_TO(TF_INSTANCES_MAX - 1),
+                             BOOL,
+                             R(-1, INT64_MAX),
+                             optional_name(r),
+                             tf_rng_next(r),
+                             BOOL,
+                             OPTIONAL,
+                             (uint32_t)R(0, UINT32_MAX),
+                             {BOOL, BOOL, BOOL, COUNT, TIME},
+                             LATER,
+                             NULL,
+                             0,
+                             LATER,
+                             LATER},
                             random_generation(r)};
     if (BOOL)
         random_entry(r, tf_vec_add(&out->ask.place));

@@ -34,9 +34,12 @@ struct options {
     int64_t tail, epoch, attempt;
     enum wait_for until;
     bool client_only;
-    bool known_dead;         /* of a cluster that is forgotten */
-    char *from, *to;         /* nodes: of a migration */
-    char *reason;            /* of a cordon, a freeze */
+    bool known_dead;  /* of a cluster that is forgotten */
+    char *from, *to;  /* nodes: of a migration */
+    char *reason;     /* of a cordon, a freeze, a drain */
+    int64_t deadline; /* of a drain, ms from now; 0 = none */
+    int32_t at_once;
+    bool force;
     bool list;               /* freezes */
     char *out, *plan;        /* plan files: to be written, to be applied */
     int64_t since, duration; /* ms; TF_UNSET and 0 = not said */

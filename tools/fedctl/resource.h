@@ -10,7 +10,7 @@
  * fetched. */
 
 extern const struct resource resource_jobs, resource_archive, resource_clusters, resource_nodes,
-    resource_gpus, resource_instances, resource_reservations, resource_migrations;
+    resource_gpus, resource_instances, resource_reservations, resource_migrations, resource_drains;
 
 /* Fetch what the words and options name, and add it to the listing. Give the exit code. */
 int fetch_jobs(struct fedctl *ctl, struct listing *listing);
@@ -20,6 +20,7 @@ int fetch_nodes(struct fedctl *ctl, struct listing *listing);
 int fetch_gpus(struct fedctl *ctl, struct listing *listing);
 int fetch_instances(struct fedctl *ctl, struct listing *listing);
 int fetch_reservations(struct fedctl *ctl, struct listing *listing);
+int fetch_drains(struct fedctl *ctl, struct listing *listing);
 /* Jobs or reservations; those that are named, whatever they are. */
 int fetch_of_kind(struct fedctl *ctl, struct listing *listing, bool reservations);
 int fetch_migrations(struct fedctl *ctl, struct listing *listing);

@@ -27,6 +27,10 @@ static const struct kind_word kind_words[] = {
     {"reservation", RESOURCE_RESERVATIONS},
     {"migrations", RESOURCE_MIGRATIONS},
     {"migration", RESOURCE_MIGRATIONS},
+    {"drains", RESOURCE_DRAINS},
+    {"drain", RESOURCE_DRAINS},
+    {"domains", RESOURCE_DOMAINS},
+    {"domain", RESOURCE_DOMAINS},
 };
 
 /* "jobs, clusters or nodes" */

@@ -15,7 +15,9 @@ enum resource_kind {
     RESOURCE_GPUS,
     RESOURCE_INSTANCES,
     RESOURCE_RESERVATIONS,
-    RESOURCE_MIGRATIONS
+    RESOURCE_MIGRATIONS,
+    RESOURCE_DRAINS,
+    RESOURCE_DOMAINS
 };
 
 /* Takes the first word when it names a kind that is allowed (a set of 1 << kind): "jobs", "job", ... It may

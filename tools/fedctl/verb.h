@@ -23,7 +23,7 @@ struct verb {
 extern const struct verb verb_apply, verb_audit, verb_cluster, verb_completion, verb_config, verb_cordon,
     verb_defrag, verb_delete, verb_describe, verb_events, verb_explain, verb_freeze, verb_unfreeze, verb_get,
     verb_help, verb_hold, verb_migrate, verb_abort, verb_logs, verb_node, verb_plan, verb_replay, verb_resume,
-    verb_scale, verb_submit, verb_top, verb_uncordon, verb_version, verb_wait, verb_watch;
+    verb_scale, verb_submit, verb_top, verb_uncordon, verb_drain, verb_version, verb_wait, verb_watch;
 
 /* In the order of the help; ends with NULL. */
 extern const struct verb *const verbs[];

@@ -122,7 +122,8 @@ static int offer_settings(struct fedctl *ctl)
 
 /* ---- what follows a verb ---- */
 
-static const char *const lists[] = {"jobs", "clusters", "nodes", "gpus", "instances", "reservations", NULL};
+static const char *const lists[] = {"jobs",      "clusters",     "nodes",  "gpus",
+                                    "instances", "reservations", "drains", NULL};
 static const char *const things[] = {"job", "cluster", "node", NULL};
 static const char *const event_kinds[] = {"cluster", NULL};
 static const char *const parts[] = {"node", "gpu", "cluster", NULL};

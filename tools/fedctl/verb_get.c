@@ -52,6 +52,7 @@ const struct fetcher fetchers[] = {
     [RESOURCE_INSTANCES] = {&resource_instances, fetch_instances},
     [RESOURCE_RESERVATIONS] = {&resource_reservations, fetch_reservations},
     [RESOURCE_MIGRATIONS] = {&resource_migrations, fetch_migrations},
+    [RESOURCE_DRAINS] = {&resource_drains, fetch_drains},
 };
 
 static const struct fetcher archive = {&resource_archive, fetch_archive};
@@ -60,7 +61,7 @@ static const struct fetcher archive = {&resource_archive, fetch_archive};
 static bool is_single(const struct fedctl *ctl, enum resource_kind kind)
 {
     if (ctl->words.count != 1 || kind == RESOURCE_INSTANCES || kind == RESOURCE_GPUS ||
-        kind == RESOURCE_MIGRATIONS || ctl->options.archived)
+        kind == RESOURCE_MIGRATIONS || kind == RESOURCE_DRAINS || ctl->options.archived)
         return false;
     return kind != RESOURCE_NODES || strchr(ctl->words.items[0], '/');
 }
@@ -71,7 +72,7 @@ static int run(struct fedctl *ctl)
     enum resource_kind kind;
     unsigned allowed = 1u << RESOURCE_JOBS | 1u << RESOURCE_CLUSTERS | 1u << RESOURCE_NODES |
                        1u << RESOURCE_GPUS | 1u << RESOURCE_INSTANCES | 1u << RESOURCE_RESERVATIONS |
-                       1u << RESOURCE_MIGRATIONS;
+                       1u << RESOURCE_MIGRATIONS | 1u << RESOURCE_DRAINS;
     if (target_kind(ctl, allowed, &kind, &err))
         return fedctl_usage(ctl, "%s", err.text);
     if (ctl->options.archived && kind != RESOURCE_JOBS)
@@ -96,10 +97,11 @@ static int run(struct fedctl *ctl)
 
 const struct verb verb_get = {
     .name = "get",
-    .usage =
-        "jobs [TENANT/NAME...]\nclusters [NAME...]\nnodes [CLUSTER/NODE...]\ngpus "
-        "[CLUSTER/NODE...]\ninstances [TENANT/NAME...]\nreservations [TENANT/NAME...]\nmigrations [ID...]",
-    .help = "List jobs, clusters, nodes, GPUs, instances, reservations or migrations",
+    .usage = "jobs [TENANT/NAME...]\nclusters [NAME...]\nnodes [CLUSTER/NODE...]\ngpus "
+             "[CLUSTER/NODE...]\ninstances [TENANT/NAME...]\nreservations [TENANT/NAME...]\nmigrations "
+             "[ID...]\ndrains "
+             "[CLUSTER/NODE...]",
+    .help = "List jobs, clusters, nodes, GPUs, instances, reservations, migrations or drains",
     .more =
         "A list is fetched in pages, and all of it is shown unless --limit ends it. Ages and spans are "
         "rounded; "

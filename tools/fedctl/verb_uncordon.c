@@ -16,8 +16,11 @@ static int run(struct fedctl *ctl)
 
 const struct verb verb_uncordon = {
     .name = "uncordon",
-    .usage = "node CLUSTER/NODE...\ngpu CLUSTER/NODE:INDEX...\ncluster NAME...",
+    .usage = "node CLUSTER/NODE...\ngpu CLUSTER/NODE:INDEX...\ndomain CLUSTER/PATH...\ncluster NAME...",
     .help = "Let new work come to nodes, GPUs or clusters again",
+    .more =
+        "Ends the drain of a node, too, and says what that undoes: moves that have begun go on, others are\n"
+        "taken back. Of a domain or a cluster, the drains of its nodes.",
     .examples = "fedctl uncordon node bj-a/n3\nfedctl uncordon gpu bj-a/n3:5\nfedctl uncordon cluster bj-a\n",
     .options = OPTION_LIST(options),
     .run = run,

@@ -6,12 +6,12 @@
 #include "common/base/text.h"
 
 const struct verb *const verbs[] = {
-    &verb_apply,  &verb_plan,     &verb_submit, &verb_get,        &verb_describe, &verb_explain,
-    &verb_logs,   &verb_events,   &verb_watch,  &verb_top,        &verb_audit,    &verb_wait,
-    &verb_scale,  &verb_hold,     &verb_resume, &verb_delete,     &verb_migrate,  &verb_abort,
-    &verb_cordon, &verb_uncordon, &verb_freeze, &verb_unfreeze,   &verb_cluster,  &verb_node,
-    &verb_defrag, &verb_replay,   &verb_config, &verb_completion, &verb_version,  &verb_help,
-    NULL,
+    &verb_apply,  &verb_plan,     &verb_submit, &verb_get,    &verb_describe,   &verb_explain,
+    &verb_logs,   &verb_events,   &verb_watch,  &verb_top,    &verb_audit,      &verb_wait,
+    &verb_scale,  &verb_hold,     &verb_resume, &verb_delete, &verb_migrate,    &verb_abort,
+    &verb_cordon, &verb_uncordon, &verb_drain,  &verb_freeze, &verb_unfreeze,   &verb_cluster,
+    &verb_node,   &verb_defrag,   &verb_replay, &verb_config, &verb_completion, &verb_version,
+    &verb_help,   NULL,
 };
 
 static const struct option rows[] = {

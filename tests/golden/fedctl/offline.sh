@@ -5,7 +5,7 @@
 . tests/golden/fedctl/golden.sh
 
 run --help
-for verb in apply plan submit get describe explain logs events watch top wait scale hold resume delete cordon uncordon freeze unfreeze cluster defrag replay config completion version help; do
+for verb in apply plan submit get describe explain logs events watch top wait scale hold resume delete cordon uncordon drain freeze unfreeze cluster defrag replay config completion version help; do
     run "$verb" --help
 done
 run help wait
@@ -69,6 +69,14 @@ run cordon gpu bj-a/n1:3-1
 run cordon gpu bj-a/n1:64
 run cordon gpu bj-a/n1:1,,2
 run cordon gpu n1:1
+run drain
+run drain gpu bj-a/n1:1
+run drain node
+run drain node n1
+run drain domain bj-a
+run drain node bj-a/n1 --force
+run drain node bj-a/n1 --max-at-once 0
+run drain node bj-a/n1 --deadline soon
 run freeze
 run freeze evictons
 run freeze evictions

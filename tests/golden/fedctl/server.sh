@@ -289,6 +289,11 @@ run cordon node bj-a/none bj-a/n1
 run cordon node sh-d/n1
 run uncordon node bj-a/n1
 run uncordon gpu bj-a/n1:5
+run drain node bj-a/n1 --deadline 2h --reason fan
+run drain node bj-a/none bj-a/n1
+run drain node sh-d/n1
+run drain domain bj-a/nowhere
+run drain cluster nowhere
 run freeze evictions --for 2h --reason "release of search"
 run freeze all --cluster gz-b --for 30m --reason fan
 run freeze moves --cluster nowhere --for 30m --reason fan

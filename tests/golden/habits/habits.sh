@@ -164,6 +164,9 @@ END
 habit "Take a node out of use" "kubectl cordon n1" "nomad node eligibility -disable 4d2" "scontrol update node=n1 state=drain" <<'END'
 fedctl cordon node bj-a/n3 --reason "fan, INC-4711"
 fedctl get nodes --cluster bj-a
+fedctl drain node bj-a/n3 --dry-run
+fedctl drain node bj-a/n3 --deadline 2h --reason "fan, INC-4711"
+fedctl get drains
 fedctl uncordon node bj-a/n3
 ~free bj-a 6
 END

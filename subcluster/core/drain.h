@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TF_SUBCLUSTER_CORE_DRAIN_H
+#define TF_SUBCLUSTER_CORE_DRAIN_H
+
+#include "subcluster/core/jobs.h"
+
+/* Drains (DESIGN.md §8.7): a node that is cordoned, and which what runs there is to leave. What may be moved
+ * moves as an operator's moves do (migrate.h), instance by instance, each a chain of its own, so that one
+ * that finds no place holds up no other; jobs with `migration: restart` are moved by a restart. What finds no
+ * place is tried again. At the deadline what is still there is told to stop, as if it were lost: its job runs
+ * on smaller, is repaired, or goes back to the queue. Protected cores are waited for unless the drain is
+ * forced, and what has begun to move is let finish.
+ *
+ * A drain is part of its node's cordon, which is a record: it goes on after a restart, and `uncordon` ends
+ * it.
+ */
+
+/* The order in words, answered like a cordon: what would go where, and what stays and why. Owned. */
+char *drain_plan(struct sub *sub, const struct ledger_node *node);
+/* The node's cordon has changed: it is drained from now on, or no longer. Then NULL, or what that undoes. */
+char *drain_changed(struct sub *sub, const struct ledger_node *node, bool before);
+void drain_load(struct sub *sub, const struct ledger_node *node);
+
+/* Lets go what can, when something has changed or it is time. The ledger must have been refreshed. */
+void drain_look(struct sub *sub);
+/* Nodes have changed: look soon. Before the ledger is refreshed. */
+void drain_note(struct sub *sub);
+struct tf_mono drain_due(const struct sub *sub); /* TF_NEVER: nothing is to be looked at */
+
+#endif

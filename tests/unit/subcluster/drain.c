@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Drains of nodes: who leaves, who stays and why, what the deadline does, what an end undoes. */
+#include "common/base/cleanup.h"
+#include "subcluster/core/check.h"
+#include "tests/support/sub_driver.h"
+#include "tests/support/suite.h"
+
+static struct sub_driver d;
+static uint64_t asks;
+
+static void ask(const char *node, bool on, struct tf_drain_order drain)
+{
+    struct sub_event event = {.kind = SUB_EV_DOWN};
+    event.down.kind = TF_DOWN_ASK;
+    event.down.term = d.term;
+    event.down.ask = (struct tf_ask){
+        .id = ++asks, .kind = TF_ASK_CORDON, .node = tf_strdup(node), .on = on, .drain = drain};
+    driver_step(&d, event);
+}
+
+static void drain(const char *node, int64_t within, bool force)
+{
+    ask(node, true, (struct tf_drain_order){.on = true, .within = within, .force = force});
+}
+
+static enum tf_node_state state_of(const char *node)
+{
+    for (size_t i = 0; i < sub_node_count(d.sub); i++)
+        if (strcmp(sub_node_at(d.sub, i).node->name, node) == 0)
+            return sub_node_at(d.sub, i).node->state;
+    return TF_NODE_NONE;
+}
+
+/* Members that stay, on that node. */
+static int32_t on_node(uint8_t uid, const char *node)
+{
+    const struct tf_allocation *a = driver_allocation(&d, uid);
+    int32_t count = 0;
+    if (a)
+        tf_vec_each (m, &a->members)
+            count += m->state != TF_MEMBER_GONE && m->state != TF_MEMBER_LEAVING &&
+                     m->state != TF_MEMBER_STOPPING && m->node && strcmp(m->node, node) == 0;
+    return count;
+}
+
+static int32_t moves(void)
+{
+    const struct tf_migration *m;
+    int32_t count = 0;
+    for (size_t i = 0; (m = sub_migration_at(d.sub, i)); i++)
+        tf_vec_each (move, &m->moves)
+            count += !tf_move_is_over(move->state);
+    return count;
+}
+
+/* All that starts becomes ready, all that is told to stop stops, for so long. */
+static void live(int64_t ms)
+{
+    for (; ms > 0; ms -= TF_SECOND) {
+        driver_pass(&d, TF_SECOND);
+        driver_all_ready(&d);
+        const struct tf_allocation *a;
+        for (uint8_t uid = 1; uid < 5; uid++)
+            for (size_t i = 0; (a = driver_allocation(&d, uid)) && i < a->members.count; i++) {
+                const struct tf_member m = a->members.items[i];
+                bool leaves = m.state == TF_MEMBER_LEAVING || m.state == TF_MEMBER_STOPPING;
+                if (leaves)
+                    driver_stopped(&d, uid, a->epoch, m.index, m.attempt);
+            }
+    }
+}
+
+/* A service of two instances, which may move, on n1; n2 is empty. */
+static void begin(enum tf_migration_rule migration, int64_t min_runtime)
+{
+    asks = 0;
+    driver_two_nodes(&d);
+    struct tf_entry entry = driver_place_entry(1, 5, 2, 4);
+    entry.spec.migration = migration;
+    entry.spec.elastic.step = 1;
+    entry.spec.min_runtime = min_runtime;
+    driver_change(&d, entry);
+    driver_all_ready(&d);
+    driver_pass(&d, 10 * TF_SECOND);
+    driver_clear(&d);
+}
+
+static void end(void)
+{
+    sub_check(d.sub);
+    driver_release(&d);
+}
+
+static void test_what_may_move_moves(void)
+{
+    begin(TF_MIGRATION_ALLOW, 0);
+    drain("n1", 0, false);
+    CU_ASSERT_EQUAL(state_of("n1"), TF_NODE_DRAINING);
+    live(60 * TF_SECOND);
+    CU_ASSERT_EQUAL(on_node(1, "n1"), 0);
+    CU_ASSERT_EQUAL(on_node(1, "n2"), 2);
+    CU_ASSERT_EQUAL(driver_allocation(&d, 1)->epoch, 5);
+    CU_ASSERT_EQUAL(state_of("n1"), TF_NODE_DRAINING); /* until uncordon */
+    driver_clear(&d);
+    live(600 * TF_SECOND);
+    CU_ASSERT_PTR_NULL(strstr(tf_buf_text(&d.log), "persist")); /* I11 */
+    end();
+}
+
+static void test_so_many_at_once(void)
+{
+    begin(TF_MIGRATION_ALLOW, 0);
+    ask("n1", true, (struct tf_drain_order){.on = true, .max_at_once = 1});
+    for (int i = 0; i < 60; i++) {
+        live(TF_SECOND);
+        CU_ASSERT_TRUE(moves() <= 1);
+    }
+    live(60 * TF_SECOND);
+    CU_ASSERT_EQUAL(on_node(1, "n2"), 2);
+    end();
+}
+
+static void test_what_may_not_move_stays(void)
+{
+    begin(TF_MIGRATION_NEVER, 0);
+    ask("n1", true, (struct tf_drain_order){.on = true, .dry = true});
+    CU_ASSERT_PTR_NOT_NULL(strstr(tf_buf_text(&d.log), "2 instances are there, of which 2 cannot move now"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(tf_buf_text(&d.log), "t/j1/0 stays: "));
+    CU_ASSERT_EQUAL(state_of("n1"), TF_NODE_READY); /* it was only asked */
+    drain("n1", 0, false);
+    live(600 * TF_SECOND);
+    CU_ASSERT_EQUAL(on_node(1, "n1"), 2); /* without a deadline for ever */
+    end();
+}
+
+static void test_a_dry_run(void)
+{
+    begin(TF_MIGRATION_ALLOW, 0);
+    ask("n1", true, (struct tf_drain_order){.on = true, .dry = true});
+    CU_ASSERT_PTR_NOT_NULL(strstr(tf_buf_text(&d.log), "of which 0 cannot move now"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(tf_buf_text(&d.log), "t/j1/1 -> n2"));
+    live(60 * TF_SECOND);
+    CU_ASSERT_EQUAL(on_node(1, "n1"), 2);
+    end();
+}
+
+static void test_the_deadline(void)
+{
+    begin(TF_MIGRATION_NEVER, 0);
+    drain("n1", 60 * TF_SECOND, false);
+    live(50 * TF_SECOND);
+    CU_ASSERT_EQUAL(on_node(1, "n1"), 2);
+    live(300 * TF_SECOND);
+    CU_ASSERT_EQUAL(on_node(1, "n1"), 0);
+    end();
+}
+
+static void test_protected_cores_are_waited_for(void)
+{
+    for (int force = 0; force < 2; force++) {
+        begin(TF_MIGRATION_NEVER, 600 * TF_SECOND);
+        drain("n1", 60 * TF_SECOND, force);
+        live(120 * TF_SECOND);
+        CU_ASSERT_EQUAL(on_node(1, "n1"), force ? 0 : 2);
+        live(600 * TF_SECOND);
+        CU_ASSERT_EQUAL(on_node(1, "n1"), 0);
+        end();
+    }
+}
+
+static void test_uncordon(void)
+{
+    begin(TF_MIGRATION_ALLOW, 0);
+    drain("n1", 0, false);
+    driver_pass(&d, 5 * TF_SECOND); /* what starts there is not ready yet */
+    driver_clear(&d);
+    ask("n1", false, (struct tf_drain_order){0});
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(tf_buf_text(&d.log), "node n1 is drained no longer: 2 instances are still"));
+    CU_ASSERT_EQUAL(state_of("n1"), TF_NODE_READY);
+    live(120 * TF_SECOND);
+    CU_ASSERT_EQUAL(on_node(1, "n1"), 2);
+    CU_ASSERT_EQUAL(moves(), 0);
+    end();
+}
+
+static void test_a_restart_of_the_daemon(void)
+{
+    begin(TF_MIGRATION_NEVER, 0);
+    drain("n1", 60 * TF_SECOND, false);
+    driver_crash(&d, true);
+    driver_list(&d);
+    CU_ASSERT_EQUAL(state_of("n1"), TF_NODE_DRAINING);
+    live(300 * TF_SECOND);
+    CU_ASSERT_EQUAL(on_node(1, "n1"), 0); /* the federation is away: its own deadline */
+    end();
+}
+
+int main(void)
+{
+    static const struct suite_test tests[] = {
+        {"what may move moves", test_what_may_move_moves},
+        {"so many at once", test_so_many_at_once},
+        {"what may not move stays", test_what_may_not_move_stays},
+        {"a dry run", test_a_dry_run},
+        {"the deadline", test_the_deadline},
+        {"protected cores are waited for", test_protected_cores_are_waited_for},
+        {"uncordon", test_uncordon},
+        {"a restart of the daemon", test_a_restart_of_the_daemon},
+    };
+    return suite_run("unit/subcluster/drain", tests, TF_ARRAY_LEN(tests));
+}
