@@ -155,8 +155,8 @@ void sub_plan_place(const struct sub *sub, struct tf_now now, const struct tf_en
         out->text = tf_strdup("its engine has not told yet of all that runs there");
         return;
     }
-    /* Of what deciding could touch, the clock, the situations and the lot are in the head, the list of who may
-     * go is one of its own, and the rows are up to date after every step. */
+    /* Of what deciding could touch, the clock, the situations and the lot are in the head, the list of who
+     * may go is one of its own, and the rows are up to date after every step. */
     assert(sub->ledger.dirty.count == 0);
     struct sub head = *sub;
     struct place_decision decision;
