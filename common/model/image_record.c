@@ -58,6 +58,9 @@ void tf_image_policy(struct tf_image *image, struct tf_policy *policy)
     tf_image_number(image, &policy->max_moves);
     tf_image_number(image, &policy->max_moves_per_node);
     tf_image_number(image, &policy->max_moves_per_job);
+    tf_image_number(image, &policy->consolidate);
+    tf_image_number(image, &policy->consolidate_cooldown);
+    tf_image_number(image, &policy->consolidate_moves);
     tf_image_list(image, &policy->freezes, tf_image_freeze);
     tf_image_shapes(image, &policy->shapes);
     tf_image_close(image);

@@ -113,9 +113,10 @@ int tf_policy_check(const struct tf_policy *policy, struct tf_error *err)
     if (policy->ceiling && tf_classes_rank(&policy->classes, policy->ceiling) < 0)
         return tf_error_set(err, TF_ERR_INVALID, "protectionCeiling \"%s\" is not a priority class",
                             policy->ceiling);
-    const int64_t waits[] = {policy->absorb_cooldown, policy->surplus_dwell,  policy->offer_time,
-                             policy->repair_wait,     policy->failure_settle, policy->hub_away_after,
-                             policy->start_timeout,   policy->kill_bound,     policy->fence_timeout};
+    const int64_t waits[] = {policy->absorb_cooldown,     policy->surplus_dwell,  policy->offer_time,
+                             policy->repair_wait,         policy->failure_settle, policy->hub_away_after,
+                             policy->start_timeout,       policy->kill_bound,     policy->fence_timeout,
+                             policy->consolidate_cooldown};
     for (size_t i = 0; i < sizeof waits / sizeof waits[0]; i++)
         if (waits[i] < 0 || waits[i] > INT64_C(1000) * 60 * 60 * 24 * 366)
             return tf_error_set(err, TF_ERR_INVALID, "a wait of the policy is negative or over a year");

@@ -24,6 +24,8 @@ void tf_shapes_release(struct tf_shapes *shapes);
 void tf_shapes_copy(struct tf_shapes *to, const struct tf_shapes *from); /* to is zeroed or initialised */
 bool tf_shapes_eq(const struct tf_shapes *a, const struct tf_shapes *b);
 
+enum tf_consolidate { TF_CONSOLIDATE_OFF = 1, TF_CONSOLIDATE_OBSERVE, TF_CONSOLIDATE_ON }; /* 0 = off */
+
 /* What the federation tells every subcluster to go by, also while the federation is away. Stored by the
  * subcluster. */
 struct tf_policy {
@@ -35,8 +37,11 @@ struct tf_policy {
     int64_t absorb_cooldown, surplus_dwell, offer_time, repair_wait, failure_settle; /* ms */
     int64_t hub_away_after, start_timeout, kill_bound, fence_timeout;                /* ms */
     int32_t max_moves, max_moves_per_node, max_moves_per_job; /* that run at once; > 0 */
-    struct tf_freezes freezes; /* that concern the subcluster which is told; none in settings */
-    struct tf_shapes shapes;   /* the mix that idle GPUs are measured against; none in settings */
+    enum tf_consolidate consolidate; /* whether instances are moved for a shape that waits, unasked */
+    int64_t consolidate_cooldown;    /* ms from one such plan to the next */
+    int32_t consolidate_moves;       /* of one such plan, at most */
+    struct tf_freezes freezes;       /* that concern the subcluster which is told; none in settings */
+    struct tf_shapes shapes;         /* the mix that idle GPUs are measured against; none in settings */
 };
 
 void tf_policy_release(struct tf_policy *policy);

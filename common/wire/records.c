@@ -202,6 +202,9 @@ static const struct tf_wire_row policy_rows[] = {
     WIRE_INT32(max_moves, 0, INT32_MAX),
     WIRE_INT32(max_moves_per_node, 0, INT32_MAX),
     WIRE_INT32(max_moves_per_job, 0, INT32_MAX),
+    WIRE_ENUM(consolidate, 0, TF_CONSOLIDATE_ON),
+    WIRE_DURATION(consolidate_cooldown),
+    WIRE_INT32(consolidate_moves, 0, INT32_MAX),
 };
 const struct tf_wire_table tf_wire_policy =
     WIRE_TABLE(policy_rows, tidefed__v1__policy__descriptor, .check = check_policy);

@@ -12,6 +12,7 @@
 #include "subcluster/core/migrate.h"
 #include "subcluster/core/moving.h"
 #include "subcluster/core/node_claims.h"
+#include "subcluster/core/policy.h"
 
 #include <assert.h>
 
@@ -451,14 +452,21 @@ void defrag_plan_make(struct sub *sub, const struct tf_defrag_order *order, stru
 
 /* ---- doing it ---- */
 
-static char *begin(struct sub *sub, const struct tf_defrag_order *order, const struct tf_defrag_plan *plan)
+/* The node is to be free as a whole. */
+static bool takes_all_of(const struct sub *sub, const struct tf_defrag_order *order, const char *name)
+{
+    const struct ledger_node *node = ledger_find(&sub->ledger, name);
+    return order->gpus == 0 || (node && node->node.capacity.gpus <= order->gpus);
+}
+
+char *defrag_begin(struct sub *sub, const struct tf_defrag_order *order, const struct tf_defrag_plan *plan)
 {
     TF_VEC(struct migrate_want) wants = {0};
     struct tf_strs empties = {0};
     tf_vec_each (move, &plan->moves)
         tf_vec_push(&wants, (struct migrate_want){move->uid, move->index, move->to});
     tf_vec_each (site, &plan->sites)
-        if (order->gpus == 0)
+        if (takes_all_of(sub, order, site->node))
             tf_strs_add(&empties, site->node);
     struct migrate_ask ask = {.id = order->id,
                               .cause = TF_MOVE_BY_DEFRAG,
@@ -474,6 +482,30 @@ static char *begin(struct sub *sub, const struct tf_defrag_order *order, const s
     return why;
 }
 
+bool defrag_is_under_way(const struct sub *sub)
+{
+    const struct tf_migration *m;
+    for (size_t i = 0; (m = migrate_at(sub, i)) != NULL; i++)
+        if (m->ended.ms == 0 && m->cause == TF_MOVE_BY_DEFRAG)
+            return true;
+    return false;
+}
+
+/* A plan is for now: what it counts on would be gone when its time comes. */
+static char *wait_for(const struct sub *sub)
+{
+    if (defrag_is_under_way(sub))
+        return tf_asprintf(
+            "%s is being defragmented already: wait for that (`fedctl get migrations`), then make a "
+            "new plan",
+            sub->boot.name);
+    if (sub_frozen(sub, TF_FROZEN_MOVES))
+        return tf_asprintf(
+            "moves are frozen in %s (`fedctl freeze --list`): make a new plan when they are not",
+            sub->boot.name);
+    return NULL;
+}
+
 /* NULL: nothing is to be said. */
 static char *apply(struct sub *sub, const struct tf_defrag_order *order, enum tf_error_code *code)
 {
@@ -483,7 +515,7 @@ static char *apply(struct sub *sub, const struct tf_defrag_order *order, enum tf
         return NULL;
     defrag_plan_make(sub, order, &plan);
     size_t moves = plan.moves.count;
-    char *why = plan.text ? tf_strdup(plan.text) : NULL;
+    char *why = plan.text ? tf_strdup(plan.text) : wait_for(sub);
     *code = TF_ERR_REFUSED;
     if (!why && plan.digest != order->digest) {
         *code = TF_ERR_CONFLICT;
@@ -494,7 +526,7 @@ static char *apply(struct sub *sub, const struct tf_defrag_order *order, enum tf
             sub->boot.name, moves);
     }
     if (!why && moves)
-        why = begin(sub, order, &plan);
+        why = defrag_begin(sub, order, &plan);
     if (!why) {
         *code = TF_OK;
         tf_reached(sub, SUB_DEFRAG_BEGUN);

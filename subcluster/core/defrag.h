@@ -13,6 +13,18 @@
  * read. The answer leaves when that is durable. */
 void defrag_asked(struct sub *sub, const struct tf_ask *ask);
 
+/* Makes a chain of the plan, in the order's name; NULL, or why not, which the caller frees. */
+char *defrag_begin(struct sub *sub, const struct tf_defrag_order *order, const struct tf_defrag_plan *plan);
+
+/* Unasked (`consolidate: observe|on`): work waits that what is free could hold, if it were not scattered. At
+ * most one such plan a cool-down, and none while one is under way. What is planned takes nothing from
+ * anybody: it is tried for work that no eviction could help, since the leader would have had them evicted
+ * else. */
+void defrag_look(struct sub *sub);
+struct tf_mono defrag_due(const struct sub *sub); /* TF_NEVER: nothing waits for it */
+
+bool defrag_is_under_way(const struct sub *sub); /* a chain of a plan is not over */
+
 /* out->text: why there is no plan. Nothing changes but that the ledger is brought up to date. out is zeroed.
  */
 void defrag_plan_make(struct sub *sub, const struct tf_defrag_order *order, struct tf_defrag_plan *out);

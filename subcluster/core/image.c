@@ -383,6 +383,7 @@ static void image_sub(struct tf_image *image, struct sub *sub)
     image_migrations(image, sub);
     tf_image_list(image, &sub->drains, image_node_number);
     tf_image_number(image, &sub->drains_due);
+    tf_image_number(image, &sub->defrag_at);
     tf_image_list(image, &sub->evictions, image_moment);
     tf_image_number(image, &sub->strays_due);
     image_link(image, &sub->link);

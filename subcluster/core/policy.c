@@ -34,7 +34,8 @@ static bool rules_eq(const struct tf_policy *a, const struct tf_policy *b)
            a->start_timeout == b->start_timeout && a->kill_bound == b->kill_bound &&
            a->fence_timeout == b->fence_timeout && a->max_moves == b->max_moves &&
            a->max_moves_per_node == b->max_moves_per_node && a->max_moves_per_job == b->max_moves_per_job &&
-           tf_freezes_eq(&a->freezes, &b->freezes);
+           a->consolidate == b->consolidate && a->consolidate_cooldown == b->consolidate_cooldown &&
+           a->consolidate_moves == b->consolidate_moves && tf_freezes_eq(&a->freezes, &b->freezes);
 }
 
 static void apply(struct sub *sub, const struct tf_policy *policy)
@@ -68,7 +69,8 @@ void policy_set(struct sub *sub, const struct tf_policy *policy)
               policy->classes.count);
         apply(sub, policy);
     } else if (!tf_shapes_eq(&policy->shapes, &sub->policy.shapes)) {
-        tf_shapes_copy(&sub->policy.shapes, &policy->shapes); /* nothing is decided by it */
+        tf_shapes_copy(&sub->policy.shapes,
+                       &policy->shapes); /* only what idles, and what may be moved for it */
         idle_mix_changed(sub);
     } else
         return;

@@ -194,6 +194,7 @@ struct sub {
     struct tf_mono drains_due;    /* then they are looked at */
     TF_VEC(struct node_claim) node_claims; /* at most one a priority; as they came */
     TF_VEC(struct migration *) migrations; /* as they were made */
+    struct tf_mono defrag_at;              /* not before is anything moved unasked again */
     /* Of jobs, within the last minute. Not in records: after a restart the brake begins anew, which lets at
      * most one minute's worth of committed placements through once more. */
     TF_VEC(struct tf_mono) evictions;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Dispatch: one event in, what it changes, then whatever may leave. Each part is in a file of its own. */
 #include "subcluster/core/sub.h"
+#include "subcluster/core/defrag.h"
 
 #include "subcluster/core/absorb.h"
 #include "subcluster/core/candidates.h"
@@ -207,6 +208,7 @@ static void ask_wake(struct sub *sub)
     next = earlier(next, earlier(offers_due(sub), sub_frozen_end(sub)));
     next = earlier(next, earlier(earlier(repair_due(sub), absorb_due(sub)), stakes_due(sub)));
     next = earlier(next, earlier(health_due(sub), earlier(migrate_due(sub), drain_due(sub))));
+    next = earlier(next, defrag_due(sub));
     if (!out_busy(sub))
         next = earlier(next, profile_due(sub));
     if (next.ms >= sub->wake.ms)
@@ -241,6 +243,7 @@ static void settle(struct sub *sub)
     offers_note(sub);
     repair_look(sub);
     drain_look(sub);
+    defrag_look(sub);
     migrate_look(sub);
     absorb_look(sub);
     sub->offers.over = false;

@@ -77,6 +77,8 @@ static void test_settings(void)
         TF_AUTO_BUF text = TF_BUF_INIT, local_text = TF_BUF_INIT;
         random_object(&rng, &tf_settings_table, &settings);
         tf_str_set(&settings.policy.ceiling, NULL);
+        if (!settings.policy.consolidate)
+            settings.policy.consolidate = TF_CONSOLIDATE_OFF; /* what is not said is that */
         tf_vec_each (t, &settings.tenants)
             tf_str_set(&t->max_priority, settings.policy.classes.items[0].name);
         tf_vec_each (l, &settings.class_limits)

@@ -368,7 +368,8 @@ void random_policy(struct tf_rng *r, struct tf_policy *out)
                               TIME,    TIME,  TIME,
                               TIME,    TIME,  TIME,
                               TIME,    TIME,  COUNT,
-                              COUNT,   COUNT, LATER,
+                              COUNT,   COUNT, UP_TO(TF_CONSOLIDATE_ON),
+                              TIME,    COUNT, LATER,
                               LATER};
     for (uint64_t n = tf_rng_below(r, 4); n > 0; n--) {
         char *name = NAME;

@@ -275,6 +275,65 @@ static void test_restart(void)
     driver_release(&d);
 }
 
+/* ---- unasked ---- */
+
+/* Jobs of one instance of so many GPUs wait. */
+static void tell_waiting(enum tf_consolidate mode, int32_t gpus)
+{
+    struct sub_event event = {.kind = SUB_EV_DOWN};
+    event.down = (struct tf_down){.kind = TF_DOWN_POLICY, .term = d.term};
+    tf_policy_copy(&event.down.policy, &d.boot.policy);
+    event.down.policy.consolidate = mode;
+    event.down.policy.consolidate_cooldown = 10 * TF_MINUTE;
+    event.down.policy.consolidate_moves = 16;
+    struct tf_shape_asked *shape = tf_vec_add(&event.down.policy.shapes);
+    shape->spec.priority = tf_strdup("low");
+    shape->spec.elastic.min = shape->spec.elastic.step = 1;
+    shape->spec.group.shape.gpus = gpus;
+    shape->instances = 1;
+    shape->waits = true;
+    driver_step(&d, event);
+    driver_pass(&d, 100);
+}
+
+static void test_unasked(void)
+{
+    open_three();
+    tell_waiting(TF_CONSOLIDATE_OFF, 8);
+    tell_waiting(TF_CONSOLIDATE_OBSERVE, 8);
+    CU_ASSERT_PTR_NULL(sub_migration_at(d.sub, 0));
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(tf_buf_text(&d.traces), "1 x 8 GPUs wait: 1 moves of 2 GPUs would make (observe)"));
+    tell_waiting(TF_CONSOLIDATE_ON, 8); /* the cool-down is not over */
+    CU_ASSERT_PTR_NULL(sub_migration_at(d.sub, 0));
+    driver_pass(&d, 10 * TF_MINUTE);
+    const struct tf_migration *m = sub_migration_at(d.sub, 0);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    CU_ASSERT_EQUAL(m->cause, TF_MOVE_BY_DEFRAG);
+    CU_ASSERT_EQUAL(m->moves.count, 1);
+    CU_ASSERT_EQUAL(m->empties.count, 1); /* 8 GPUs are the whole node */
+    let_moves_happen();
+    CU_ASSERT_EQUAL(free_on("n2"), 8);
+    driver_pass(&d, 20 * TF_MINUTE); /* there is room now: nothing more is moved */
+    CU_ASSERT_PTR_NULL(sub_migration_at(d.sub, 1));
+    driver_release(&d);
+}
+
+/* What fits, and what no move could help, moves nothing. */
+static void test_unasked_in_vain(void)
+{
+    open_three();
+    tell_waiting(TF_CONSOLIDATE_ON, 5);
+    driver_pass(&d, 20 * TF_MINUTE);
+    CU_ASSERT_PTR_NULL(sub_migration_at(d.sub, 0));
+    driver_node_state(&d, "n1", TF_NODE_UNREACHABLE);
+    add_job(7, 3, TF_MIGRATION_NEVER);
+    tell_waiting(TF_CONSOLIDATE_ON, 8);
+    driver_pass(&d, 20 * TF_MINUTE);
+    CU_ASSERT_PTR_NULL(sub_migration_at(d.sub, 0));
+    driver_release(&d);
+}
+
 int main(void)
 {
     static const struct suite_test tests[] = {
@@ -284,6 +343,8 @@ int main(void)
         {"named, worst, parts of nodes", test_targets},
         {"a plan is carried out, and a node that is emptied takes nothing", test_apply},
         {"no other plan than the one that was read", test_stale},
+        {"unasked, for work that waits: observed, then done, at most once a cool-down", test_unasked},
+        {"unasked, and in vain", test_unasked_in_vain},
         {"it goes on after a restart, and ends with what it moves", test_restart},
     };
     return suite_run("unit/subcluster/defrag", tests, TF_ARRAY_LEN(tests));
