@@ -176,6 +176,7 @@ fedctl cordon gpu bj-a/n3:5 --reason "XID 79"
 fedctl get gpus bj-a/n3
 END
 habit "How full is it" "kubectl top nodes" "nomad node status -stats" "sinfo -O NodeList,GresUsed" <<'END'
+~shows "fedctl top clusters" "^bj-a( +[^ ]+){5} +5 "
 fedctl top clusters
 fedctl top nodes --limit 3
 END
