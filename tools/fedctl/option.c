@@ -20,6 +20,8 @@ void options_release(struct options *options)
     free(options->selector);
     free(options->phase);
     free(options->cluster);
+    free(options->from);
+    free(options->to);
     free(options->reason);
     free(options->out);
     free(options->plan);
