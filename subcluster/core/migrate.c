@@ -210,6 +210,12 @@ static void wait_anew(struct sub *sub, struct migration *m)
     m->until = moment_in(sub, MIGRATE_WAIT);
 }
 
+/* There is no way back from STOPPING but with the end of the job's epoch. */
+static bool ends_with(const struct job *job, const struct tf_move *move)
+{
+    return !job_lives(job) || job->record.epoch != move->epoch || job->record.phase == TF_ALLOCATION_ENDING;
+}
+
 /* The job's record, where it changes too, is stored no later than the chain's. */
 static void set_state(struct sub *sub, struct migration *m, size_t i, enum tf_move_state state)
 {
@@ -219,7 +225,7 @@ static void set_state(struct sub *sub, struct migration *m, size_t i, enum tf_mo
     move->state = state;
     m->due.items[i] = TF_NEVER;
     stamp(move, state, sub->now.wall);
-    if (job && state >= TF_MOVE_STARTING && state != TF_MOVE_ROLLED_BACK)
+    if (job && state >= TF_MOVE_STARTING && (state != TF_MOVE_ROLLED_BACK || ends_with(job, move)))
         out_touch_job_before_migration(sub, job, m->record.id);
     out_touch_migration(sub, m->record.id);
     if (!tf_move_is_over(state))
