@@ -654,9 +654,12 @@ const struct tf_claim *migrate_restart_place(struct sub *sub, const struct job *
 {
     size_t i;
     struct migration *m = find_move(sub, job->record.uid, index, &i);
-    if (!m || !m->record.moves.items[i].restarts || m->record.moves.items[i].state != TF_MOVE_STOPPING ||
-        place_state(sub, m, i) != CLAIM_FREE)
+    if (!m || !m->record.moves.items[i].restarts || m->record.moves.items[i].state != TF_MOVE_STOPPING)
         return NULL;
+    if (place_state(sub, m, i) != CLAIM_FREE) { /* it does not wait there for what may not come */
+        give_up(sub, m, i, "its place is not free now: it starts again where it was");
+        return NULL;
+    }
     unclaim(sub, m, i, 0);
     set_state(sub, m, i, TF_MOVE_STARTING);
     return &m->record.moves.items[i].claim;

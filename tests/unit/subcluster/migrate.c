@@ -529,6 +529,31 @@ static void test_restart(void)
     end();
 }
 
+/* The places went silent while it stopped: it does not wait for them, and the moves are over. */
+static void test_restart_without_the_place(void)
+{
+    struct tf_entry entry = usual();
+    entry.spec.migration = TF_MIGRATION_RESTART;
+    begin_with(entry);
+    order((struct tf_migrate_order){.verb = TF_MIGRATE_BEGIN,
+                                    .id = driver_uid(9),
+                                    .uid = driver_uid(1),
+                                    .all = true,
+                                    .may_restart = true});
+    driver_node_state(&d, "n2", TF_NODE_UNREACHABLE);
+    driver_stopped(&d, 1, 5, 0, 1);
+    driver_stopped(&d, 1, 5, 1, 1);
+    driver_pass(&d, 0);
+    driver_all_ready(&d);
+    driver_pass(&d, 0);
+    CU_ASSERT_EQUAL(move_at(0)->state, TF_MOVE_ROLLED_BACK);
+    CU_ASSERT_EQUAL(move_at(1)->state, TF_MOVE_ROLLED_BACK);
+    CU_ASSERT_STRING_EQUAL(member(0)->node, "n1");
+    CU_ASSERT_EQUAL(member(0)->attempt, 2);
+    CU_ASSERT_EQUAL(member(0)->state, TF_MEMBER_READY);
+    end();
+}
+
 /* ---- entry ---- */
 
 static const struct suite_test tests[] = {
@@ -550,6 +575,7 @@ static const struct suite_test tests[] = {
     {"a crash anywhere", test_crash_anywhere},
     {"urgent work takes the place", test_urgent_takes_the_place},
     {"a job that restarts", test_restart},
+    {"a job that restarts without the place", test_restart_without_the_place},
 };
 
 int main(void)
