@@ -27,6 +27,8 @@ struct run {
     struct tracer *t;
     struct tracee tracees[TRACEES];
     pid_t roles[TRACER_ROLES]; /* the last process of each role, traced or free */
+    pid_t ended[TRACEES];      /* the last ones: a whole life can be over before the news of its fork */
+    unsigned ends;
     bool program_begun;
 };
 
@@ -46,6 +48,14 @@ static struct tracee *add(struct run *r, pid_t pid, int role)
     if (role < TRACER_ROLES)
         r->roles[role] = pid;
     return place;
+}
+
+static bool has_ended(const struct run *r, pid_t pid)
+{
+    for (int i = 0; i < TRACEES; i++)
+        if (r->ended[i] == pid)
+            return true;
+    return false;
 }
 
 static pid_t seize(struct run *r)
@@ -118,7 +128,7 @@ static void at_stop(struct run *r, struct tracee *one, int status)
     if (event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK || event == PTRACE_EVENT_CLONE) {
         unsigned long child = 0;
         ptrace(PTRACE_GETEVENTMSG, one->pid, 0, &child);
-        if (!find(r, (pid_t)child))
+        if (!find(r, (pid_t)child) && !has_ended(r, (pid_t)child))
             add(r, (pid_t)child, one->role + 1);
     } else if (event == PTRACE_EVENT_EXEC) {
         if (one->role > 0 || r->program_begun) {
@@ -158,6 +168,7 @@ static bool take_one(struct run *r)
         return false;
     struct tracee *one = find(r, pid);
     if (!WIFSTOPPED(status)) {
+        r->ended[r->ends++ % TRACEES] = pid;
         if (pid == r->roles[0])
             r->t->status = status;
         for (int i = 0; i < TRACER_ROLES; i++)
