@@ -15,103 +15,6 @@
 
 #include <assert.h>
 
-/* ---- the list ---- */
-
-static struct migration *find(const struct sub *sub, struct tf_uid id)
-{
-    tf_vec_each (at, &sub->migrations)
-        if (tf_uid_eq((*at)->record.id, id))
-            return *at;
-    return NULL;
-}
-
-static bool is_active(const struct migration *m)
-{
-    return m->record.ended.ms == 0;
-}
-
-static struct migration *add(struct sub *sub)
-{
-    struct migration *m = tf_calloc(1, sizeof *m);
-    m->until = TF_NEVER;
-    tf_vec_push(&sub->migrations, m);
-    return m;
-}
-
-static void make_runs(struct migration *m)
-{
-    m->switched.count = m->due.count = 0;
-    tf_vec_each (move, &m->record.moves) {
-        (void)move;
-        tf_vec_push(&m->switched, 0);
-        tf_vec_push(&m->due, TF_NEVER);
-    }
-}
-
-static void drop(struct sub *sub, size_t at)
-{
-    struct migration *m = sub->migrations.items[at];
-    tf_migration_release(&m->record);
-    tf_vec_release(&m->switched);
-    tf_vec_release(&m->due);
-    free(m);
-    tf_vec_remove(&sub->migrations, at);
-}
-
-void migrate_release_all(struct sub *sub)
-{
-    while (sub->migrations.count)
-        drop(sub, sub->migrations.count - 1);
-    tf_vec_release(&sub->migrations);
-}
-
-const struct tf_migration *migrate_find(const struct sub *sub, struct tf_uid id)
-{
-    const struct migration *m = find(sub, id);
-    return m ? &m->record : NULL;
-}
-
-const struct tf_migration *migrate_at(const struct sub *sub, size_t at)
-{
-    return at < sub->migrations.count ? &sub->migrations.items[at]->record : NULL;
-}
-
-/* One that is not over; SIZE_MAX in *place: none. */
-static struct migration *find_move(const struct sub *sub, struct tf_uid uid, uint32_t index, size_t *place)
-{
-    tf_vec_each (at, &sub->migrations) {
-        struct migration *m = *at;
-        for (size_t i = 0; is_active(m) && i < m->record.moves.count; i++) {
-            const struct tf_move *move = &m->record.moves.items[i];
-            if (move->index != index || tf_move_is_over(move->state) || !tf_uid_eq(move->uid, uid))
-                continue;
-            *place = i;
-            return m;
-        }
-    }
-    *place = SIZE_MAX;
-    return NULL;
-}
-
-const struct tf_move *migrate_of(const struct sub *sub, struct tf_uid uid, uint32_t index)
-{
-    size_t place;
-    const struct migration *m = find_move(sub, uid, index, &place);
-    return m ? &m->record.moves.items[place] : NULL;
-}
-
-bool migrate_has(const struct sub *sub, struct tf_uid uid)
-{
-    tf_vec_each (at, &sub->migrations) {
-        if (!is_active(*at))
-            continue;
-        tf_vec_each (move, &(*at)->record.moves)
-            if (!tf_move_is_over(move->state) && tf_uid_eq(move->uid, uid))
-                return true;
-    }
-    return false;
-}
-
 /* ---- claims ---- */
 
 /* Its place is claimed, and nothing of it is there yet. */
@@ -148,7 +51,7 @@ void migrate_set_levels(struct sub *sub)
     if (!sub->loaded)
         return; /* the claims are made when all records are there */
     tf_vec_each (at, &sub->migrations)
-        for (size_t i = 0; is_active(*at) && i < (*at)->record.moves.count; i++) {
+        for (size_t i = 0; chain_is_active(*at) && i < (*at)->record.moves.count; i++) {
             const struct tf_move *move = &(*at)->record.moves.items[i];
             if (is_claimed(move))
                 ledger_set_claim_level(&sub->ledger, (*at)->record.id, (uint32_t)i, &move->claim,
@@ -190,14 +93,14 @@ static void forget_oldest(struct sub *sub)
 {
     size_t over = 0;
     tf_vec_each (at, &sub->migrations)
-        over += !is_active(*at);
+        over += !chain_is_active(*at);
     for (size_t i = 0; over > MIGRATE_HISTORY && i < sub->migrations.count;) {
-        if (is_active(sub->migrations.items[i])) {
+        if (chain_is_active(sub->migrations.items[i])) {
             i++;
             continue;
         }
         struct tf_uid id = sub->migrations.items[i]->record.id;
-        drop(sub, i);
+        chain_drop(sub, i);
         out_touch_migration(sub, id);
         over--;
     }
@@ -273,14 +176,14 @@ static void roll_back(struct sub *sub, struct migration *m, size_t i, const char
 void migrate_undone(struct sub *sub, const struct job *job, uint32_t index, const char *why)
 {
     size_t i;
-    struct migration *m = find_move(sub, job->record.uid, index, &i);
+    struct migration *m = chain_find_move(sub, job->record.uid, index, &i);
     if (m && m->record.moves.items[i].state >= TF_MOVE_STARTING)
         give_up(sub, m, i, why);
 }
 
 void migrate_take(struct sub *sub, struct tf_uid id, size_t i, const struct job *taker)
 {
-    struct migration *m = find(sub, id);
+    struct migration *m = chain_find(sub, id);
     assert(m && i < m->record.moves.count);
     TF_AUTO_FREE char *why = tf_asprintf("its place went to %s/%s (%s)", taker->record.tenant,
                                          taker->record.name, taker->record.spec.priority);
@@ -294,7 +197,7 @@ void migrate_take(struct sub *sub, struct tf_uid id, size_t i, const struct job 
 void migrate_each_stake(const struct sub *sub, migrate_stake_f *each, void *arg)
 {
     tf_vec_each (at, &sub->migrations)
-        for (size_t i = 0; is_active(*at) && i < (*at)->record.moves.count; i++) {
+        for (size_t i = 0; chain_is_active(*at) && i < (*at)->record.moves.count; i++) {
             const struct tf_move *move = &(*at)->record.moves.items[i];
             bool starts =
                 !move->restarts && (move->state == TF_MOVE_STARTING || move->state == TF_MOVE_READY);
@@ -316,7 +219,7 @@ void migrate_each_stake(const struct sub *sub, migrate_stake_f *each, void *arg)
 
 static void add_chain(struct sub *sub, const struct migrate_ask *ask)
 {
-    struct migration *m = add(sub);
+    struct migration *m = chain_add(sub);
     struct tf_migration *record = &m->record;
     record->id = ask->id;
     record->cause = ask->cause;
@@ -339,7 +242,7 @@ static void add_chain(struct sub *sub, const struct migrate_ask *ask)
     }
     if (ask->empties)
         tf_strs_copy(&record->empties, ask->empties);
-    make_runs(m);
+    chain_make_runs(m);
     ledger_empty(&sub->ledger, &m->record.empties, 1);
     wait_anew(sub, m);
     out_touch_migration(sub, record->id);
@@ -352,7 +255,7 @@ char *migrate_begin(struct sub *sub, const struct migrate_ask *ask)
 {
     struct migrate_plan plan = {0};
     char *refusal = NULL;
-    if (find(sub, ask->id))
+    if (chain_find(sub, ask->id))
         return NULL;
     if (ask->count == 0 || ask->count > TF_MOVES_MAX)
         return tf_asprintf("a chain has 1 to %d moves, not %zu", TF_MOVES_MAX, ask->count);
@@ -423,7 +326,7 @@ static void list_running(const struct sub *sub, struct running *out)
 {
     tf_vec_each (at, &sub->migrations) {
         struct tf_uid last = {0};
-        if (!is_active(*at))
+        if (!chain_is_active(*at))
             continue;
         tf_vec_each (move, &(*at)->record.moves) {
             if (!runs(move))
@@ -653,7 +556,7 @@ static void step_restarting(struct sub *sub, struct migration *m, size_t i, stru
 const struct tf_claim *migrate_restart_place(struct sub *sub, const struct job *job, uint32_t index)
 {
     size_t i;
-    struct migration *m = find_move(sub, job->record.uid, index, &i);
+    struct migration *m = chain_find_move(sub, job->record.uid, index, &i);
     if (!m || !m->record.moves.items[i].restarts || m->record.moves.items[i].state != TF_MOVE_STOPPING)
         return NULL;
     if (place_state(sub, m, i) != CLAIM_FREE) { /* it does not wait there for what may not come */
@@ -734,12 +637,12 @@ void migrate_look(struct sub *sub)
     struct running running = {0};
     bool any = false;
     tf_vec_each (at, &sub->migrations)
-        any |= is_active(*at);
+        any |= chain_is_active(*at);
     if (!sub->listed || !any)
         return;
     list_running(sub, &running);
     for (size_t i = 0; i < sub->migrations.count; i++)
-        if (is_active(sub->migrations.items[i]))
+        if (chain_is_active(sub->migrations.items[i]))
             step(sub, sub->migrations.items[i], &running);
     tf_vec_release(&running.moves);
     forget_oldest(sub);
@@ -753,7 +656,7 @@ struct tf_mono migrate_due(const struct sub *sub)
     tf_vec_each (at, &sub->migrations) {
         const struct migration *m = *at;
         bool waits = false;
-        for (size_t i = 0; is_active(m) && i < m->record.moves.count; i++) {
+        for (size_t i = 0; chain_is_active(m) && i < m->record.moves.count; i++) {
             const struct tf_move *move = &m->record.moves.items[i];
             const struct job *job = move->state <= TF_MOVE_RESERVED ? job_find(sub, move->uid) : NULL;
             waits |= move->state <= TF_MOVE_RESERVED;
@@ -772,8 +675,8 @@ struct tf_mono migrate_due(const struct sub *sub)
 
 bool migrate_pause(struct sub *sub, struct tf_uid id, bool paused)
 {
-    struct migration *m = find(sub, id);
-    if (!m || !is_active(m))
+    struct migration *m = chain_find(sub, id);
+    if (!m || !chain_is_active(m))
         return false;
     if (m->record.paused == paused)
         return true;
@@ -786,8 +689,8 @@ bool migrate_pause(struct sub *sub, struct tf_uid id, bool paused)
 
 bool migrate_abort(struct sub *sub, struct tf_uid id, const char *why)
 {
-    struct migration *m = find(sub, id);
-    if (!m || !is_active(m))
+    struct migration *m = chain_find(sub, id);
+    if (!m || !chain_is_active(m))
         return false;
     for (size_t i = 0; i < m->record.moves.count; i++) {
         const struct tf_move *move = &m->record.moves.items[i];
@@ -806,15 +709,15 @@ const char *migrate_load(struct sub *sub, struct tf_migration *record)
     const char *fault = tf_migration_fault(record);
     if (fault)
         return fault;
-    if (find(sub, record->id))
+    if (chain_find(sub, record->id))
         return "there is another one of that id";
-    struct migration *m = add(sub);
+    struct migration *m = chain_add(sub);
     m->record = *record;
     *record = (struct tf_migration){0};
-    make_runs(m);
+    chain_make_runs(m);
     int64_t left = m->record.until.ms - sub->now.wall.ms;
     left = left < 0 ? 0 : left < MIGRATE_WAIT ? left : MIGRATE_WAIT;
-    m->until = is_active(m) ? moment_in(sub, left) : TF_NEVER;
+    m->until = chain_is_active(m) ? moment_in(sub, left) : TF_NEVER;
     return NULL;
 }
 
@@ -898,10 +801,10 @@ void migrate_loaded(struct sub *sub)
     if (sub->migrations.count > 1)
         qsort(sub->migrations.items, sub->migrations.count, sizeof *sub->migrations.items, by_creation);
     tf_vec_each (at, &sub->migrations)
-        if (is_active(*at))
+        if (chain_is_active(*at))
             ledger_empty(&sub->ledger, &(*at)->record.empties, 1);
     tf_vec_each (at, &sub->migrations)
-        for (size_t i = 0; is_active(*at) && i < (*at)->record.moves.count; i++)
+        for (size_t i = 0; chain_is_active(*at) && i < (*at)->record.moves.count; i++)
             load_move(sub, *at, i);
     for (struct job *job = jobs_first(sub); job; job = jobs_next(job))
         if (job_lives(job))
