@@ -11,6 +11,7 @@ void tf_defrag_order_release(struct tf_defrag_order *order)
     free(order->within);
     free(order->reason);
     free(order->user);
+    free(order->for_job);
     *order = (struct tf_defrag_order){0};
 }
 
@@ -24,6 +25,7 @@ void tf_defrag_order_copy(struct tf_defrag_order *to, const struct tf_defrag_ord
     copy.within = tf_strdup(from->within);
     copy.reason = tf_strdup(from->reason);
     copy.user = tf_strdup(from->user);
+    copy.for_job = tf_strdup(from->for_job);
     tf_defrag_order_release(to);
     *to = copy;
 }

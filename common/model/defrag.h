@@ -25,6 +25,7 @@ struct tf_defrag_order {
     int32_t max_moves;    /* 0: TF_DEFRAG_MOVES_MAX */
     bool may_restart;     /* jobs with migration: restart, too */
     char *reason, *user;  /* may be NULL */
+    char *for_job;        /* TENANT/NAME: what is freed is kept for it, which waits; NULL: for nobody */
 };
 
 struct tf_defrag_move {

@@ -292,6 +292,7 @@ static void image_defrag_order(struct tf_image *image, struct tf_defrag_order *o
     tf_image_number(image, &order->may_restart);
     tf_image_string(image, &order->reason);
     tf_image_string(image, &order->user);
+    tf_image_string(image, &order->for_job);
     tf_image_close(image);
 }
 

@@ -163,6 +163,7 @@ void tf_image_job_record(struct tf_image *image, struct tf_job_record *record)
     tf_image_number(image, &record->last_size);
     image_evicted(image, &record->evicted);
     tf_image_string(image, &record->claims_in);
+    tf_image_number(image, &record->claim_until);
     tf_image_close(image);
 }
 

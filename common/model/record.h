@@ -82,9 +82,11 @@ struct tf_job_record {
     char *output;            /* last lines of the instance that failed */
     char *last_cluster; /* where its last ended epoch was: its output is still there; NULL = none ended */
     uint64_t last_epoch;
-    struct tf_uid change; /* the submit that changed it last: a repeat of it changes nothing more */
-    int32_t last_size;    /* of the last epoch that ended, at its end */
-    char *claims_in;      /* while it waits: the subcluster in which it claims nodes; NULL = in none */
+    struct tf_uid change;       /* the submit that changed it last: a repeat of it changes nothing more */
+    int32_t last_size;          /* of the last epoch that ended, at its end */
+    char *claims_in;            /* while it waits: the subcluster in which it claims nodes; NULL = in none */
+    struct tf_wall claim_until; /* it claims there because somebody asked for it, no longer than that; 0 = for
+                                   its long wait */
     struct tf_evicted evicted;
 };
 

@@ -32,6 +32,7 @@ static const struct tf_wire_row order_rows[] = {
     WIRE_BOOL(may_restart),
     WIRE_TEXT(reason, TF_WIRE_MESSAGE_MAX),
     WIRE_TEXT(user, TF_WIRE_MESSAGE_MAX),
+    WIRE_STRING(for_job),
 };
 const struct tf_wire_table tf_wire_defrag_order =
     WIRE_TABLE(order_rows, tidefed__v1__defrag_order__descriptor);

@@ -108,6 +108,7 @@ static const struct tf_wire_row job_record_rows[] = {
     WIRE_INT32(last_size, 0, TF_INSTANCES_MAX),
     WIRE_LIST(evicted, tf_wire_evicted_hour, TF_EVICTED_HOURS_MAX),
     WIRE_NAME(claims_in, 0),
+    WIRE_WALL(claim_until),
 };
 const struct tf_wire_table tf_wire_job_record =
     WIRE_TABLE(job_record_rows, tidefed__v1__job_record__descriptor);

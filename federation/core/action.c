@@ -33,6 +33,11 @@ void fed_event_release(struct fed_event *event)
     case FED_EV_FREEZE:
         tf_freeze_release(&event->freeze.wanted);
         break;
+    case FED_EV_CLAIM:
+        free(event->claim.tenant);
+        free(event->claim.name);
+        free(event->claim.cluster);
+        break;
     case FED_EV_LINK_UP:
         tf_hello_release(&event->hello);
         break;

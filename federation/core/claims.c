@@ -67,17 +67,21 @@ static bool may_claim_in(const struct fed *fed, const struct job *job, const str
 
 static void add_claimant(struct fed *fed, const struct job *job, const struct cluster *cluster)
 {
-    struct claimant c = {
-        .slot = cluster->slot, .version = job->record.version, .rank = job->rank, .uid = job->record.uid};
+    struct claimant c = {.slot = cluster->slot,
+                         .version = job->record.version,
+                         .rank = job->rank,
+                         .until = job->record.claim_until,
+                         .uid = job->record.uid};
     tf_vec_push(&fed->claimants, c);
 }
 
 /* Jobs that claim are a demand of their own. */
-static void set_claim(struct fed *fed, struct job *job, const char *cluster)
+static void set_claim(struct fed *fed, struct job *job, const char *cluster, struct tf_wall until)
 {
     bool waits = job->shape != NULL;
     fed_queue_remove(fed, job);
     tf_str_set(&job->record.claims_in, cluster);
+    job->record.claim_until = until;
     fed_touch_job(fed, job);
     if (waits)
         fed_queue_add(fed, job);
@@ -143,7 +147,19 @@ static void end_claim(struct fed *fed, struct claimant c, struct job *job)
     if (!job || !job->record.claims_in)
         return;
     fed_trace_job(fed, job, "claims no nodes in %s any more", cluster->record.name);
-    set_claim(fed, job, NULL);
+    set_claim(fed, job, NULL, (struct tf_wall){0});
+}
+
+static bool is_asked(const struct claimant *c)
+{
+    return c->until.ms != 0;
+}
+
+static bool goes_on(struct fed *fed, const struct claimant *c, const struct job *job)
+{
+    if (!job || !still_wants(job) || job->rank != c->rank || !may_claim_in(fed, job, cluster_of(fed, c)))
+        return false;
+    return is_asked(c) ? fed->now.wall.ms < c->until.ms : is_first(fed, c, job);
 }
 
 /* Tells what the job asks for again when its record has changed: the subcluster takes what differs. */
@@ -154,8 +170,7 @@ static void review(struct fed *fed)
         struct claimant c = fed->claimants.items[i];
         struct cluster *cluster = cluster_of(fed, &c);
         struct job *job = fed_job_by_uid(fed, c.uid);
-        if (!job || !still_wants(job) || job->rank != c.rank || !may_claim_in(fed, job, cluster) ||
-            !is_first(fed, &c, job)) {
+        if (!goes_on(fed, &c, job)) {
             end_claim(fed, c, job);
             fed_claims_touch(fed);
             continue;
@@ -182,17 +197,17 @@ static void make_claim(struct fed *fed, struct job *job, struct cluster *cluster
                         (long long)(waited / TF_SECOND), cluster->record.name);
     fed_trace_job(fed, job, "has waited for %lld s: claims nodes in %s", (long long)(waited / TF_SECOND),
                   cluster->record.name);
-    set_claim(fed, job, cluster->record.name);
+    set_claim(fed, job, cluster->record.name, (struct tf_wall){0});
     add_claimant(fed, job, cluster);
     fed_desired_claim(cluster, job);
 }
 
-static bool has_claimant(const struct fed *fed, int rank)
+static struct claimant *claimant_of_rank(const struct fed *fed, int rank)
 {
     tf_vec_each (c, &fed->claimants)
         if (c->rank == rank)
-            return true;
-    return false;
+            return c;
+    return NULL;
 }
 
 /* The first that some subcluster could hold claims, or is waited for. */
@@ -214,6 +229,16 @@ static void look_at_rank(struct fed *fed, int rank)
     }
 }
 
+/* The ends of those that were asked for are moments of the wall clock. */
+static void note_ends(struct fed *fed)
+{
+    tf_vec_each (c, &fed->claimants) {
+        int64_t end = fed->now.mono.ms + c->until.ms - fed->now.wall.ms;
+        if (is_asked(c) && end < fed->claims_due.ms)
+            fed->claims_due.ms = end;
+    }
+}
+
 void fed_claims_run(struct fed *fed)
 {
     if (fed_place_is_stopped(fed))
@@ -223,8 +248,68 @@ void fed_claims_run(struct fed *fed)
         return;
     fed->claims_due = TF_NEVER;
     for (int rank = (int)fed->settings.policy.classes.count - 1; rank >= 0; rank--)
-        if (!has_claimant(fed, rank))
+        if (!claimant_of_rank(fed, rank))
             look_at_rank(fed, rank);
+    note_ends(fed);
+}
+
+/* ---- because somebody asked ---- */
+
+/* NULL after answering. */
+static struct job *job_to_claim(struct fed *fed, const struct fed_event *event, struct cluster *cluster)
+{
+    struct job *job = fed_job_by_name(fed, event->claim.tenant, event->claim.name);
+    if (!job || !fed_job_is_waiting(job) || tf_is_reservation(&job->record.spec)) {
+        fed_reply_error(
+            fed, event->request, TF_ERR_REFUSED,
+            "nothing is kept for %s/%s: there is no such job that waits. Moves that have begun go on",
+            event->claim.tenant, event->claim.name);
+        return NULL;
+    }
+    struct claimant *other = claimant_of_rank(fed, job->rank);
+    if (!cluster || !may_claim_in(fed, job, cluster))
+        fed_reply_error(
+            fed, event->request, TF_ERR_REFUSED,
+            "nothing is kept for %s in %s: it may not be placed there. Moves that have begun go on", job->key,
+            event->claim.cluster);
+    else if (other && is_asked(other) && !tf_uid_eq(other->uid, job->record.uid))
+        fed_reply_error(fed, event->request, TF_ERR_REFUSED,
+                        "nothing is kept for %s: nodes are kept already for another job of its priority, one "
+                        "at a time. Moves that have begun go on",
+                        job->key);
+    else
+        return job;
+    return NULL;
+}
+
+/* At most one of a priority: one that is there for its long wait gives way, and comes back afterwards. */
+static void drop_claimant(struct fed *fed, int rank)
+{
+    const struct claimant *found = claimant_of_rank(fed, rank);
+    if (!found)
+        return;
+    struct claimant c = *found;
+    tf_vec_remove(&fed->claimants, (size_t)(found - fed->claimants.items));
+    end_claim(fed, c, fed_job_by_uid(fed, c.uid));
+}
+
+void fed_claims_verb(struct fed *fed, struct fed_event *event)
+{
+    struct cluster *cluster = fed_cluster_by_name(fed, event->claim.cluster);
+    struct job *job = job_to_claim(fed, event, cluster);
+    if (!job)
+        return;
+    drop_claimant(fed, job->rank);
+    tf_reached(fed, FED_CLAIM_ASKED);
+    tf_job_record_event(&job->record, fed->now.wall, 0, "Claimed",
+                        "the nodes that are being freed for it in %s are kept for it, for %lld s at most",
+                        cluster->record.name, (long long)(event->claim.lasts / TF_SECOND));
+    fed_trace_job(fed, job, "claims the nodes that are being freed for it in %s", cluster->record.name);
+    set_claim(fed, job, cluster->record.name, (struct tf_wall){fed->now.wall.ms + event->claim.lasts});
+    add_claimant(fed, job, cluster);
+    fed_desired_claim(cluster, job);
+    note_ends(fed);
+    fed_reply_done(fed, event->request, FED_OUTCOME_DONE, job->record.uid, job->record.version);
 }
 
 /* ---- the full set ---- */

@@ -7,7 +7,13 @@
 /* Claims of jobs that have waited for very long (DESIGN.md §5): after claimAfter the first waiting job of a
  * priority claims nodes in one subcluster that could hold it if it ran nothing else. At most one claim a
  * priority. Where the job is placed is not bound by it: it takes the first place that fits, anywhere. The
- * claim ends when an epoch of the job has been accepted, or when the job does not wait any more. */
+ * claim ends when an epoch of the job has been accepted, or when the job does not wait any more.
+ *
+ * People may have nodes kept for a job that need not have waited for long (FED_EV_CLAIM: those that a plan
+ * frees for it). Such a claim goes before one that is made unasked, and ends at its moment, too. */
+
+/* Keeps nodes for the job, and answers. Asked again for the same it lasts longer. */
+void fed_claims_verb(struct fed *fed, struct fed_event *event);
 
 /* Something has changed in the queue, or in what subclusters could hold: whoever is first is looked at. */
 void fed_claims_touch(struct fed *fed);

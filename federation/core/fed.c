@@ -92,6 +92,7 @@ static bool is_request(enum fed_event_kind kind)
     case FED_EV_CORDON:
     case FED_EV_FORGET:
     case FED_EV_FREEZE:
+    case FED_EV_CLAIM:
     case FED_EV_BARRIER:
         return true;
     default:
@@ -147,6 +148,9 @@ static void take_request(struct fed *fed, struct fed_event *event)
         break;
     case FED_EV_FREEZE:
         fed_freeze_verb(fed, event);
+        break;
+    case FED_EV_CLAIM:
+        fed_claims_verb(fed, event);
         break;
     default:
         assert(event->kind == FED_EV_BARRIER);

@@ -39,6 +39,7 @@ enum fed_event_kind {
     FED_EV_CORDON,    /* a subcluster, or no longer */
     FED_EV_FORGET,    /* a subcluster that is known to be dead */
     FED_EV_FREEZE,    /* evictions, growth, moves, or no longer */
+    FED_EV_CLAIM,     /* nodes are to be kept for a job that waits */
     FED_EV_BARRIER,   /* a read was rendered: reply when what it shows is durable */
     FED_EV_LINK_UP,   /* a subcluster's stream has said hello */
     FED_EV_LINK_DOWN, /* the stream is gone; left: its subclusterd took its leave */
@@ -85,6 +86,10 @@ struct fed_event {
             int64_t lasts;           /* ms */
             bool on;
         } freeze;
+        struct {
+            char *tenant, *name, *cluster;
+            int64_t lasts; /* ms */
+        } claim;
         struct tf_hello hello;
         bool left; /* LINK_DOWN */
         struct tf_up up;

@@ -61,6 +61,16 @@ static void image_freeze_verb(struct tf_image *image, struct fed_event *event)
     tf_image_close(image);
 }
 
+static void image_claim_verb(struct tf_image *image, struct fed_event *event)
+{
+    tf_image_open(image, &event->claim);
+    tf_image_string(image, &event->claim.tenant);
+    tf_image_string(image, &event->claim.name);
+    tf_image_string(image, &event->claim.cluster);
+    tf_image_number(image, &event->claim.lasts);
+    tf_image_close(image);
+}
+
 /* Without a default, so that a kind that is forgotten here does not compile: an event that has no image ends
  * the recording of the daemon. */
 static void image_event_part(struct tf_image *image, struct fed_event *event)
@@ -96,6 +106,9 @@ static void image_event_part(struct tf_image *image, struct fed_event *event)
         return;
     case FED_EV_FREEZE:
         image_freeze_verb(image, event);
+        return;
+    case FED_EV_CLAIM:
+        image_claim_verb(image, event);
         return;
     case FED_EV_LINK_UP:
         tf_image_hello(image, &event->hello);
@@ -221,6 +234,7 @@ static void image_claimant(struct tf_image *image, struct claimant *claimant)
     tf_image_number(image, &claimant->slot);
     tf_image_number(image, &claimant->rank);
     tf_image_number(image, &claimant->version);
+    tf_image_number(image, &claimant->until);
     tf_image_number(image, &claimant->challenged);
     tf_image_close(image);
 }

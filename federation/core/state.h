@@ -110,6 +110,7 @@ struct claimant {
     uint64_t version; /* of the record that was told last */
     int rank;         /* of the job, when it claimed */
     bool challenged;  /* others of its priority have come to the queue: it may not be the first any more */
+    struct tf_wall until; /* somebody asked for it, and so long; 0 = it is for its long wait */
     struct tf_uid uid;
 };
 

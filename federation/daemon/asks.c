@@ -29,7 +29,9 @@ struct ask {
     void *arg;
     struct fedd *fedd;
     struct tf_call *call;
-    struct tf_timer late; /* of a change */
+    struct tf_timer late;   /* of a change; when it is done: */
+    struct fed_event *then; /* this has its own word, which is the call's answer; NULL: none */
+    enum tf_method method;  /* of then */
     UT_hash_handle hh;
 };
 
@@ -37,6 +39,9 @@ static void drop(struct fedd *fedd, struct ask *ask)
 {
     HASH_DEL(fedd->asks, ask);
     tf_timer_cancel(fedd->loop, &ask->late);
+    if (ask->then)
+        fed_event_release(ask->then);
+    free(ask->then);
     free(ask->cluster);
     free(ask);
 }
@@ -95,9 +100,25 @@ static void change_late(struct tf_timer *timer)
     change_unknown(TF_CONTAINER_OF(timer, struct ask, late), "has not confirmed the change in time");
 }
 
+/* With a text there was nothing to do, so nothing comes after it either. */
+static bool goes_on(struct ask *ask, const struct tf_answer *answer)
+{
+    if (!ask->then || answer->code != TF_OK || answer->text)
+        return false;
+    struct fedd *fedd = ask->fedd;
+    struct fed_event event = *ask->then;
+    *ask->then = (struct fed_event){.kind = FED_EV_NONE};
+    event.request = requests_add_change(fedd, ask->call, ask->method);
+    drop(fedd, ask);
+    host_step(fedd, &event);
+    return true;
+}
+
 static void change_answered(struct ask *ask, const struct tf_answer *answer)
 {
     struct tf_call *call = ask->call;
+    if (goes_on(ask, answer))
+        return;
     drop(ask->fedd, ask);
     if (answer->code != TF_OK) {
         call_fail_code(call, (enum tf_error_code)answer->code, "%s",
@@ -306,11 +327,25 @@ static bool find_attached(struct fedd *fedd, struct tf_call *call, const char *c
 
 void asks_change(struct fedd *fedd, struct tf_call *call, const char *name, struct tf_ask *question)
 {
+    asks_change_then(fedd, call, name, question, TF_METHOD_CORDON_NODE, NULL);
+}
+
+void asks_change_then(struct fedd *fedd, struct tf_call *call, const char *name, struct tf_ask *question,
+                      enum tf_method method, struct fed_event *then)
+{
     struct fed_cluster_view cluster;
-    if (!find_attached(fedd, call, name, &cluster))
+    if (!find_attached(fedd, call, name, &cluster)) {
+        if (then)
+            fed_event_release(then);
         return;
+    }
     struct ask *ask = add(fedd, cluster.link, cluster.record->name);
     ask->call = call;
+    ask->method = method;
+    if (then) {
+        ask->then = tf_calloc(1, sizeof *ask->then);
+        *ask->then = *then;
+    }
     question->id = ask->number;
     tf_timer_start(fedd->loop, &ask->late, call_answer_by(fedd, call), change_late);
     links_send(fedd, cluster.link,

@@ -2,6 +2,20 @@
 /* Plans that free nodes: the subcluster makes them, and carries them out. */
 #include "federation/daemon/private.h"
 
+/* What is freed for a job and not used by it is there for all again after so long. */
+enum { KEPT_FOR = TF_HOUR };
+
+/* That nodes are kept for the job: when the moves have begun, since they go where nothing is kept. */
+static struct fed_event claim_of(const char *cluster, const char *job)
+{
+    const char *slash = strchr(job, '/');
+    return (struct fed_event){.kind = FED_EV_CLAIM,
+                              .claim = {.tenant = tf_strndup(job, (size_t)(slash - job)),
+                                        .name = tf_strdup(slash + 1),
+                                        .cluster = tf_strdup(cluster),
+                                        .lasts = KEPT_FOR}};
+}
+
 static void on_plan(void *arg, struct tf_call *call, struct tf_bytes bytes)
 {
     struct fedd *fedd = arg;
@@ -25,7 +39,11 @@ static void on_apply(void *arg, struct tf_call *call, struct tf_bytes bytes)
     order->apply = true;
     struct tf_ask question = {.kind = TF_ASK_DEFRAG, .defrag = {order, 1, 1}};
     changes_log(call, TF_METHOD_DEFRAG, request.defrag.cluster, order->model);
-    asks_change(fedd, call, request.defrag.cluster, &question);
+    if (order->for_job && strchr(order->for_job, '/')) {
+        struct fed_event claim = claim_of(request.defrag.cluster, order->for_job);
+        asks_change_then(fedd, call, request.defrag.cluster, &question, TF_METHOD_DEFRAG, &claim);
+    } else
+        asks_change(fedd, call, request.defrag.cluster, &question);
     tf_request_release(&request);
 }
 

@@ -151,6 +151,10 @@ void asks_send(struct fedd *fedd, uint64_t link, const char *cluster, struct tf_
 void asks_cancel(struct fedd *fedd, uint64_t number);
 /* A change that one subcluster makes, whose answer is the call's; takes the call. Borrows the question. */
 void asks_change(struct fedd *fedd, struct tf_call *call, const char *cluster, struct tf_ask *question);
+/* The same; when the subcluster has done something, the core takes that request, whose answer is the call's.
+ * Takes then, which may be NULL. */
+void asks_change_then(struct fedd *fedd, struct tf_call *call, const char *cluster, struct tf_ask *question,
+                      enum tf_method method, struct fed_event *then);
 
 /* forward.c: the answer of one subcluster is passed on to the client as it comes. Takes the call. */
 void asks_forward(struct fedd *fedd, struct tf_call *call, const char *cluster, struct tf_ask *question);

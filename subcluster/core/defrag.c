@@ -98,16 +98,6 @@ static bool can_be_site(const struct ledger_node *node)
            node->blockings.count == 0 && node->kept.rank < 0 && node->emptying == 0;
 }
 
-static struct tf_vector capacity_of(const struct ledger_node *node)
-{
-    struct tf_vector capacity = node->node.capacity;
-    capacity.gpus = tf_gpu_set_count(ledger_usable_gpus(node));
-    capacity.cpu -= node->node.foreign.cpu;
-    capacity.memory -= node->node.foreign.memory;
-    capacity.slots -= node->node.foreign.slots;
-    return capacity;
-}
-
 static bool is_named(const struct scene *scene, const struct ledger_node *node)
 {
     return scene->order->nodes.count == 0 || tf_strs_has(&scene->order->nodes, node->node.name);
@@ -122,7 +112,7 @@ static uint32_t domain_of(const struct scene *scene, uint32_t class)
 static void add_node(struct scene *scene, const struct ledger_node *node)
 {
     const struct tf_profile_row *row = &scene->view.rows[node->number];
-    struct tf_vector capacity = capacity_of(node);
+    struct tf_vector capacity = ledger_capacity(node);
     tf_vec_push(&scene->place, NOT_LOOKED_AT);
     if (!is_up(node) || row->count == 0 || model_of(scene, node) != scene->model || capacity.slots <= 0)
         return;
@@ -452,11 +442,11 @@ void defrag_plan_make(struct sub *sub, const struct tf_defrag_order *order, stru
 
 /* ---- doing it ---- */
 
-/* The node is to be free as a whole. */
-static bool takes_all_of(const struct sub *sub, const struct tf_defrag_order *order, const char *name)
+/* The node is to be free as a whole, or what gets free there is for one job only. */
+static bool takes_nothing(const struct sub *sub, const struct tf_defrag_order *order, const char *name)
 {
     const struct ledger_node *node = ledger_find(&sub->ledger, name);
-    return order->gpus == 0 || (node && node->node.capacity.gpus <= order->gpus);
+    return order->gpus == 0 || order->for_job || (node && node->node.capacity.gpus <= order->gpus);
 }
 
 char *defrag_begin(struct sub *sub, const struct tf_defrag_order *order, const struct tf_defrag_plan *plan)
@@ -466,10 +456,11 @@ char *defrag_begin(struct sub *sub, const struct tf_defrag_order *order, const s
     tf_vec_each (move, &plan->moves)
         tf_vec_push(&wants, (struct migrate_want){move->uid, move->index, move->to});
     tf_vec_each (site, &plan->sites)
-        if (takes_all_of(sub, order, site->node))
+        if (takes_nothing(sub, order, site->node))
             tf_strs_add(&empties, site->node);
     struct migrate_ask ask = {.id = order->id,
                               .cause = TF_MOVE_BY_DEFRAG,
+                              .owner = order->for_job,
                               .reason = order->reason,
                               .user = order->user,
                               .wants = wants.items,

@@ -273,6 +273,16 @@ struct tf_vector ledger_used(const struct ledger_node *node)
     return sum;
 }
 
+struct tf_vector ledger_capacity(const struct ledger_node *node)
+{
+    struct tf_vector capacity = node->node.capacity;
+    capacity.gpus = tf_gpu_set_count(healthy_gpus(node) & ~stray_gpus(node));
+    capacity.cpu -= node->node.foreign.cpu;
+    capacity.memory -= node->node.foreign.memory;
+    capacity.slots -= node->node.foreign.slots;
+    return capacity;
+}
+
 static struct holding *holding_of(const struct ledger_node *node, struct tf_uid uid, uint32_t index)
 {
     tf_vec_each (h, &node->holdings)

@@ -184,6 +184,8 @@ uint64_t ledger_unclaimed_gpus(
     const struct ledger_node *node);                        /* what they were if nobody claimed anything */
 uint64_t ledger_going_gpus(const struct ledger_node *node); /* free, or will be: nobody stays or claims */
 struct tf_vector ledger_used(const struct ledger_node *node);
+/* That ours may use, also of a node that is being emptied: without foreign use, and what is bad. */
+struct tf_vector ledger_capacity(const struct ledger_node *node);
 
 /* Makes the rows of all changed nodes again. Before packing and before a profile. */
 void ledger_refresh(struct ledger *ledger);

@@ -5,6 +5,7 @@
 
 #include "subcluster/core/jobs.h"
 #include "subcluster/core/levels.h"
+#include "subcluster/core/migrate.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/trace.h"
 
@@ -103,6 +104,47 @@ static struct emptying empty_when(const struct sub *sub, const struct ledger_nod
     return out;
 }
 
+/* ---- nodes that are freed for it ---- */
+
+static bool is_for(const struct tf_migration *chain, const struct tf_node_claim *record)
+{
+    size_t len = strlen(record->tenant);
+    return chain->ended.ms == 0 && chain->cause == TF_MOVE_BY_DEFRAG && chain->owner &&
+           strncmp(chain->owner, record->tenant, len) == 0 && chain->owner[len] == '/' &&
+           strcmp(chain->owner + len + 1, record->name) == 0;
+}
+
+/* The chain that makes room for the job; NULL: none is under way. */
+static const struct tf_migration *chain_for(const struct sub *sub, const struct tf_node_claim *record)
+{
+    const struct tf_migration *chain;
+    for (size_t i = 0; (chain = migrate_at(sub, i)) != NULL; i++)
+        if (is_for(chain, record))
+            return chain;
+    return NULL;
+}
+
+static bool leaves(const struct tf_migration *chain, const struct ledger_node *node, const struct holding *h)
+{
+    tf_vec_each (move, &chain->moves)
+        if (move->index == h->index && tf_uid_eq(move->uid, h->uid) &&
+            strcmp(move->from, node->node.name) == 0)
+            return true;
+    return false;
+}
+
+/* What it has when the chain is over. */
+static struct tf_vector left_by(const struct tf_migration *chain, const struct ledger_node *node)
+{
+    struct tf_vector left = ledger_capacity(node);
+    tf_vec_each (h, &node->holdings) {
+        struct tf_vector held = h->hold.amount;
+        held.gpus = tf_gpu_set_count(h->hold.gpus);
+        left = leaves(chain, node, h) ? left : tf_vector_sub(left, held);
+    }
+    return tf_vector_floor0(left);
+}
+
 /* ---- which nodes ---- */
 
 /* The nodes as they will be: each empty from its moment on, and nothing before. */
@@ -128,20 +170,27 @@ static bool is_kept_for_another(const struct ledger_node *node, struct tf_uid ui
     return node->kept.rank >= rank && !tf_uid_eq(node->kept.owner, uid);
 }
 
-static void plan_init(struct plan *plan, struct sub *sub, struct tf_uid uid, const struct tf_demand *demand)
+static void plan_init(struct plan *plan, struct sub *sub, const struct tf_node_claim *record,
+                      const struct tf_demand *demand)
 {
     struct tf_fit_view view = ledger_view(&sub->ledger);
+    const struct tf_migration *chain = chain_for(sub, record);
     *plan = (struct plan){.sub = sub, .demand = demand};
     tf_vec_each (node, &sub->ledger.nodes) {
         struct tf_profile_row row = view.rows[(*node)->number];
         struct tf_level_vector all = {TF_LEVEL_FREE, {0}};
-        if (row.count > 0 && !is_kept_for_another(*node, uid, demand->rank))
+        if (row.count > 0 && !is_kept_for_another(*node, record->uid, demand->rank))
             all.have = tf_profile_row_at(&row, TF_LEVEL_TOP);
+        struct emptying when = empty_when(sub, *node, demand->rank);
+        if (chain && tf_strs_has(&chain->empties, (*node)->node.name) && row.count > 0) {
+            all.have = left_by(chain, *node);
+            when = (struct emptying){sub->now.wall.ms, sub->now.wall.ms};
+        }
         row.claim_rank = -1;
         tf_vec_push(&plan->rows, row);
         tf_vec_push(&plan->vectors, all);
-        tf_vec_push(&plan->when, empty_when(sub, *node, demand->rank));
-        tf_vec_push(&plan->keys, plan->when.items[plan->when.count - 1].key);
+        tf_vec_push(&plan->when, when);
+        tf_vec_push(&plan->keys, when.key);
     }
     if (plan->keys.count > 1)
         qsort(plan->keys.items, plan->keys.count, sizeof *plan->keys.items, by_value);
@@ -208,7 +257,7 @@ static bool choose_nodes(struct sub *sub, struct tf_node_claim *record, int64_t 
     bool found =
         tf_demand_resolve(&demand, &record->spec, class_rank(sub, &record->spec), view.catalog, NULL) == 0;
     if (found) {
-        plan_init(&plan, sub, record->uid, &demand);
+        plan_init(&plan, sub, record, &demand);
         found = find_moment(&plan, &key);
     }
     if (found) {

@@ -11,7 +11,9 @@
  * are placed there only if they end before a moment that is fixed when the claim is made: the latest end, by
  * maxRuntime, of what is in its way. Nobody is stopped for it, surplus may use the nodes meanwhile, and a
  * higher priority is not bound; a node that a higher claim takes, or that is lost, is replaced by another.
- * The leader says who claims and when that ends; a start of the job here ends it, too. */
+ * The leader says who claims and when that ends; a start of the job here ends it, too.
+ *
+ * For a job that instances are moved for (defrag --for) those nodes are kept that this frees. */
 
 /* The job claims nodes. One that it has already for what it asks stays as it is. Returns the rows looked at.
  */

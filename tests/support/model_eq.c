@@ -390,6 +390,7 @@ bool eq_defrag_order(const struct tf_defrag_order *a, const struct tf_defrag_ord
     EQ_STR(within);
     EQ_STR(reason);
     EQ_STR(user);
+    EQ_STR(for_job);
     return EQ_END;
 }
 

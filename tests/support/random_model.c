@@ -454,6 +454,7 @@ void random_job_record(struct tf_rng *r, struct tf_job_record *out)
         BOOL ? random_uid(r) : (struct tf_uid){{0}},
         INSTANCES,
         optional_name(r),
+        WALL,
         evicted(r),
     };
     random_pairs(r, &out->labels);
@@ -723,7 +724,8 @@ void random_defrag_order(struct tf_rng *r, struct tf_defrag_order *out)
                                     .max_moves = COUNT,
                                     .may_restart = BOOL,
                                     .reason = OPTIONAL,
-                                    .user = OPTIONAL};
+                                    .user = OPTIONAL,
+                                    .for_job = OPTIONAL};
     random_strs(r, &out->nodes);
 }
 

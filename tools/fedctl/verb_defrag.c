@@ -41,7 +41,11 @@ static const struct option options[] = {
      {.key = "domain",
       TF_STRING(O, domain),
       .help = "plan: all in one domain of this level, that which gives most"}},
-    {0, "TENANT/NAME", {.key = "for", TF_STRING(O, for_job), .help = "plan: room for this job, which waits"}},
+    {0,
+     "TENANT/NAME",
+     {.key = "for",
+      TF_STRING(O, for_job),
+      .help = "plan: room for this job, which waits, kept for it for an hour once that is applied"}},
     {0,
      "N",
      {.key = "max-moves",
@@ -120,6 +124,7 @@ static int take_shape(struct fedctl *ctl, const char *word, struct tf_defrag_ord
     order->memory = shape->memory;
     order->want = spec->elastic.min;
     order->total = true;
+    order->for_job = tf_asprintf("%s/%s", reply.job.manifest.tenant, reply.job.manifest.name);
     if (!order->model && shape->gpu_models.count)
         order->model = tf_strdup(shape->gpu_models.items[0]);
     tf_vec_each (rule, &spec->topology)
@@ -331,7 +336,9 @@ const struct verb verb_defrag = {
         "so that the\n"
         "answer would differ. Each instance has a new one ready in its new place before the old one stops. "
         "Nodes that are\n"
-        "being emptied take nothing until it is over. `fedctl freeze moves` stops what has not begun.",
+        "being emptied take nothing until it is over. What was freed --for a job is kept for it until it "
+        "starts, at most an\n"
+        "hour: others of its priority or lower go elsewhere. `fedctl freeze moves` stops what has not begun.",
     .examples = "fedctl defrag plan --cluster bj-a --model H800\n"
                 "fedctl defrag plan --cluster bj-a --nodes n3,n7\n"
                 "# Room for a job that waits\n"

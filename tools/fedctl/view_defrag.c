@@ -63,6 +63,7 @@ static const struct tf_row order_rows[] = {
     {.key = "within", TF_STRING(O, within)},
     {.key = "maxMoves", TF_INT32(O, max_moves), .max = INT32_MAX},
     {.key = "mayRestart", TF_BOOL(O, may_restart), .def = "false"},
+    {.key = "for", TF_STRING(O, for_job)},
 };
 #undef O
 static const struct tf_table order_table = TF_TABLE(struct tf_defrag_order, order_rows);

@@ -202,6 +202,22 @@ void operator_orders_move(struct sim_world *world, const struct tf_migrate_order
                 send_ask(*subd, &ask);
 }
 
+/* Once the moves have begun, as fedd does it: what they free is kept for who it is for. */
+static void send_claim(struct sim_site *site, const char *job)
+{
+    struct sim_world *world = site->world;
+    struct sim_fedd *leader = world_leader(world);
+    const char *slash = strchr(job, '/');
+    struct fed_event event = {.kind = FED_EV_CLAIM};
+    if (!leader || !slash || process_is_paused(&leader->process))
+        return;
+    event.claim.tenant = tf_strndup(job, (size_t)(slash - job));
+    event.claim.name = tf_strdup(slash + 1);
+    event.claim.cluster = tf_strdup(site->name);
+    event.claim.lasts = TF_HOUR;
+    fedd_request(leader, OPERATOR_CALLS | ++world->operator.calls, event);
+}
+
 void operator_defrags(struct sim_site *site, const struct tf_defrag_order *order)
 {
     struct tf_defrag_order lent = *order;
@@ -215,6 +231,8 @@ void operator_defrags(struct sim_site *site, const struct tf_defrag_order *order
         lent.digest = plan.digest;
         if (plan.moves.count)
             send_ask(*subd, &ask);
+        if (plan.moves.count && order->for_job)
+            send_claim(site, order->for_job);
         tf_defrag_plan_release(&plan);
     }
 }

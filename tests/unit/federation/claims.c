@@ -128,6 +128,68 @@ static void test_who_was_before_comes_back(void)
     drive_release(&d);
 }
 
+/* ---- because somebody asked ---- */
+
+static void keep_for(const char *name, const char *cluster, int64_t lasts)
+{
+    struct fed_event event = {.kind = FED_EV_CLAIM, .request = ++d.requests};
+    event.claim.tenant = tf_strdup("rec");
+    event.claim.name = tf_strdup(name);
+    event.claim.cluster = tf_strdup(cluster);
+    event.claim.lasts = lasts;
+    drive_step(&d, event);
+    drive_elapse(&d, TF_SECOND);
+}
+
+static void test_asked_for(void)
+{
+    full_house();
+    keep_for("large", "bj-a", TF_HOUR);
+    CU_ASSERT_STRING_EQUAL(claims_in("rec/large"),
+                           "bj-a"); /* though it is not the first, and has not waited */
+    drive_expect(&d, "reply 4: done #5\nbj-a CHANGE 2: claim #5\n");
+    keep_for("small", "bj-a", TF_HOUR);
+    CU_ASSERT_STRING_EQUAL(claims_in("rec/small"), "");
+    keep_for("none", "bj-a", TF_HOUR);
+    keep_for("too-large", "nowhere", TF_HOUR);
+    drive_expect(&d, "reply 5: REFUSED\nreply 6: REFUSED\nreply 7: REFUSED\n");
+    drive_release(&d);
+}
+
+/* A time limit, over which no change of leader helps. */
+static void test_asked_for_ends(void)
+{
+    full_house();
+    keep_for("large", "bj-a", 20 * TF_MINUTE);
+    drive_elapse(&d, 10 * TF_MINUTE);
+    drive_crash(&d);
+    drive_attach(&d, "bj-a", "north");
+    CU_ASSERT_STRING_EQUAL(claims_in("rec/large"), "bj-a");
+    drive_elapse(&d, 11 * TF_MINUTE);
+    CU_ASSERT_STRING_EQUAL(claims_in("rec/large"), "");
+    CU_ASSERT_PTR_NOT_NULL(strstr(tf_buf_text(&d.log), "unclaim #5"));
+    drive_release(&d);
+}
+
+/* One of a priority: the one that has waited long comes back afterwards. */
+static void test_asked_for_goes_first(void)
+{
+    full_house();
+    drive_elapse(&d, d.settings.claim_after + TF_MINUTE);
+    CU_ASSERT_STRING_EQUAL(claims_in("rec/small"), "gz-b");
+    keep_for("large", "bj-a", TF_HOUR);
+    CU_ASSERT_STRING_EQUAL(claims_in("rec/small"), "");
+    CU_ASSERT_STRING_EQUAL(claims_in("rec/large"), "bj-a");
+    keep_for("large", "bj-a", 2 * TF_HOUR); /* longer */
+    drive_elapse(&d, 90 * TF_MINUTE);
+    CU_ASSERT_STRING_EQUAL(claims_in("rec/large"), "bj-a");
+    drive_job(&d, FED_EV_HOLD, "rec/large");
+    drive_elapse(&d, TF_MINUTE);
+    CU_ASSERT_STRING_EQUAL(claims_in("rec/large"), "");
+    CU_ASSERT_STRING_EQUAL(claims_in("rec/small"), "gz-b");
+    drive_release(&d);
+}
+
 int main(void)
 {
     static const struct suite_test tests[] = {
@@ -138,6 +200,9 @@ int main(void)
         {"who goes claims no more", test_who_goes_claims_no_more},
         {"the next leader goes on with it", test_the_next_leader_goes_on_with_it},
         {"who was before comes back", test_who_was_before_comes_back},
+        {"somebody asks for it", test_asked_for},
+        {"what somebody asked for ends", test_asked_for_ends},
+        {"what somebody asked for goes first", test_asked_for_goes_first},
         {"a lost subcluster is left", test_a_lost_subcluster_is_left},
     };
     return suite_run("unit/federation/claims", tests, TF_ARRAY_LEN(tests));

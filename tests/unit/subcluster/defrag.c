@@ -237,6 +237,35 @@ static void test_apply(void)
     driver_release(&d);
 }
 
+/* For one job: the node is its own from the first moment on which it is free. */
+static void test_apply_for(void)
+{
+    open_three();
+    const struct tf_defrag_order wanted = {.gpus = 8, .want = 1, .total = true};
+    struct tf_defrag_plan plan = ask(&wanted);
+    struct tf_defrag_order apply = wanted;
+    apply.apply = true;
+    apply.id = driver_uid(9);
+    apply.digest = plan.digest;
+    apply.for_job = (char *)"web/big";
+    order(7, &apply);
+    CU_ASSERT_STRING_EQUAL(sub_migration_at(d.sub, 0)->owner, "web/big");
+    struct tf_entry claim = driver_place_entry(10, 0, 1, 8);
+    claim.kind = TF_ENTRY_CLAIM;
+    tf_str_set(&claim.tenant, "web");
+    tf_str_set(&claim.name, "big");
+    driver_change(&d, claim);
+    CU_ASSERT_PTR_NOT_NULL(strstr(tf_buf_text(&d.traces), "web/big claims 1 node, n2"));
+    let_moves_happen();
+    CU_ASSERT_EQUAL(free_on("n2"), 8);
+    add_job(7, 8, TF_MIGRATION_ALLOW); /* one of its priority */
+    CU_ASSERT_PTR_NULL(driver_allocation(&d, 7)->members.items);
+    add_job(10, 8, TF_MIGRATION_ALLOW);
+    CU_ASSERT_STRING_EQUAL(driver_allocation(&d, 10)->members.items[0].node, "n2");
+    tf_defrag_plan_release(&plan);
+    driver_release(&d);
+}
+
 /* Never another plan than the one that was read. */
 static void test_stale(void)
 {
@@ -342,6 +371,7 @@ int main(void)
         {"nodes that are not ready are left out", test_nodes_out},
         {"named, worst, parts of nodes", test_targets},
         {"a plan is carried out, and a node that is emptied takes nothing", test_apply},
+        {"what is freed for a job is kept for it", test_apply_for},
         {"no other plan than the one that was read", test_stale},
         {"unasked, for work that waits: observed, then done, at most once a cool-down", test_unasked},
         {"unasked, and in vain", test_unasked_in_vain},

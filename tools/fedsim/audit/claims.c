@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Claims on whole nodes: what is kept for one job is given to no core of its priority or lower that does not
- * end in time (DESIGN.md §5, R5). */
+ * end in time (DESIGN.md §5, R5). And nodes that are being emptied, which are given to nobody (§8.4). */
 #include "tools/fedsim/audit/facts.h"
 
 #include "common/base/text.h"
@@ -106,19 +106,40 @@ static void check_node(struct audit *audit, const struct audit_site *site, const
                        claim->c.until.ms, audit_uid(claim->c.uid));
 }
 
+/* Since before this transaction. */
+static bool is_being_emptied(const struct audit_site *site, const char *node)
+{
+    tf_vec_each (chain, &site->chains)
+        if (!chain->changed && chain->m.ended.ms == 0 && tf_strs_has(&chain->m.empties, node))
+            return true;
+    return false;
+}
+
+static void check_emptied(struct audit *audit, const struct audit_site *site, const struct tf_allocation *a,
+                          const char *node)
+{
+    if (is_being_emptied(site, node) && !was_reserved(audit, site, a, node))
+        audit_fail(audit, "§8.4: job %s begins on %s in %s, which is being emptied", audit_uid(a->uid), node,
+                   site->name);
+}
+
 /* A core that began with this transaction. One that ran before was adopted, and nobody chose where. */
 void audit_check_kept(struct audit *audit, struct audit_site *site)
 {
-    for (size_t i = 0; site->node_claims.count && i < site->opened.count; i++) {
+    for (size_t i = 0; i < site->opened.count; i++) {
         const struct audit_epoch *e = site->opened.items[i];
         const struct audit_allocation *known = audit_allocation(site, e->uid);
         bool lives = known && known->a.epoch == e->epoch && known->a.phase != TF_ALLOCATION_IDLE;
         if (!lives || e->ran || e->rolled || e->local_rolled || site->copied)
             continue;
-        tf_vec_each (m, &known->a.members)
+        tf_vec_each (m, &known->a.members) {
+            check_emptied(audit, site, &known->a, m->node);
             if (m->mark == 0)
                 check_node(audit, site, &known->a, m->node);
-        tf_vec_each (c, &known->a.claims)
+        }
+        tf_vec_each (c, &known->a.claims) {
+            check_emptied(audit, site, &known->a, c->node);
             check_node(audit, site, &known->a, c->node);
+        }
     }
 }

@@ -200,6 +200,17 @@ static const char *draw_model(struct draw *draw, const struct scenario_cluster *
     return nodes->model;
 }
 
+/* One node, as many as can be, or what a job needs that may or may not wait. */
+static void draw_defrag_target(struct draw *draw, struct scenario_event *e, size_t number)
+{
+    const struct scenario_job *job = &draw->s->jobs.items[number % draw->s->jobs.count];
+    size_t target = draw_below(draw, 4);
+    if (target == 3 && job->name && !strchr(job->name, '{'))
+        e->room_for = tf_asprintf("%s/%s", job->tenant, job->name);
+    else
+        tf_strs_add(&e->nodes, target > 1 ? "1" : "max");
+}
+
 void draw_defrags(struct draw *draw)
 {
     int64_t count = draw_one_in(draw, 2) ? draw_between(draw, 1, 20) : 0;
@@ -211,7 +222,7 @@ void draw_defrags(struct draw *draw)
         struct scenario_event *e = draw_event(draw, false, at);
         e->defrag = tf_strdup(cluster->name);
         e->model = tf_strdup(model);
-        tf_strs_add(&e->nodes, draw_one_in(draw, 2) ? "1" : "max");
+        draw_defrag_target(draw, e, (size_t)count);
         draw->ends = at > draw->ends ? at : draw->ends;
     }
     draw->s->until = draw->s->until > draw->ends ? draw->s->until : draw->ends;

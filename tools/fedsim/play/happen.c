@@ -466,6 +466,26 @@ static void happen_scale(struct play *play, const struct scenario_event *event, 
     ask(play, event->scale, SIM_SCALE, play_without_sizes(play, sizes));
 }
 
+/* As `fedctl defrag plan --for`. */
+static void room_for(const struct play *play, const char *name, struct tf_defrag_order *order)
+{
+    int64_t job = play_job_find(play, name);
+    if (job < 0)
+        return;
+    const struct tf_job_spec *spec = &play->world.clients.jobs.items[job].manifest.spec;
+    order->want = spec->elastic.min;
+    order->total = true;
+    order->gpus = spec->group.shape.gpus;
+    order->cpu = spec->group.shape.cpu;
+    order->memory = spec->group.shape.memory;
+    tf_vec_each (rule, &spec->topology)
+        if (rule->mode == TF_TOPOLOGY_REQUIRE && rule->of == TF_TOPOLOGY_OF_JOB) {
+            order->plane = rule->plane;
+            order->within = rule->within;
+        }
+    order->for_job = (char *)(uintptr_t)name;
+}
+
 static void happen_defrag(struct play *play, const struct scenario_event *event, bool over)
 {
     const struct scenario *s = play->scenario;
@@ -475,8 +495,10 @@ static void happen_defrag(struct play *play, const struct scenario_event *event,
     (void)over;
     if (strcmp(nodes, "max") != 0)
         (void)tf_parse_int64(nodes, 1, INT32_MAX, &want, NULL); /* checked when it was read */
-    const struct tf_defrag_order order = {
+    struct tf_defrag_order order = {
         .id = {{'d', (uint8_t)(number >> 8), (uint8_t)number}}, .model = event->model, .want = (int32_t)want};
+    if (event->room_for)
+        room_for(play, event->room_for, &order);
     operator_defrags(site_of(play, event->defrag), &order);
 }
 

@@ -19,12 +19,13 @@ enum {
     TO = 1024,
     BY = 2048,
     WHAT = 4096,
-    EXTRAS = 13
+    ROOM_FOR = 8192,
+    EXTRAS = 14
 };
 
-static const char *const extra_keys[EXTRAS] = {"for",    "state",   "lostAfter", "link",  "fedd",
-                                               "before", "elastic", "model",     "nodes", "instance",
-                                               "to",     "byMs",    "what"};
+static const char *const extra_keys[EXTRAS] = {"for",    "state",   "lostAfter", "link",   "fedd",
+                                               "before", "elastic", "model",     "nodes",  "instance",
+                                               "to",     "byMs",    "what",      "roomFor"};
 
 static const struct {
     const char *key;
@@ -54,7 +55,7 @@ static const struct {
     [SCENARIO_SCALE] = {"scale", 0, ELASTIC},
     [SCENARIO_REPEAT] = {"repeat", 0, 0},
     [SCENARIO_LATE] = {"late", 0, 0},
-    [SCENARIO_DEFRAG] = {"defrag", MODEL, COUNT},
+    [SCENARIO_DEFRAG] = {"defrag", MODEL | COUNT | ROOM_FOR, 0},
     [SCENARIO_MIGRATE] = {"migrate", INSTANCE | TO | FOR, 0},
 };
 
@@ -158,7 +159,8 @@ static unsigned extras_of(const struct scenario_event *e)
                                e->instance >= 0,
                                e->to,
                                e->by_ms != 0,
-                               e->what != 0};
+                               e->what != 0,
+                               e->room_for};
     unsigned bits = 0;
     for (size_t i = 0; i < EXTRAS; i++)
         bits |= said[i] ? 1U << i : 0;
@@ -230,6 +232,8 @@ static void check_defrag(const struct scenario_event *e, struct tf_complaints *o
     const char *text = e->nodes.count ? e->nodes.items[0] : "max";
     if (!e->defrag)
         return;
+    if (e->room_for && e->nodes.count)
+        tf_complaints_add(out, "nodes", "is what roomFor says: as many as the job needs");
     if (e->nodes.count > 1 || (strcmp(text, "max") != 0 && tf_parse_int64(text, 1, INT32_MAX, &count, NULL)))
         tf_complaints_add(out, "nodes", "must be a number of nodes, or max");
 }

@@ -150,6 +150,7 @@ static void check_event(const struct scenario *scenario, const struct scenario_e
         {"clockJump", e->clock_jump, find_daemon},
         {"late", e->late, find_cluster},
         {"defrag", e->defrag, find_cluster},
+        {"roomFor", e->room_for, find_job},
         {"crash", e->crash, find_daemon},
         {"pause", e->pause, find_daemon},
         {"handOver", e->hand_over, find_daemon},

@@ -152,7 +152,7 @@ struct scenario_event {
     char *submit, *delete_job, *hold, *resume, *restart, *look, *scale;
     struct tf_elastic elastic; /* with scale */
     char *repeat, *late;       /* CLUSTER: an engine's event, a message of an old leader, once more */
-    char *defrag, *model;
+    char *defrag, *model, *room_for;
     char *migrate, *to;
     int64_t instance; /* optional */
 };

@@ -404,6 +404,7 @@ static const struct tf_row event_rows[] = {
     WHO("late", late, "CLUSTER: messages of an old leader arrive"),
     WHO("defrag", defrag, "CLUSTER: plan and apply, with model and nodes"),
     WHO("model", model, "with defrag"),
+    WHO("roomFor", room_for, "TENANT/NAME: with defrag: as many as that job needs, kept for it"),
     WHO("migrate", migrate,
         "TENANT/NAME: its instances, or one, go to another node; for: given up after so long"),
     {.key = "instance", TF_INT64(EVENT, instance), .max = TF_INSTANCES_MAX, .flags = TF_ROW_OPTIONAL},
