@@ -3,6 +3,7 @@
 #include "subcluster/core/profile.h"
 
 #include "subcluster/core/idle.h"
+#include "subcluster/core/link.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/policy.h"
 #include "subcluster/core/repair.h"
@@ -38,11 +39,15 @@ static int32_t brakes(const struct sub *sub)
     return sub_frozen_all(sub) | (sub->health.suspects > 0 ? TF_BRAKE_MASS_DOWN : 0);
 }
 
+/* Nothing is told while the budget has split what the leader sent: rows with a part of a message, of which
+ * the profile could not say so, would make the leader debit that part twice, and then find no room for the
+ * rest, which it would count as free. */
 static bool has_news(const struct sub *sub)
 {
     const struct profiler *p = &sub->profiler;
-    return p->open && (p->full_due || p->due || p->brakes != brakes(sub) || sub->ledger.dirty.count ||
-                       sub->ledger.rebuilt || tf_fit_rows_changed(sub->ledger.rows));
+    return p->open && !link_has_orders(sub) &&
+           (p->full_due || p->due || p->brakes != brakes(sub) || sub->ledger.dirty.count ||
+            sub->ledger.rebuilt || tf_fit_rows_changed(sub->ledger.rows));
 }
 
 struct tf_mono profile_due(const struct sub *sub)

@@ -203,8 +203,9 @@ static tf_level victim_level(struct audit *audit, const struct audit_site *site,
     const struct tf_allocation *a = known->before.phase != TF_ALLOCATION_IDLE ? &known->before : &known->a;
     int rank = rank_of(site, &a->spec);
     bool core = goes_whole(known);
+    /* what has not joined, or comes by a move that is rolled back, gives way to nobody */
     for (size_t i = 0; !core && i < known->a.members.count; i++)
-        core = begins_to_leave(known, i) && known->a.members.items[i].mark == 0;
+        core = begins_to_leave(known, i) && was_member(known, i) && known->a.members.items[i].mark == 0;
     if (core && rank < site->ceiling && is_protected(audit, e))
         return tf_level_protected(site->ceiling);
     return core ? tf_level_core(rank) : tf_level_surplus(rank);
@@ -239,8 +240,8 @@ static int32_t leaving_members(const struct audit_allocation *known)
     return count;
 }
 
-/* Steps of x that use at least what one of v frees: then x is not above where v was. */
-static bool evens_out(const struct tf_allocation *v, const struct tf_allocation *x)
+/* Steps of x that use at least what one of v, of that size, frees: then x is not above where v was. */
+static bool evens_out(const struct tf_allocation *v, int32_t size, const struct tf_allocation *x)
 {
     const struct tf_elastic *ve = &v->spec.elastic, *xe = &x->spec.elastic;
     int64_t frees = (int64_t)ve->step * v->spec.group.shape.gpus,
@@ -248,7 +249,7 @@ static bool evens_out(const struct tf_allocation *v, const struct tf_allocation 
     if (v->spec.grow != TF_GROW_CONTINUOUS || frees == 0 || uses == 0)
         return false;
     int64_t after = x->size + (frees + uses - 1) / uses * xe->step;
-    return after * ve->max < (int64_t)v->size * xe->max;
+    return after * ve->max < (int64_t)size * xe->max;
 }
 
 static bool may_grow(const struct tf_allocation *x)
@@ -261,8 +262,9 @@ static bool may_grow(const struct tf_allocation *x)
 static bool goes_for_growth(struct audit *audit, const struct audit_site *site,
                             const struct audit_allocation *known)
 {
-    bool fresh = known->before.epoch != known->a.epoch; /* placed by the same transaction */
+    bool fresh = known->before.epoch != known->a.epoch; /* placed, or adopted, by the same transaction */
     const struct tf_allocation *v = fresh ? &known->a : &known->before;
+    int32_t size = v->size + (fresh ? leaving_members(known) : 0);
     int rank = rank_of(site, &v->spec);
     bool one_step = leaving_members(known) == v->spec.elastic.step;
     if (victim_level(audit, site, known) != tf_level_surplus(rank) || !v->members.count)
@@ -272,7 +274,7 @@ static bool goes_for_growth(struct audit *audit, const struct audit_site *site,
             continue;
         int of = rank_of(site, &x->a.spec);
         bool is_short = x->a.size < x->a.spec.elastic.min; /* what it lacks are cores */
-        if (of > rank || (of == rank && (is_short || (one_step && evens_out(v, &x->a)))))
+        if (of > rank || (of == rank && (is_short || (one_step && evens_out(v, size, &x->a)))))
             return true;
     }
     return false;
