@@ -63,6 +63,9 @@
     X(SUB_NODES_CLAIMED, "subcluster: nodes were claimed for a job that waits")                      \
     X(SUB_CLAIM_BROKEN, "subcluster: claims could not be had any more: refused")                     \
     X(SUB_GPUS_WAIT, "subcluster: GPUs that were given up stayed taken until that was durable")      \
+    X(SUB_DEFRAG_UNASKED, "subcluster: instances moved unasked for work that waited")                \
+    X(SUB_DEFRAG_OBSERVED, "subcluster: it was said what could be moved for work that waits")        \
+    X(SUB_DEFRAG_BEGUN, "subcluster: a plan that frees nodes was begun")                             \
     X(SUB_BUDGET, "subcluster: the decision budget was used up")
 
 #define SUB_SITUATIONS_OTHER(X)                                                                    \
@@ -88,9 +91,6 @@
     X(SUB_NODES_CLAIMED_ANEW, "subcluster: a claim on nodes lost one of them and was made anew")   \
     X(SUB_BRAKED, "subcluster: refused, too many were evicted within a minute")                    \
     X(SUB_LOST_CONFIRMED, "subcluster: somebody confirmed that a silent node is lost")             \
-    X(SUB_DEFRAG_UNASKED, "subcluster: instances moved unasked for work that waited")              \
-    X(SUB_DEFRAG_OBSERVED, "subcluster: it was said what could be moved for work that waits")      \
-    X(SUB_DEFRAG_BEGUN, "subcluster: a plan that frees nodes was begun")                           \
     X(SUB_DEFRAG_STALE, "subcluster: a plan was another when it was to be carried out")            \
     X(SUB_MOVE_TAKEN, "subcluster: the place of a move went to a higher priority")                 \
     X(SUB_MOVE_HELD, "subcluster: a new instance did not stay ready until the old one could stop") \

@@ -327,6 +327,35 @@ static void test_the_budget_interrupts_between_entries(void)
     driver_release(&d);
 }
 
+/* The leader would debit that half twice, and have no room left to debit the other one from. */
+static void test_no_profile_tells_of_half_a_message(void)
+{
+    driver_init(&d);
+    driver_node(&d, "n1", "H800", 8);
+    d.boot.decision_budget = 1;
+    driver_load(&d);
+    driver_list(&d);
+    driver_link(&d, true);
+    driver_set(&d, NULL, 0);
+    driver_pass(&d, TF_MINUTE); /* the pace of profiles holds nothing back */
+    driver_clear(&d);
+    struct sub_event event = {.kind = SUB_EV_DOWN};
+    event.down = (struct tf_down){.kind = TF_DOWN_CHANGE, .term = d.term, .n = ++d.n};
+    for (uint8_t i = 0; i < 2; i++)
+        tf_vec_push(&event.down.entries, driver_place_entry((uint8_t)(i + 1), 5u + i, 1, 1));
+    driver_step(&d, event);
+    CU_ASSERT(driver_saw(&d, "persist allocation:1 floor\n"
+                             "peers 1/5 v1 size 1\n"
+                             "start 1/5/0.1 n1 0\n"
+                             "send report 1/5 Starting 0/1\n"
+                             "persist allocation:2 floor\n"
+                             "peers 2/6 v1 size 1\n"
+                             "start 2/6/0.1 n1 1\n"
+                             "send report 2/6 Starting 0/1\n"
+                             "send profile delta n 2\n"));
+    driver_release(&d);
+}
+
 static const struct suite_test tests[] = {
     {"hello, then the set, then the profile", test_hello_then_the_set_then_the_profile},
     {"the term is durable before what comes of it", test_the_term_is_durable_before_what_comes_of_it},
@@ -344,6 +373,7 @@ static const struct suite_test tests[] = {
     {"the policy is stored and gone by", test_the_policy_is_stored_and_gone_by},
     {"a policy that is not sound", test_a_policy_that_is_not_sound_is_refused},
     {"the budget interrupts between entries", test_the_budget_interrupts_between_entries},
+    {"no profile tells of half a message", test_no_profile_tells_of_half_a_message},
 };
 
 int main(void)

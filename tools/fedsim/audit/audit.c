@@ -41,6 +41,7 @@ static void site_destroy(struct audit_site *site)
     tf_vec_release(&site->refused);
     tf_vec_release(&site->changes);
     tf_vec_release(&site->opened);
+    tf_vec_release(&site->under_way);
     tf_classes_release(&site->classes);
     tf_freezes_release(&site->freezes);
     free(site->name);

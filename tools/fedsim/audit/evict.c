@@ -264,7 +264,8 @@ static bool goes_for_growth(struct audit *audit, const struct audit_site *site,
 {
     bool fresh = known->before.epoch != known->a.epoch; /* placed, or adopted, by the same transaction */
     const struct tf_allocation *v = fresh ? &known->a : &known->before;
-    int32_t size = v->size + (fresh ? leaving_members(known) : 0);
+    int32_t gave = known->a.size + leaving_members(known); /* it may have grown by the same, too */
+    int32_t size = v->size > gave ? v->size : gave;
     int rank = rank_of(site, &v->spec);
     bool one_step = leaving_members(known) == v->spec.elastic.step;
     if (victim_level(audit, site, known) != tf_level_surplus(rank) || !v->members.count)

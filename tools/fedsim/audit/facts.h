@@ -140,12 +140,15 @@ struct audit_site {
     struct audit_allocation *allocations;
     TF_VEC(struct audit_node_claim) node_claims;
     TF_VEC(struct audit_chain) chains;
-    int32_t claiming;                          /* of these, as many wait for what they have claimed */
-    struct tf_freezes freezes;                 /* of the stored policy, */
-    struct tf_mono policy_at;                  /* which was stored then */
-    int ceiling;                               /* rank of the class that takes protected cores */
-    bool copied;                               /* the records of a restored store are coming in */
-    bool restored;                             /* they did, once */
+    int32_t claiming;          /* of these, as many wait for what they have claimed */
+    struct tf_freezes freezes; /* of the stored policy, */
+    struct tf_mono policy_at;  /* which was stored then */
+    int ceiling;               /* rank of the class that takes protected cores */
+    bool copied;               /* the records of a restored store are coming in */
+    bool restored;             /* they did, once */
+    TF_VEC(struct tf_instance_id)
+    under_way;                                 /* new ones of moves that the copy may not know of: the call to
+                                                  start one may still come after */
     TF_VEC(struct audit_allocation *) changes; /* by the transaction under way, */
     TF_VEC(struct audit_epoch *) opened;       /* first seen in it, */
     TF_VEC(struct audit_epoch *) refused;      /* refused in it */
@@ -240,6 +243,10 @@ void audit_settle_chains(struct audit_site *site); /* at the end of a transactio
 const struct tf_member *audit_member(const struct tf_allocation *a, const struct tf_instance_id *id);
 /* The stored record has the instance as one that comes or goes by a recorded move. */
 bool audit_moves(const struct audit_site *site, const struct tf_instance_id *id);
+/* Before the store is put back: the moves that it has just now. */
+void audit_keep_moves(struct audit_site *site);
+/* It was one of those. */
+bool audit_moved_before(const struct audit_site *site, const struct tf_instance_id *id);
 /* A move that is not over, or was until now, comes to that node or leaves it (NULL: any). */
 bool audit_moves_at(const struct audit_site *site, const char *node);
 /* Its job stops as a whole, to start in other places. */

@@ -124,6 +124,25 @@ bool audit_moves(const struct audit_site *site, const struct tf_instance_id *id)
     return m && is_second(&known->a, m) && move_of(site, id);
 }
 
+void audit_keep_moves(struct audit_site *site)
+{
+    site->under_way.count = 0;
+    for (const struct audit_allocation *x = site->allocations; x; x = x->hh.next)
+        tf_vec_each (m, &x->a.members) {
+            struct tf_instance_id id = {x->a.uid, x->a.epoch, m->index, m->attempt};
+            if (m->role == TF_MEMBER_MOVES_IN)
+                tf_vec_push(&site->under_way, id);
+        }
+}
+
+bool audit_moved_before(const struct audit_site *site, const struct tf_instance_id *id)
+{
+    tf_vec_each (new, &site->under_way)
+        if (tf_instance_id_eq(new, id))
+            return true;
+    return false;
+}
+
 static bool touches(const struct tf_move *move, const char *node)
 {
     return !node || strcmp(move->from, node) == 0 || tf_str_eq(move->claim.node, node);

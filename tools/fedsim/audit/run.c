@@ -29,7 +29,8 @@ static void check_one_life(struct audit *audit, const struct audit_instance *new
                        audit_id(&new->id), new->site->name, audit_id(&i->id), i->site->name);
         else if (i->live && i->id.index == new->id.index &&
                  !(i->site == new->site && i->id.epoch == new->id.epoch &&
-                   (audit_moves(new->site, &new->id) || audit_moves(new->site, &i->id))))
+                   (audit_moves(new->site, &new->id) || audit_moves(new->site, &i->id) ||
+                    audit_moved_before(new->site, &new->id))))
             audit_fail(audit, "I2: instance %s starts in %s while %s, the same member, lives in %s",
                        audit_id(&new->id), new->site->name, audit_id(&i->id), i->site->name);
     }
@@ -252,6 +253,22 @@ static bool is_resized(struct audit *audit, const char *cluster, const struct au
     return resized && a->spec.on_resize == TF_ON_RESIZE_RESTART;
 }
 
+/* A move had begun when the store was put back: it runs twice, and the copy knows one of both at most. Or the
+ * call to stop the old one was on its way. */
+static bool runs_twice(const struct audit_job *job, const struct audit_epoch *e,
+                       const struct tf_instance_id *id)
+{
+    if (!e->local_rolled)
+        return false;
+    tf_vec_each (i, &job->instances) {
+        const struct tf_instance_id *other = &(*i)->id;
+        if ((*i)->live && other->epoch == id->epoch && other->index == id->index &&
+            other->attempt != id->attempt)
+            return true;
+    }
+    return false;
+}
+
 /* I12. A stop needs a cause that is not silence: a user's word, a release that the federation has stored, the
  * end of a fellow, or a clock of the job itself. */
 void audit_stop(struct audit *audit, const char *cluster, const struct tf_instance_id *id)
@@ -268,7 +285,7 @@ void audit_stop(struct audit *audit, const char *cluster, const struct tf_instan
                                                                      * may not know: that is no cause */
     if (job->delete_asked || job->hold_asked || e->troubled || e->released || forgotten || e->ended)
         return;
-    if (is_resized(audit, cluster, job, id))
+    if (is_resized(audit, cluster, job, id) || runs_twice(job, e, id))
         return;
     if (clock_may_stop(audit, job, e) || lost_a_node(audit, cluster, e))
         e->troubled = true; /* its fellows follow */

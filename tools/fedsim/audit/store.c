@@ -402,6 +402,7 @@ static void site_restored(struct audit *audit, struct audit_site *site)
 {
     audit->copied = true;
     struct audit_allocation *known, *next;
+    audit_keep_moves(site);
     HASH_ITER (hh, site->allocations, known, next) {
         audit_count_allocation(audit, site, &known->a, -1);
         HASH_DEL(site->allocations, known);

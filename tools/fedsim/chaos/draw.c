@@ -149,6 +149,7 @@ void chaos_draw(uint64_t seed, enum chaos_size size, struct scenario *scenario)
     draw_moves(&draw);
     draw_reservations(&draw);
     draw_defrags(&draw);
+    draw_automatic(&draw);
     if (scenario_check(scenario, &complaints))
         return;
     fprintf(stderr, "seed %llu draws a wrong scenario: %s: %s\n", (unsigned long long)seed,

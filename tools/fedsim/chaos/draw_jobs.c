@@ -228,6 +228,33 @@ void draw_defrags(struct draw *draw)
     draw->s->until = draw->s->until > draw->ends ? draw->s->until : draw->ends;
 }
 
+/* Whole nodes for one that may evict nobody, while others are spread thin. */
+static void draw_wide(struct draw *draw, size_t number)
+{
+    int64_t at = draw_between(draw, 5, 60) * TF_SECOND;
+    draw_job(draw, number, at);
+    struct tf_job_spec *spec = &draw->s->jobs.items[draw->s->jobs.count - 1].spec;
+    tf_str_set(&spec->priority, "low");
+    spec->group.shape.gpus = draw_one_in(draw, 3) ? 4 : 8;
+    spec->elastic = (struct tf_elastic){.min = 1, .max = 1, .step = 1};
+    draw->ends = at > draw->ends ? at : draw->ends;
+}
+
+/* Moves that nobody asked for, with some that wait for them; soon again, and now and then too few. */
+void draw_automatic(struct draw *draw)
+{
+    struct tf_policy *policy = &draw->s->settings.federation.policy;
+    policy->consolidate = draw_one_in(draw, 3)   ? TF_CONSOLIDATE_OFF
+                          : draw_one_in(draw, 3) ? TF_CONSOLIDATE_OBSERVE
+                                                 : TF_CONSOLIDATE_ON;
+    policy->consolidate_cooldown = draw_between(draw, 1, 8) * TF_SECOND;
+    policy->consolidate_moves = (int32_t)draw_between(draw, 1, 16);
+    int64_t count = policy->consolidate == TF_CONSOLIDATE_OFF ? 0 : draw_between(draw, 0, 4);
+    for (; count > 0; count--)
+        draw_wide(draw, draw->s->jobs.count + 1);
+    draw->s->until = draw->s->until > draw->ends ? draw->s->until : draw->ends;
+}
+
 void draw_jobs(struct draw *draw)
 {
     int64_t few = draw_one_in(draw, 20) ? 60 : draw_one_in(draw, 4) ? 25 : 10;

@@ -27,5 +27,6 @@ void draw_faults(struct draw *draw);       /* after the fleet */
 void draw_moves(struct draw *draw);        /* after all else, which stays as it is without them */
 void draw_reservations(struct draw *draw); /* likewise; each is for something */
 void draw_defrags(struct draw *draw);      /* likewise */
+void draw_automatic(struct draw *draw);    /* likewise */
 
 #endif
