@@ -6,6 +6,7 @@
 #include "subcluster/core/members.h"
 #include "subcluster/core/peers.h"
 #include "subcluster/core/reclaim.h"
+#include "subcluster/core/repair.h"
 #include "subcluster/core/strays.h"
 #include "subcluster/core/trace.h"
 
@@ -50,7 +51,7 @@ void epoch_end(struct sub *sub, struct job *job, struct ending ending)
     decided->evictions += ending.end == TF_END_EVICTED;
     decided->lost_gpu_seconds += ending.lost_gpu_seconds;
     tf_str_set(&decided->output, ending.output);
-    if (claims_only(job)) {
+    if (record->claims.count) {
         job_changed(sub, job); /* the change by which they are given up */
         reclaim_drop(sub, job);
     }
@@ -157,6 +158,7 @@ void epoch_look(struct sub *sub, struct job *job)
         job_changed(sub, job);
         epoch_set_runtime(sub, job);
         epoch_set_protection(sub, job);
+        repair_note(sub, job); /* its min may have been raised meanwhile */
     }
     if (record->phase == TF_ALLOCATION_ENDING && !members_any_live(job))
         epoch_over(sub, job);

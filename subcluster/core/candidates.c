@@ -95,11 +95,27 @@ static void add_claimant(struct listing *listing, struct job *job)
     listing->next_job++;
 }
 
+/* What a running job claims of what it lacks may be taken without the rest of it, which runs on. */
+static void add_wanted(struct listing *listing, struct job *job)
+{
+    struct candidates *out = listing->out;
+    tf_level core = tf_level_core(class_rank(listing->sub, &job->record.spec));
+    if (core > listing->level)
+        return;
+    add_claims(listing, job, (uint32_t)out->units.count);
+    tf_vec_push(&out->units, (struct victim_unit){.job = listing->next_job++, .core = true, .level = core});
+    tf_vec_push(&out->jobs, job);
+    tf_vec_push(&out->marks, CANDIDATE_CLAIMS);
+    tf_vec_push(&out->moves, (struct candidate_move){0});
+}
+
 static void add_job(struct listing *listing, struct job *job)
 {
     const struct tf_allocation *record = &job->record;
     if (claims_only(job) && !listing->surplus)
         add_claimant(listing, job);
+    else if (record->claims.count && !listing->surplus)
+        add_wanted(listing, job);
     if (record->phase != TF_ALLOCATION_STARTING && record->phase != TF_ALLOCATION_RUNNING)
         return;
     tf_level surplus = tf_level_surplus(class_rank(listing->sub, &record->spec));

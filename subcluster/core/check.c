@@ -66,6 +66,9 @@ static void check_size(const struct tf_allocation *record)
         return;
     }
     assert(record->size == size_of(record) && tf_size_legal(e, record->size, true));
+    assert(record->claims.count == 0 ||
+           (record->phase == TF_ALLOCATION_RUNNING && record->claims.count % (size_t)e->step == 0 &&
+            record->size + (int32_t)record->claims.count <= e->min));
     tf_vec_each (m, &record->members)
         core += member_counts(m) && m->mark == 0;
     assert(core == (record->size < e->min ? record->size : e->min));

@@ -12,6 +12,7 @@
 #include "subcluster/core/node_claims.h"
 #include "subcluster/core/offers.h"
 #include "subcluster/core/peers.h"
+#include "subcluster/core/reclaim.h"
 #include "subcluster/core/repair.h"
 #include "subcluster/core/retries.h"
 #include "subcluster/core/size.h"
@@ -164,13 +165,9 @@ static void restart_with(struct sub *sub, struct job *job)
     members_restart(sub, job);
 }
 
-void grow_begin(struct sub *sub, struct job *job, const struct tf_fit_placement *packing)
+static void start_joiners(struct sub *sub, struct job *job)
 {
-    struct tf_allocation *record = &job->record;
-    assert(!grow_bar(sub, job) && packing->instances > 0 &&
-           packing->instances % record->spec.elastic.step == 0 &&
-           record->size + packing->instances <= record->spec.elastic.max);
-    add_joiners(sub, job, packing);
+    const struct tf_allocation *record = &job->record;
     tf_reached(sub, SUB_GROWS);
     trace_epoch(sub, job, "grows from %d to %d instances", record->size, record->size + grow_joining(record));
     job_changed(sub, job);
@@ -178,6 +175,29 @@ void grow_begin(struct sub *sub, struct job *job, const struct tf_fit_placement 
         restart_with(sub, job);
     else
         members_start(sub, job);
+}
+
+void grow_begin(struct sub *sub, struct job *job, const struct tf_fit_placement *packing)
+{
+    const struct tf_allocation *record = &job->record;
+    assert(!grow_bar(sub, job) && packing->instances > 0 &&
+           packing->instances % record->spec.elastic.step == 0 &&
+           record->size + packing->instances <= record->spec.elastic.max);
+    add_joiners(sub, job, packing);
+    start_joiners(sub, job);
+}
+
+void grow_claimed(struct sub *sub, struct job *job)
+{
+    struct tf_allocation *record = &job->record;
+    int32_t older = record->size;
+    assert(record->phase == TF_ALLOCATION_RUNNING && grow_joining(record) == 0);
+    tf_vec_each (claim, &record->claims) {
+        member_join(sub, job, claim->node, claim->gpus, older++);
+        tf_claim_release(claim);
+    }
+    tf_vec_release(&record->claims);
+    start_joiners(sub, job);
 }
 
 void grow_open_nodes(const struct sub *sub, struct open_nodes *open)
@@ -262,12 +282,6 @@ int32_t grow_steps(struct sub *sub, struct job *job, int32_t steps)
     int32_t begun = grow_on(sub, job, steps, open.items);
     tf_vec_release(&open);
     return begun;
-}
-
-bool grow_step_at_once(struct sub *sub, struct job *job)
-{
-    ledger_refresh(&sub->ledger);
-    return grow_on(sub, job, 1, ledger_view(&sub->ledger).rows) == 1;
 }
 
 /* ---- replacing ---- */
@@ -515,6 +529,7 @@ void grow_undo(struct sub *sub, struct job *job)
 {
     struct places all = {0};
     moving_undo(sub, job, "its job has something more urgent to do: it shrinks or is repaired");
+    reclaim_give_up(sub, job, "something more urgent happens to it");
     for (size_t i = 0; i < job->record.members.count; i++) {
         const struct tf_member *m = &job->record.members.items[i];
         if (member_stays(m->state) && m->role == TF_MEMBER_JOINS)

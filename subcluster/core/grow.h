@@ -34,6 +34,8 @@ bool grow_demand(const struct sub *sub, const struct job *job, struct tf_demand 
 /* Starts them: rows of one node each, of which that many instances must be free; a multiple of the step, and
  * the job's size with them is at most its max. grow_bar() must be NULL. */
 void grow_begin(struct sub *sub, struct job *job, const struct tf_fit_placement *packing);
+/* Its claims, of whole steps that it lacks, are free, and no more in the ledger: instances start there. */
+void grow_claimed(struct sub *sub, struct job *job);
 /* Rows of one node each, by number, of what running jobs may have: nothing of nodes that are on offer
  * (offers.h). Borrows from the ledger until it changes; the caller releases the list alone. */
 struct open_nodes {
@@ -49,8 +51,6 @@ int32_t grow_steps(struct sub *sub, struct job *job, int32_t steps);
 bool grow_may_fit(const struct sub *sub, const struct tf_demand *demand, tf_level level);
 /* Instances of it that fit what is free, on offer or not. The ledger must have been refreshed. */
 int32_t grow_count(const struct sub *sub, const struct tf_demand *demand);
-/* A step of what is free, on offer or not: it was made free for the job. False: it does not fit. */
-bool grow_step_at_once(struct sub *sub, struct job *job);
 
 /* Finds places for all members that are MISSING, and starts them there. False: not all of them fit. */
 bool grow_replace(struct sub *sub, struct job *job);
@@ -67,7 +67,8 @@ void grow_broken(struct sub *sub, struct job *job, size_t place, bool gone, char
 void grow_refused(struct sub *sub, struct job *job);
 /* Loaded from its record: what is left of the wait after a failure. */
 void grow_load(struct sub *sub, struct job *job);
-/* Something higher happens to the job: what has not joined leaves, and what moves is taken back. */
+/* Something higher happens to the job: what has not joined leaves, what moves is taken back, and claims are
+ * given up. */
 void grow_undo(struct sub *sub, struct job *job);
 
 #endif

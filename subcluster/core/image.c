@@ -379,7 +379,6 @@ static void image_sub(struct tf_image *image, struct sub *sub)
     tf_image_list(image, &sub->shorts, tf_image_uid);
     tf_image_number(image, &sub->repair_at);
     tf_image_number(image, &sub->serve);
-    tf_image_number(image, &sub->room_made);
     image_migrations(image, sub);
     tf_image_list(image, &sub->drains, image_node_number);
     tf_image_number(image, &sub->drains_due);

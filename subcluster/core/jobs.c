@@ -209,7 +209,6 @@ static void image_job(struct tf_image *image, struct sub *sub, struct job *job)
     tf_image_number(image, &job->move_at);
     tf_image_number(image, &job->shrunk);
     tf_image_number(image, &job->serve);
-    tf_image_number(image, &job->room_made);
     tf_image_number(image, &job->resized);
     tf_image_number(image, &job->noted_size);
     tf_image_number(image, &job->wants);

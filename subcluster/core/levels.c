@@ -43,6 +43,6 @@ void members_set_levels(struct sub *sub, struct job *job)
     tf_vec_each (m, &job->record.members)
         if (member_holds(m->state))
             tell_ledger(sub, job, m);
-    if (claims_only(job))
+    if (job->record.claims.count)
         reclaim_set_levels(sub, job);
 }

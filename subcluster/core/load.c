@@ -87,6 +87,15 @@ static const char *claims_fault(const struct sub *sub, const struct tf_allocatio
     return NULL;
 }
 
+/* It runs, and has claims for what it lacks. */
+static bool claims_more(const struct tf_allocation *record)
+{
+    const struct tf_elastic *e = &record->spec.elastic;
+    return record->phase == TF_ALLOCATION_RUNNING && e->step >= 1 && e->min >= record->size &&
+           record->claims.count <= (size_t)(e->min - record->size) &&
+           record->claims.count % (size_t)e->step == 0;
+}
+
 static const char *epoch_fault(const struct sub *sub, const struct tf_allocation *record)
 {
     const struct tf_elastic *e = &record->spec.elastic;
@@ -94,7 +103,7 @@ static const char *epoch_fault(const struct sub *sub, const struct tf_allocation
     bool claims = record->phase == TF_ALLOCATION_CLAIMING || record->phase == TF_ALLOCATION_RESERVED;
     if (record->epoch == 0 || record->members.count > 2 * (size_t)TF_INSTANCES_MAX)
         return "its live epoch has no number or too many members";
-    if (claims != (record->claims.count > 0))
+    if (claims != (record->claims.count > 0) && !claims_more(record))
         return "its phase and its claims do not agree";
     if (!ending && (record->members.count == 0) != claims)
         return "its phase and its members do not agree";
@@ -166,7 +175,7 @@ static void load_allocation(struct sub *sub, struct tf_allocation *record)
     job->record = *record;
     *record = (struct tf_allocation){0};
     hold_members(sub, job);
-    if (claims_only(job))
+    if (job->record.claims.count)
         reclaim_load(sub, job);
     members_attach(sub, job);
 }

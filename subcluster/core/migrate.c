@@ -434,7 +434,7 @@ static void begin_restart(struct sub *sub, struct migration *m, struct job *job)
 static void begin(struct sub *sub, struct migration *m, size_t i, struct job *job, struct running *running)
 {
     struct tf_move *move = &m->record.moves.items[i];
-    if (grow_pending(job))
+    if (grow_pending(job) && !job->record.claims.count)
         grow_undo(sub, job); /* §4: it ranks below */
     if (brakes(sub, m) || moving_bar(sub, job) || !within_limits(sub, running, move))
         return;
@@ -607,7 +607,7 @@ static void step_planned(struct sub *sub, struct migration *m, const struct runn
             give_up(sub, m, i, "there was no place for it in time");
         else {
             waiting++;
-            if (grow_pending(job))
+            if (grow_pending(job) && !job->record.claims.count)
                 grow_undo(sub, job);
         }
     }

@@ -37,6 +37,8 @@ const char *moving_bar(const struct sub *sub, const struct job *job)
         return "it is about to restart";
     if (strays_live(sub, record->uid, record->epoch, false))
         return "instances of it that its record has forgotten still run";
+    if (record->claims.count)
+        return "it waits for what it lacks, and others go for that";
     if (job->move_at.ms > sub->now.mono.ms)
         return "its latest move failed, and a while has to pass";
     for (size_t i = 0; i < record->members.count && !member_is_second(job, i); i++) {

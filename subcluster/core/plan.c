@@ -108,8 +108,8 @@ static void add_victims(const struct sub *sub, const struct reclaim_plan *plan, 
 {
     tf_vec_each (gone, &plan->evicted) {
         const struct job *job = job_find(sub, gone->uid);
-        if (!job)
-            continue; /* a move that is rolled back: nobody loses anything */
+        if (!job || (gone->waits && !claims_only(job)))
+            continue; /* a move that is rolled back, or what a running job claims: nobody loses anything */
         out->jobs++;
         out->lost_gpu_seconds += gone->lost_gpu_seconds;
         if (job->record.members.count)

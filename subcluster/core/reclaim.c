@@ -16,8 +16,10 @@
 #include "subcluster/core/node_claims.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/peers.h"
+#include "subcluster/core/repair.h"
 #include "subcluster/core/reservation.h"
 #include "subcluster/core/size.h"
+#include "subcluster/core/strays.h"
 #include "subcluster/core/trace.h"
 
 #include <assert.h>
@@ -52,6 +54,12 @@ static void list_evicted(const struct candidates *candidates, const struct victi
             struct evicted_job *move = tf_vec_add(&plan->evicted);
             *move = (struct evicted_job){
                 .migration = place->migration, .move = place->move, .waits = true, .level = u->level};
+            continue;
+        }
+        if (candidates->marks.items[*unit] == CANDIDATE_CLAIMS) {
+            struct evicted_job *wanted = tf_vec_add(&plan->evicted);
+            *wanted = (struct evicted_job){
+                .uid = candidates->jobs.items[*unit]->record.uid, .waits = true, .level = u->level};
             continue;
         }
         if (candidates->jobs.items[*unit] != last)
@@ -340,7 +348,12 @@ static char *eviction_message(const struct sub *sub, const struct job *owner, co
 static void take_claims(struct sub *sub, const struct job *taker, const struct evicted_job *gone)
 {
     struct job *job = job_find(sub, gone->uid);
-    assert(job && claims_only(job));
+    assert(job && job->record.claims.count);
+    if (!claims_only(job)) {
+        out_touch_job_before(sub, job, taker);
+        reclaim_give_up(sub, job, "a higher priority takes them");
+        return;
+    }
     bool reserved = job->record.phase == TF_ALLOCATION_RESERVED;
     char *message = tf_asprintf("what it %s went to %s/%s (%s); nothing of it ran",
                                 reserved ? "kept" : "had claimed and waited for", taker->record.tenant,
@@ -403,8 +416,12 @@ static void clear_claims(struct tf_allocation *record)
     tf_vec_release(&record->claims);
 }
 
+/* One that had claims before, while it ran, may be in the list still. */
 static void join_claiming(struct sub *sub, const struct job *job)
 {
+    tf_vec_each (uid, &sub->claiming)
+        if (tf_uid_eq(*uid, job->record.uid))
+            return;
     tf_vec_push(&sub->claiming, job->record.uid);
 }
 
@@ -435,7 +452,8 @@ static void take_plan(struct sub *sub, struct job *job, const struct tf_entry *e
 void reclaim_commit(struct sub *sub, struct job *job, const struct tf_entry *entry, struct reclaim_plan *plan)
 {
     struct tf_allocation *record = &job->record;
-    assert(record->phase == TF_ALLOCATION_CLAIMING && record->claims.count == 0);
+    assert((record->phase == TF_ALLOCATION_CLAIMING || record->phase == TF_ALLOCATION_RUNNING) &&
+           record->claims.count == 0);
     tf_vec_each (victim, &plan->evicted)
         if (!tf_uid_is_none(victim->migration))
             migrate_take(sub, victim->migration, victim->move, job);
@@ -532,20 +550,32 @@ static bool move_claims(struct sub *sub, struct job *job, const struct tf_demand
     return fits;
 }
 
-static bool claim_free(struct sub *sub, struct job *job)
+/* What its claims are for. */
+static bool demand_of(struct sub *sub, const struct job *job, struct tf_demand *demand)
 {
     const struct tf_allocation *record = &job->record;
+    struct tf_fit_view view = ledger_view(&sub->ledger);
+    int rank = class_rank(sub, &record->spec);
+    if (!claims_only(job)) {
+        bool resolved = grow_demand(sub, job, demand);
+        demand->core = (int32_t)record->claims.count;
+        return resolved;
+    }
+    if (tf_demand_resolve(demand, &record->spec, rank, view.catalog, NULL))
+        return false;
+    tf_demand_fix_model(demand, view.catalog, record->model);
+    if (record->phase == TF_ALLOCATION_RESERVED) /* as many as are left of it */
+        demand->core = demand->step = record->size;
+    node_claims_bind(sub, record->uid, &record->spec, demand);
+    return true;
+}
+
+static bool claim_free(struct sub *sub, struct job *job)
+{
     struct tf_demand demand = {0};
     ledger_refresh(&sub->ledger);
-    struct tf_fit_view view = ledger_view(&sub->ledger);
-    bool fits =
-        tf_demand_resolve(&demand, &record->spec, class_rank(sub, &record->spec), view.catalog, NULL) == 0;
-    if (fits)
-        tf_demand_fix_model(&demand, view.catalog, record->model);
-    if (record->phase == TF_ALLOCATION_RESERVED) /* as many as are left of it */
-        demand.core = demand.step = record->size;
-    node_claims_bind(sub, record->uid, &record->spec, &demand);
-    fits = fits && may_fit_free(sub, record, &demand) && move_claims(sub, job, &demand);
+    bool fits = demand_of(sub, job, &demand) && may_fit_free(sub, &job->record, &demand) &&
+                move_claims(sub, job, &demand);
     tf_demand_release(&demand);
     return fits;
 }
@@ -573,11 +603,75 @@ static bool look_at_reserved(struct sub *sub, struct job *job)
     return job->record.phase == TF_ALLOCATION_RESERVED;
 }
 
+/* ---- of what a running job lacks ---- */
+
+void reclaim_give_up(struct sub *sub, struct job *job, const char *why)
+{
+    if (claims_only(job) || !job->record.claims.count)
+        return;
+    tf_reached(sub, SUB_SHORT_CLAIM_GONE);
+    trace_epoch(sub, job, "gives up what it claimed of what it lacks: %s", why);
+    job_changed(sub, job); /* the change by which they are given up */
+    reclaim_drop(sub, job);
+    repair_again(sub, sub->now.mono);
+}
+
+static bool comes_to_an_end(const struct tf_allocation *record)
+{
+    tf_vec_each (m, &record->members)
+        if (m->state == TF_MEMBER_DONE)
+            return true;
+    return false;
+}
+
+/* What lasts a while only: its claims stay. */
+static bool must_wait(const struct sub *sub, const struct job *job)
+{
+    const struct tf_allocation *record = &job->record;
+    return job->unconfirmed || record->restart_at.ms || strays_live(sub, record->uid, record->epoch, false);
+}
+
+/* True while it goes on waiting. */
+static bool look_at_wanted(struct sub *sub, struct job *job)
+{
+    const struct tf_allocation *record = &job->record;
+    if (repair_missing(job) < (int32_t)record->claims.count || comes_to_an_end(record)) {
+        reclaim_give_up(sub, job, "it does not lack that any more, or comes to its end");
+        return false;
+    }
+    if (must_wait(sub, job)) {
+        repair_again(sub, (struct tf_mono){sub->now.mono.ms + TF_SECOND});
+        return true;
+    }
+    enum claim_state state = worst_state(sub, record);
+    if (state != CLAIM_FREE && claim_free(sub, job)) {
+        tf_reached(sub, SUB_CLAIM_MOVED);
+        state = CLAIM_FREE;
+    }
+    if (state == CLAIM_WAITS)
+        return true;
+    if (state == CLAIM_FREE) {
+        tf_reached(sub, SUB_SHORT_STARTS);
+        drop_claims(sub, job, 0);
+        grow_claimed(sub, job);
+    } else
+        reclaim_give_up(sub, job, "a node went, or somebody did not stop in time");
+    return false;
+}
+
+void reclaim_look_at(struct sub *sub, struct job *job)
+{
+    assert(sub->listed && job->record.phase == TF_ALLOCATION_RUNNING && job->record.claims.count);
+    (void)look_at_wanted(sub, job); /* without claims it leaves the list when that is looked at */
+}
+
 /* True while it goes on waiting. */
 static bool look_at(struct sub *sub, struct job *job)
 {
     if (job->record.phase == TF_ALLOCATION_RESERVED)
         return look_at_reserved(sub, job);
+    if (!claims_only(job))
+        return look_at_wanted(sub, job);
     enum claim_state state = worst_state(sub, &job->record);
     if (state != CLAIM_FREE && claim_free(sub, job)) {
         tf_reached(sub, SUB_CLAIM_MOVED);
@@ -598,7 +692,7 @@ static void look(struct sub *sub)
     for (size_t i = 0; i < sub->claiming.count; i++) {
         struct tf_uid uid = sub->claiming.items[i];
         struct job *job = job_find(sub, uid);
-        if (job && claims_only(job) && look_at(sub, job))
+        if (job && (claims_only(job) || job->record.claims.count) && look_at(sub, job))
             sub->claiming.items[kept++] = uid;
     }
     sub->claiming.count = kept;

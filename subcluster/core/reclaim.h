@@ -15,12 +15,16 @@
  *
  * A claim ranks at its owner's core level (DESIGN.md §5): a higher priority may take it like any core. The
  * owner's epoch ends `evicted`, which sends it back to its place in the queue. Evictions that had begun for
- * it go on: what they free is the taker's, or free. */
+ * it go on: what they free is the taker's, or free.
+ *
+ * A running job claims what it lacks of its core in the same way (shortage.h), while it runs. Those claims go
+ * without it: whatever ranks higher in the job (a release, a smaller size, a loss), a higher priority, or a
+ * node that is lost ends them, and repair begins anew. */
 
 /* A job of which victims were chosen. */
 struct evicted_job {
     struct tf_uid uid;
-    bool waits; /* for claims of its own, which are taken; nothing of it runs */
+    bool waits; /* for claims of its own, which are taken; nothing that runs is stopped */
     struct tf_uid
         migration; /* or it is the place of a move of this chain, which is rolled back, and no job */
     size_t move;
@@ -51,8 +55,8 @@ bool reclaim_plan_surplus(struct sub *sub, const struct tf_demand *demand, int b
 void reclaim_let_go(struct sub *sub, const struct job *job, const struct reclaim_plan *plan);
 /* maxEvictionsPerMinute does not let so many jobs be evicted now. */
 bool reclaim_is_braked(const struct sub *sub, const struct reclaim_plan *plan);
-/* The job is CLAIMING, without claims yet: it gets those of the plan (which are taken), out of the entry's
- * reservations, too (entry may be NULL), and evictions begin. */
+/* The job is CLAIMING, or runs and is short, without claims yet: it gets those of the plan (which are taken),
+ * out of the entry's reservations, too (entry may be NULL), and evictions begin. */
 void reclaim_commit(struct sub *sub, struct job *job, const struct tf_entry *entry,
                     struct reclaim_plan *plan);
 /* In the ledger its claims are no more, or are again: what they are may change between. */
@@ -70,5 +74,9 @@ void reclaim_look(struct sub *sub);
 void reclaim_listed(struct sub *sub);
 /* The owner's epoch is over: its claims are given up by the last change. */
 void reclaim_drop(struct sub *sub, struct job *job);
+/* A running job claims nothing any more. Nothing happens if it does not now. */
+void reclaim_give_up(struct sub *sub, struct job *job, const char *why);
+/* A running job has claims: they may be free by now, or what made them wait is over. */
+void reclaim_look_at(struct sub *sub, struct job *job);
 
 #endif

@@ -6,6 +6,7 @@
 #include "subcluster/core/grow.h"
 #include "subcluster/core/levels.h"
 #include "subcluster/core/loss.h"
+#include "subcluster/core/reclaim.h"
 #include "subcluster/core/shortage.h"
 #include "subcluster/core/trace.h"
 
@@ -60,7 +61,6 @@ void repair_note(struct sub *sub, struct job *job)
         tf_reached(sub, SUB_SHORT_NO_MORE);
         job_changed(sub, job);
     }
-    job->room_made &= missing;
     job->serve = missing;
     sub->serve |= missing;
     if (!missing)
@@ -104,13 +104,14 @@ static void serve(struct sub *sub, struct job *job)
     job->serve = false;
     if (job->unconfirmed)
         return;
-    if (job->grow_at.ms > sub->now.mono.ms)
+    if (record->claims.count)
+        reclaim_look_at(sub, job);
+    else if (job->grow_at.ms > sub->now.mono.ms)
         repair_again(sub, job->grow_at);
     else if (broken_members(record) > 0)
         grow_replace(sub, job);
-    else if (steps > 0 && (job->room_made || grow_steps(sub, job, steps) == 0))
+    else if (steps > 0 && grow_steps(sub, job, steps) == 0)
         shortage_serve(sub, job);
-    sub->room_made |= job->room_made;
 }
 
 /* Those that are short still, in the order in which they are served: all of them, or those that are short in
@@ -127,7 +128,6 @@ static void serve_due(struct sub *sub, bool all)
     if (queue.count > 1)
         qsort(queue.items, queue.count, sizeof *queue.items, by_queue);
     sub->shorts.count = 0;
-    sub->room_made = false;
     tf_vec_each (next, &queue) {
         struct job *job = job_find(sub, next->uid);
         tf_vec_push(&sub->shorts, next->uid);
@@ -147,7 +147,7 @@ void repair_look(struct sub *sub)
 {
     if (!may_look(sub))
         return;
-    bool all = sub->repair_at.ms <= sub->now.mono.ms || sub->offers.over || sub->room_made;
+    bool all = sub->repair_at.ms <= sub->now.mono.ms || sub->offers.over;
     if (!all && !sub->serve)
         return;
     if (all)
@@ -175,11 +175,17 @@ static int32_t fits_now(const struct sub *sub, const struct job *job, int32_t mi
     return count - count % spec->elastic.step;
 }
 
+/* Nothing is on its way for it, nor claimed. */
+static int32_t still_missing(const struct job *job)
+{
+    return repair_missing(job) - grow_joining(&job->record) - (int32_t)job->record.claims.count;
+}
+
 void repair_tell(const struct sub *sub, struct tf_profile *profile)
 {
     tf_vec_each (uid, &sub->shorts) {
         const struct job *job = job_find(sub, *uid);
-        int32_t missing = job ? repair_missing(job) - grow_joining(&job->record) : 0;
+        int32_t missing = job ? still_missing(job) : 0;
         int rank = job ? class_rank(sub, &job->record.spec) : -1;
         if (missing <= 0 || rank < 0 || profile->shorts.count == TOLD_MAX)
             continue;

@@ -45,39 +45,38 @@ static bool will_fit(const struct sub *sub, const struct tf_demand *demand)
     return fit.count >= demand->step;
 }
 
-static void let_go(struct sub *sub, struct job *job, const struct tf_demand *demand)
+/* Of its own priority surplus only, below it cores, too: as for a first start. False: there is no such plan.
+ */
+static bool claim(struct sub *sub, struct job *job, const struct tf_demand *demand)
 {
     struct reclaim_plan plan = {0};
-    if (sub_frozen(sub, TF_FROZEN_EVICTIONS) || !reclaim_plan_surplus(sub, demand, demand->rank + 1, &plan)) {
-        reclaim_plan_release(&plan);
-        return;
-    }
-    if (reclaim_is_braked(sub, &plan)) {
+    bool found =
+        grow_may_fit(sub, demand, demand->level) && reclaim_plan_make(sub, demand, demand->level, &plan);
+    if (found && reclaim_is_braked(sub, &plan)) {
         repair_again(sub, (struct tf_mono){sub->now.mono.ms + TF_MINUTE});
-    } else {
-        job->room_made = true;
-        tf_reached(sub, SUB_ROOM_MADE);
-        trace_epoch(sub, job, "is short, %d of %d instances: %zu job%s surplus for a step of it",
-                    job->record.size, job->record.spec.elastic.min, plan.evicted.count,
-                    plan.evicted.count == 1 ? " gives" : "s give");
-        reclaim_let_go(sub, job, &plan);
+    } else if (found) {
+        tf_reached(sub, SUB_SHORT_CLAIMS);
+        trace_epoch(sub, job, "is short, %d of %d instances: claims what %d need, %zu job%s evicted for it",
+                    job->record.size, job->record.spec.elastic.min, demand->core, plan.evicted.count,
+                    plan.evicted.count == 1 ? "" : "s");
+        reclaim_commit(sub, job, NULL, &plan);
     }
     reclaim_plan_release(&plan);
+    return found;
 }
 
 void shortage_serve(struct sub *sub, struct job *job)
 {
     struct tf_demand demand = {0};
-    if (grow_bar(sub, job))
+    if (sub_frozen(sub, TF_FROZEN_EVICTIONS) || grow_bar(sub, job))
         return;
-    if (job->room_made && grow_step_at_once(sub, job)) {
-        job->room_made = false;
-        return;
-    }
     ledger_refresh(&sub->ledger);
     if (grow_demand(sub, job, &demand) && !will_fit(sub, &demand)) {
-        job->room_made = false; /* what was made for it has come to nothing */
-        let_go(sub, job, &demand);
+        demand.core = repair_missing(job); /* all of it at once, */
+        if (!claim(sub, job, &demand) && demand.core > demand.step) {
+            demand.core = demand.step; /* or what a step needs */
+            (void)claim(sub, job, &demand);
+        }
     }
     tf_demand_release(&demand);
 }

@@ -4,12 +4,11 @@
 
 #include "subcluster/core/jobs.h"
 
-/* A step that a short job lacks is a core demand (DESIGN.md §4, §5): where it is not free, surplus of its own
- * and lower priorities goes for it. What gets free by that is not offered to others first: the job has it as
- * soon as it is there. Until then it is noted (room_made), in no record: after a restart the job waits like
- * everybody else, and lets go what is missing still. */
+/* What a short job lacks is a core demand (DESIGN.md §4, §5): where it is not free, others go for it as for a
+ * first start, and the same way (reclaim.h): claims first, in the record of the running job, then evictions.
+ * When the claims are free its instances start there, and join as those of any growth do (grow.h). */
 
-/* Gives the job a step of what was made free for it, or sees to it that there will be one. */
+/* Nothing is free for the job: it gets claims, if those that may be evicted for it suffice. */
 void shortage_serve(struct sub *sub, struct job *job);
 
 #endif

@@ -78,7 +78,9 @@
     X(SUB_FROZEN, "subcluster: refused, evictions were frozen")                                    \
     X(SUB_EVENED_OUT, "subcluster: of equals the higher gave a step to the lower")                 \
     X(SUB_SURPLUS_TAKEN, "subcluster: surplus gave way to growth of a higher priority")            \
-    X(SUB_ROOM_MADE, "subcluster: surplus went for a step that a short job lacks")                 \
+    X(SUB_SHORT_CLAIMS, "subcluster: claims were made for what a running job lacks")               \
+    X(SUB_SHORT_STARTS, "subcluster: what a running job had claimed was free, and it grew")        \
+    X(SUB_SHORT_CLAIM_GONE, "subcluster: a running job gave up what it had claimed")               \
     X(SUB_SHORT, "subcluster: a running epoch fell below its min")                                 \
     X(SUB_SHORT_NO_MORE, "subcluster: a short epoch has its min again")                            \
     X(SUB_SHRUNK_BY_LOSS, "subcluster: a running epoch lost instances and went on, smaller")       \

@@ -35,7 +35,6 @@ struct job {
     struct tf_mono shrunk;          /* last; means nothing while its record knows of no time when */
     bool serve;                     /* it is short, in another way than when it was served last */
     bool unconfirmed;               /* of a restored store, and the leader has not named its epoch since */
-    bool room_made;                 /* it is short, and others went for a step of it (shortage.h) */
     struct tf_mono resized;         /* it has its size since then, */
     int32_t noted_size;             /* which is that */
     struct tf_mono wants; /* a step more, since then; TF_NEVER: it does not. A restart begins anew */
@@ -189,7 +188,6 @@ struct sub {
     TF_VEC(struct tf_uid) shorts; /* jobs below their min, as they were last served */
     struct tf_mono repair_at;     /* when all of them are looked at next */
     bool serve;                   /* some are looked at now: job.serve */
-    bool room_made;               /* for one of them, at least: looked at with whatever gets free */
     TF_VEC(uint32_t) drains;      /* nodes that are drained, by number, as they came */
     struct tf_mono drains_due;    /* then they are looked at */
     TF_VEC(struct node_claim) node_claims; /* at most one a priority; as they came */

@@ -281,6 +281,32 @@ static bool goes_for_growth(struct audit *audit, const struct audit_site *site,
     return false;
 }
 
+/* A running job claims what it lacks with this transaction. */
+static bool claims_more(const struct audit_allocation *known)
+{
+    return known->changed && known->a.phase == TF_ALLOCATION_RUNNING && known->a.claims.count > 0 &&
+           (known->before.epoch != known->a.epoch || known->before.claims.count == 0);
+}
+
+/* It lacks something, and that is claimed, or starts already: those that went had nothing to be stopped. */
+static bool gets_more(const struct audit_allocation *known)
+{
+    const struct tf_allocation *a = &known->a;
+    int32_t joining = 0;
+    tf_vec_each (m, &a->members)
+        joining += m->role == TF_MEMBER_JOINS;
+    return known->changed && a->phase == TF_ALLOCATION_RUNNING && (a->claims.count || joining);
+}
+
+static bool goes_for_claims(const struct audit_site *site, const struct audit_allocation *victim,
+                            tf_level level)
+{
+    tf_vec_each (at, &site->changes)
+        if (*at != victim && gets_more(*at) && level < tf_level_core(rank_of(site, &(*at)->a.spec)))
+            return true;
+    return false;
+}
+
 static void check_victim(struct audit *audit, struct audit_site *site, struct audit_allocation *known)
 {
     struct audit_epoch *victim = epoch_of(audit, known);
@@ -296,7 +322,7 @@ static void check_victim(struct audit *audit, struct audit_site *site, struct au
         e->took = true;
     }
     tf_level_name(level, &site->classes, text);
-    may = may || goes_for_growth(audit, site, known);
+    may = may || goes_for_growth(audit, site, known) || goes_for_claims(site, known, level);
     if (!may && !any)
         audit_fail(audit,
                    "I7: epoch %" PRIu64
@@ -398,7 +424,8 @@ static void count_taken(const struct question *q, const struct audit_allocation 
                         const struct tf_allocation *a, bool later, const char *node, struct taken *taken)
 {
     struct tf_vector need = tf_shape_vector(&a->spec.group.shape);
-    if (a->phase == TF_ALLOCATION_IDLE || (a == q->claimant && q->whose != LOWER_SURPLUS))
+    bool claims = a == q->claimant && q->whose != LOWER_SURPLUS; /* they are what is asked about */
+    if (a->phase == TF_ALLOCATION_IDLE)
         return;
     tf_vec_each (m, &a->members) {
         bool goes = (later ? held_before(known, m) : is_evictable(a, m)) && is_away(q, known, a, m);
@@ -407,7 +434,7 @@ static void count_taken(const struct question *q, const struct audit_allocation 
             take_part(taken, need, m->gpus);
     }
     tf_vec_each (c, &a->claims)
-        if (strcmp(c->node, node) == 0 && !is_claim_away(q, known, a))
+        if (!claims && strcmp(c->node, node) == 0 && !is_claim_away(q, known, a))
             take_part(taken, (struct tf_vector){tf_gpu_set_count(c->gpus), c->slots, c->cpu, c->memory},
                       c->gpus);
 }
@@ -463,7 +490,8 @@ static int32_t count_left(const struct audit_node *node, void *arg)
 
 static bool would_fit(struct question *q)
 {
-    return audit_count_nodes(q->site, &q->claimant->spec, count_left, q) >= q->claimant->size;
+    const struct tf_allocation *a = q->claimant;
+    return audit_count_nodes(q->site, &a->spec, count_left, q) >= (int32_t)a->claims.count;
 }
 
 /* A topology of several planes is more than the naive loop knows. */
@@ -480,10 +508,42 @@ int32_t audit_room_to_grow(struct audit *audit, const struct audit_site *site, c
     return audit_count_nodes(site, &a->spec, count_left, &q);
 }
 
+/* Where a job's instances may be does not depend on where others of it are, which the naive loop knows not.
+ */
+static bool is_loose(const struct tf_job_spec *spec)
+{
+    return !spec->topology.count && !spec->max_nodes;
+}
+
+/* By the policy as stored before this transaction, and by any clock that its daemons may have. */
+static bool is_frozen(const struct audit *audit, const struct audit_site *site)
+{
+    int64_t now = audit->calendar + audit->now.ms, error = audit->clock_error + audit->skew;
+    tf_vec_each (freeze, &site->freezes)
+        if (freeze->what == TF_FROZEN_EVICTIONS && now + error < freeze->until.ms)
+            return site->policy_at.ms < audit->now.ms;
+    return false;
+}
+
+int32_t audit_room_by_eviction(struct audit *audit, const struct audit_site *site,
+                               const struct tf_allocation *a)
+{
+    struct question q = {.audit = audit, .site = site, .claimant = a, .whose = BELOW};
+    q.level = tf_level_core(rank_of(site, &a->spec));
+    return is_frozen(audit, site) ? 0 : audit_count_nodes(site, &a->spec, count_left, &q);
+}
+
 /* The only one that has claimed with this transaction, and so all of its victims are for it. */
 static const struct tf_allocation *only_claimant(const struct audit *audit, const struct audit_site *site)
 {
     const struct tf_allocation *found = NULL;
+    tf_vec_each (at, &site->changes) {
+        if (!claims_more(*at))
+            continue;
+        if (found || !is_loose(&(*at)->a.spec))
+            return NULL;
+        found = &(*at)->a;
+    }
     tf_vec_each (e, &site->opened) {
         const struct audit_allocation *known = audit_allocation(site, (*e)->uid);
         if ((*e)->ended && (*e)->end == TF_END_EVICTED)
@@ -558,16 +618,6 @@ static void forget_changes(struct audit_site *site)
     }
     site->changes.count = site->opened.count = 0;
     site->copied = false;
-}
-
-/* By the policy as stored before this transaction, and by any clock that its daemons may have. */
-static bool is_frozen(const struct audit *audit, const struct audit_site *site)
-{
-    int64_t now = audit->calendar + audit->now.ms, error = audit->clock_error + audit->skew;
-    tf_vec_each (freeze, &site->freezes)
-        if (freeze->what == TF_FROZEN_EVICTIONS && now + error < freeze->until.ms)
-            return site->policy_at.ms < audit->now.ms;
-    return false;
 }
 
 void audit_check_evicted(struct audit *audit, struct audit_site *site)

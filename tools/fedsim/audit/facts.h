@@ -272,5 +272,8 @@ int32_t audit_count_nodes(const struct audit_site *site, const struct tf_job_spe
  * surplus of lower priorities is. */
 int32_t audit_room_to_grow(struct audit *audit, const struct audit_site *site, const struct tf_allocation *a,
                            bool take_surplus);
+/* The same of what would be there without all that ranks below its core and may be evicted. */
+int32_t audit_room_by_eviction(struct audit *audit, const struct audit_site *site,
+                               const struct tf_allocation *a);
 
 #endif

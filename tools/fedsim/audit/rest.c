@@ -86,6 +86,12 @@ static void check_short(struct audit *audit, const struct audit_site *site, cons
     const struct tf_job_spec *spec = &a->spec;
     bool simple = !spec->topology.count && !spec->max_nodes && job->record.placements.count == 1;
     int32_t more = simple ? audit_naive_count(site, a->uid, spec, a->model, true) : 0;
+    if (!simple || a->grow_failures) /* what cannot start is tried again after a while */
+        return;
+    int32_t taken = audit_room_by_eviction(audit, site, a);
+    if (taken >= spec->elastic.step)
+        audit_fail(audit, "I8: at rest job %s has %d of its min of %d, and %s could evict others for %d more",
+                   audit_uid(job->uid), a->size, spec->elastic.min, site->name, taken);
     if (more >= spec->elastic.step)
         audit_fail(audit, "I8: at rest job %s has %d of its min of %d, and %s could hold %d more",
                    audit_uid(job->uid), a->size, spec->elastic.min, site->name, more);

@@ -26,7 +26,7 @@ void audit_check_size(struct audit *audit, const struct audit_site *site, const 
     else if (n % e->step != 0 || n > e->max)
         audit_fail(audit, "I4: %s has job %s with %d members, of which it can use steps of %d, at most %d",
                    site->name, audit_uid(a->uid), n, e->step, e->max);
-    else if (n < e->min && a->short_since.ms == 0)
+    else if (n < e->min && a->phase == TF_ALLOCATION_RUNNING && a->short_since.ms == 0)
         audit_fail(audit,
                    "I4: %s has job %s with %d members below its min %d, and does not say that it is short",
                    site->name, audit_uid(a->uid), n, e->min);

@@ -312,11 +312,15 @@ static void promises_changed(const struct audit *audit, const struct audit_job *
         audit_count_promise(audit, *e);
 }
 
+static bool waits_for_claims(const struct tf_allocation *a)
+{
+    return a->phase == TF_ALLOCATION_CLAIMING || (a->phase == TF_ALLOCATION_RUNNING && a->claims.count);
+}
+
 static void take_allocation(struct audit *audit, struct audit_site *site, const struct tf_allocation *new)
 {
     struct audit_allocation *known = audit_allocation(site, new->uid);
-    site->claiming +=
-        (new->phase == TF_ALLOCATION_CLAIMING) - (known && known->a.phase == TF_ALLOCATION_CLAIMING);
+    site->claiming += waits_for_claims(new) - (known && waits_for_claims(&known->a));
     if (known) {
         check_kept_ends(audit, site, &known->a, new);
         audit_count_allocation(audit, site, &known->a, -1);
@@ -344,7 +348,7 @@ static void drop_allocation(struct audit *audit, struct audit_site *site, struct
         return;
     check_kept_ends(audit, site, &known->a, NULL);
     audit_drop_before(site, known);
-    site->claiming -= known->a.phase == TF_ALLOCATION_CLAIMING;
+    site->claiming -= waits_for_claims(&known->a);
     audit_count_allocation(audit, site, &known->a, -1);
     HASH_DEL(site->allocations, known);
     tf_allocation_release(&known->a);

@@ -148,7 +148,10 @@ static void draw_wishes(struct draw *draw, const struct scenario_job *job)
     if (draw_one_in(draw, 8)) {
         struct scenario_event *scale = wish(draw, at, 20 * TF_SECOND);
         scale->scale = tf_asprintf("%s/%s", tenant, name);
-        scale->elastic.max = job->spec.elastic.min;
+        const struct tf_elastic *e = &job->spec.elastic;
+        bool more = draw_one_in(draw, 2); /* what it lacks then are cores */
+        scale->elastic.min = more ? tf_size_align(e, e->max) : e->min;
+        scale->elastic.max = more ? scale->elastic.min : e->min;
     }
     if (restarts)
         wish(draw, at, 40 * TF_SECOND)->restart = tf_asprintf("%s/%s", tenant, name);

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a running job lacks of its core: claims in its record, then evictions, then instances that join. */
+#include "common/base/cleanup.h"
+#include "subcluster/core/check.h"
+#include "tests/support/sub_driver.h"
+#include "tests/support/suite.h"
+
+enum { SERVICE = 1, FIRST_LOW = 2, LOWS = 3, LAST_LOW = FIRST_LOW + LOWS - 1, TAKER = 9 };
+
+static struct sub_driver d;
+
+/* The epoch of each is the number of its job. */
+static struct tf_entry entry_of(uint8_t uid, const char *priority, int32_t size)
+{
+    struct tf_entry entry = driver_place_entry(uid, uid, size, 4);
+    tf_str_set(&entry.spec.priority, priority);
+    entry.spec.elastic = (struct tf_elastic){size, size, 1};
+    return entry;
+}
+
+/* One instance of four GPUs of the service, and three jobs of lower priority: both nodes are full. */
+static void begin(void)
+{
+    driver_two_nodes(&d);
+    driver_change(&d, entry_of(SERVICE, "mid", 1));
+    for (uint8_t uid = FIRST_LOW; uid <= LAST_LOW; uid++)
+        driver_change(&d, entry_of(uid, "low", 1));
+    driver_all_ready(&d);
+    driver_pass(&d, TF_SECOND);
+    driver_clear(&d);
+}
+
+static void end(void)
+{
+    sub_check(d.sub);
+    driver_release(&d);
+}
+
+static const struct tf_allocation *service(void)
+{
+    const struct tf_allocation *a = driver_allocation(&d, SERVICE);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(a);
+    return a;
+}
+
+static void scale(int32_t size)
+{
+    driver_change(&d, entry_of(SERVICE, "mid", size));
+}
+
+static int going(void)
+{
+    int count = 0;
+    for (uint8_t uid = FIRST_LOW; uid <= LAST_LOW; uid++) {
+        const struct tf_allocation *a = driver_allocation(&d, uid);
+        count += a && a->phase == TF_ALLOCATION_ENDING;
+    }
+    return count;
+}
+
+/* All that were told to stop have stopped. */
+static void stop_evicted(void)
+{
+    for (uint8_t uid = FIRST_LOW; uid <= LAST_LOW; uid++) {
+        const struct tf_allocation *a = driver_allocation(&d, uid);
+        if (a && a->phase == TF_ALLOCATION_ENDING && a->members.items[0].state == TF_MEMBER_STOPPING)
+            driver_stopped(&d, uid, uid, 0, 1);
+    }
+}
+
+static void settle(void)
+{
+    stop_evicted();
+    driver_all_ready(&d);
+    driver_pass(&d, 5 * TF_SECOND);
+    driver_all_ready(&d);
+}
+
+static int32_t free_gpus(void)
+{
+    int32_t sum = 0;
+    for (size_t i = 0; i < sub_node_count(d.sub); i++)
+        sum += tf_gpu_set_count(sub_node_at(d.sub, i).free_gpus);
+    return sum;
+}
+
+static void test_lower_cores_go(void)
+{
+    begin();
+    d.hold_commits = true;
+    scale(3);
+    CU_ASSERT_EQUAL(service()->phase, TF_ALLOCATION_RUNNING);
+    CU_ASSERT_EQUAL(service()->claims.count, 2);
+    CU_ASSERT_EQUAL(service()->size, 1);
+    CU_ASSERT_EQUAL(going(), 2); /* and the third goes on: no more than is needed */
+    CU_ASSERT_PTR_NULL(strstr(tf_buf_text(&d.log), "stop ")); /* nothing before the claims are durable */
+    while (d.out_waits)
+        driver_commit(&d);
+    d.hold_commits = false;
+    CU_ASSERT_PTR_NOT_NULL(strstr(tf_buf_text(&d.log), "stop "));
+    CU_ASSERT_PTR_NULL(strstr(tf_buf_text(&d.log), "start "));
+    settle();
+    CU_ASSERT_EQUAL(service()->claims.count, 0);
+    CU_ASSERT_EQUAL(service()->size, 3);
+    end();
+}
+
+/* What is lost of a job is claimed as what it never had. */
+static void test_after_a_loss(void)
+{
+    begin();
+    driver_exits(&d, FIRST_LOW, FIRST_LOW, 0, 1, 0);
+    scale(2);
+    settle();
+    CU_ASSERT_EQUAL_FATAL(service()->size, 2);
+    driver_node_state(&d, service()->members.items[0].node, TF_NODE_LOST);
+    driver_pass(&d, TF_SECOND);
+    CU_ASSERT_EQUAL(service()->size + (int32_t)service()->claims.count, 2);
+    settle();
+    CU_ASSERT_EQUAL(service()->size, 2);
+    end();
+}
+
+static void crash_with_claims(bool lands)
+{
+    begin();
+    d.hold_commits = true;
+    scale(3);
+    d.hold_commits = false; /* but the one that is out */
+    driver_crash(&d, lands);
+    driver_list(&d);
+    CU_ASSERT_EQUAL(service()->claims.count, lands ? 2 : 0);
+    driver_link(&d, true);
+    driver_set(&d,
+               (struct tf_entry[]){entry_of(SERVICE, "mid", 3), entry_of(2, "low", 1), entry_of(3, "low", 1),
+                                   entry_of(4, "low", 1)},
+               4);
+    CU_ASSERT_EQUAL(service()->claims.count, 2);
+    settle();
+    CU_ASSERT_EQUAL(service()->size, 3);
+    end();
+}
+
+static void test_crash_before_the_claims_are_durable(void)
+{
+    crash_with_claims(false);
+}
+
+static void test_crash_with_claims(void)
+{
+    crash_with_claims(true);
+}
+
+/* Who goes for a job that does not want it any more has begun to, and what it frees is free. */
+static void test_scaled_down_in_between(void)
+{
+    begin();
+    scale(3);
+    scale(1);
+    CU_ASSERT_EQUAL(service()->claims.count, 0);
+    CU_ASSERT_EQUAL(service()->size, 1);
+    settle();
+    CU_ASSERT_EQUAL(service()->size, 1);
+    CU_ASSERT_EQUAL(free_gpus(), 8);
+    end();
+}
+
+static void test_released_in_between(void)
+{
+    begin();
+    scale(3);
+    driver_tell(&d, TF_ENTRY_RELEASE, SERVICE, SERVICE);
+    driver_stopped(&d, SERVICE, SERVICE, 0, 1);
+    settle();
+    CU_ASSERT_EQUAL(free_gpus(), 12);
+    end();
+}
+
+/* It is planned anew: from what is there. */
+static void test_a_node_goes_in_between(void)
+{
+    begin();
+    scale(2);
+    CU_ASSERT_EQUAL_FATAL(service()->claims.count, 1);
+    char *node = tf_strdup(service()->claims.items[0].node);
+    bool own = strcmp(node, service()->members.items[0].node) == 0;
+    driver_node_state(&d, node, TF_NODE_LOST);
+    driver_pass(&d, 30 * TF_SECOND);
+    settle();
+    settle();
+    if (driver_allocation(&d, SERVICE)) {
+        CU_ASSERT_EQUAL(service()->size, 2);
+        tf_vec_each (m, &service()->members)
+            CU_ASSERT(m->state != TF_MEMBER_READY || strcmp(m->node, node) != 0);
+    }
+    CU_ASSERT(!own || service()->size == 2);
+    free(node);
+    end();
+}
+
+/* What turns up meanwhile is used at once, wherever it is. */
+static void test_free_in_between(void)
+{
+    begin();
+    scale(2);
+    CU_ASSERT_EQUAL_FATAL(going(), 1);
+    for (uint8_t uid = FIRST_LOW; uid <= LAST_LOW; uid++)
+        if (driver_allocation(&d, uid)->phase == TF_ALLOCATION_RUNNING) {
+            driver_exits(&d, uid, uid, 0, 1, 0); /* one that nobody had asked */
+            break;
+        }
+    CU_ASSERT_EQUAL(service()->claims.count, 0);
+    driver_all_ready(&d);
+    driver_pass(&d, TF_SECOND);
+    CU_ASSERT_EQUAL(service()->size, 2);
+    end();
+}
+
+/* The claims go, and nothing that runs. */
+static void test_a_higher_priority_takes_the_claims(void)
+{
+    begin();
+    scale(2);
+    CU_ASSERT_EQUAL_FATAL(service()->claims.count, 1);
+    struct tf_entry taker = entry_of(TAKER, "high", 3);
+    taker.level = tf_level_core(2) - 1;
+    driver_change(&d, taker);
+    const struct tf_allocation *t = driver_allocation(&d, TAKER);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+    CU_ASSERT_EQUAL(t->phase, TF_ALLOCATION_CLAIMING);
+    CU_ASSERT_EQUAL(t->claims.count, 3);
+    CU_ASSERT_EQUAL(service()->phase, TF_ALLOCATION_RUNNING);
+    CU_ASSERT_EQUAL(service()->claims.count, 0);
+    settle();
+    CU_ASSERT_EQUAL(driver_allocation(&d, TAKER)->phase, TF_ALLOCATION_RUNNING);
+    CU_ASSERT_EQUAL(service()->size, 1);
+    end();
+}
+
+/* Nobody of its own priority gives a core. */
+static void test_equals_stay(void)
+{
+    driver_two_nodes(&d);
+    driver_change(&d, entry_of(SERVICE, "mid", 1));
+    for (uint8_t uid = FIRST_LOW; uid <= LAST_LOW; uid++)
+        driver_change(&d, entry_of(uid, "mid", 1));
+    driver_all_ready(&d);
+    scale(2);
+    driver_pass(&d, TF_MINUTE);
+    CU_ASSERT_EQUAL(going(), 0);
+    CU_ASSERT_EQUAL(service()->claims.count, 0);
+    end();
+}
+
+/* Three are wanted and two can be had: these. */
+static void test_a_step_at_least(void)
+{
+    begin();
+    scale(5);
+    CU_ASSERT_EQUAL(service()->claims.count, 1);
+    for (int i = 0; i < 4; i++)
+        settle();
+    CU_ASSERT_EQUAL(service()->size, 4);
+    CU_ASSERT_EQUAL(service()->claims.count, 0);
+    end();
+}
+
+static const struct suite_test tests[] = {
+    {"cores of lower priority go, after the claims are durable", test_lower_cores_go},
+    {"after a loss", test_after_a_loss},
+    {"a crash before the claims are durable", test_crash_before_the_claims_are_durable},
+    {"a crash with claims", test_crash_with_claims},
+    {"scaled down in between", test_scaled_down_in_between},
+    {"released in between", test_released_in_between},
+    {"a node goes in between", test_a_node_goes_in_between},
+    {"something is free in between", test_free_in_between},
+    {"a higher priority takes the claims", test_a_higher_priority_takes_the_claims},
+    {"equals stay", test_equals_stay},
+    {"a step at least", test_a_step_at_least},
+};
+
+int main(void)
+{
+    return suite_run("subcluster shortage", tests, TF_ARRAY_LEN(tests));
+}
