@@ -148,8 +148,12 @@ void fed_reservations_in(const struct fed *fed, const struct job *job, const str
             tf_vec_push(out, (*r)->record.uid);
 }
 
+/* While records are read none is listed yet: to be listed files the jobs of its tenant anew, and in which
+ * order they are filed must not depend on an image. */
 void fed_reservations_read(struct fed *fed)
 {
+    if (fed->stage != FED_STAGE_OPEN)
+        return;
     for (struct job *job = fed_job_first(fed); job; job = fed_job_following(job))
         if (tf_is_reservation(&job->record.spec) && !tf_phase_is_final(job->record.phase))
             insert(fed, job, place_of(fed, job->record.uid));
