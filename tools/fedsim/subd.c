@@ -59,6 +59,7 @@ static void hang_up(struct sim_subd *subd)
     if (subd->link)
         link_close_subd(subd->link, subd->process.leaves);
     subd->link = NULL;
+    audit_link_closed(world_of(subd)->audit, subd->site->name);
 }
 
 static void link_is_down(struct sim_subd *subd)

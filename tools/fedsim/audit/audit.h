@@ -70,6 +70,8 @@ void audit_archived(struct audit *audit, const struct tf_job_record *record);
 
 /* ---- messages, as they are sent ---- */
 void audit_told_up(struct audit *audit, const char *cluster, const struct tf_up *up);
+/* The daemon knows that the link to its leader is down, or ends itself. */
+void audit_link_closed(struct audit *audit, const char *cluster);
 void audit_told_down(struct audit *audit, const char *cluster, const struct tf_down *down);
 
 /* ---- clients ---- */

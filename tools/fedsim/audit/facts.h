@@ -99,7 +99,11 @@ struct audit_node {
     struct tf_vector used, used_before; /* by recorded members, after and before the last transaction */
     uint8_t holders[TF_NODE_GPUS_MAX];  /* of each GPU, by these */
     uint8_t claimants[TF_NODE_GPUS_MAX];
-    bool touched; /* by the transaction under way */
+    uint64_t freed;          /* GPUs that instances had which ended */
+    struct tf_mono freed_at; /* then; 0 = never */
+    uint64_t held_before;    /* before the last transaction */
+    struct tf_mono taken;    /* the last transaction with a holder more; 0 = never */
+    bool touched;            /* by the transaction under way */
     TF_VEC(struct audit_instance *) live;
     UT_hash_handle hh;
 };
@@ -125,6 +129,12 @@ struct audit_chain {
     bool changed; /* by the transaction under way, or the one before it */
 };
 
+/* A profile that was sent. */
+struct audit_told {
+    struct tf_generation generation;
+    struct tf_mono at;
+};
+
 struct audit_site {
     char *name, *region;
     uint64_t number;
@@ -140,12 +150,16 @@ struct audit_site {
     struct audit_allocation *allocations;
     TF_VEC(struct audit_node_claim) node_claims;
     TF_VEC(struct audit_chain) chains;
-    int32_t claiming;          /* of these, as many wait for what they have claimed */
-    struct tf_freezes freezes; /* of the stored policy, */
-    struct tf_mono policy_at;  /* which was stored then */
-    int ceiling;               /* rank of the class that takes protected cores */
-    bool copied;               /* the records of a restored store are coming in */
-    bool restored;             /* they did, once */
+    int32_t claiming;               /* of these, as many wait for what they have claimed */
+    struct tf_freezes freezes;      /* of the stored policy, */
+    struct tf_mono policy_at;       /* which was stored then */
+    int64_t offer_time;             /* of it, ms */
+    struct tf_mono attached;        /* its first profile to the leader it is connected with; 0: none */
+    TF_VEC(struct audit_told) told; /* and those that are not declared considered, oldest first */
+    struct tf_mono considered;      /* when the latest that is was sent */
+    int ceiling;                    /* rank of the class that takes protected cores */
+    bool copied;                    /* the records of a restored store are coming in */
+    bool restored;                  /* they did, once */
     TF_VEC(struct tf_instance_id)
     under_way;                                 /* new ones of moves that the copy may not know of: the call to
                                                   start one may still come after */
@@ -254,6 +268,14 @@ bool audit_moves_whole(const struct audit_site *site, struct tf_uid uid);
 void audit_note_moves(struct audit *audit, struct audit_site *site, const struct tf_allocation *a);
 void audit_check_move_stop(struct audit *audit, struct audit_site *site, const struct tf_instance_id *id);
 void audit_check_chains_at_rest(struct audit *audit, const struct audit_site *site);
+
+/* What gets free is offered first (offers.c). */
+void audit_profile_told(const struct audit *audit, struct audit_site *site, struct tf_generation generation);
+void audit_considered_told(struct audit_site *site, struct tf_generation generation);
+void audit_note_freed(const struct audit *audit, struct audit_node *node, uint64_t gpus);
+void audit_check_offers(struct audit *audit, const struct audit_site *site);
+void audit_settle_offers(const struct audit *audit,
+                         struct audit_site *site); /* at the end of a transaction */
 
 /* Claims on whole nodes. */
 void audit_nodes_claimed(struct audit_site *site, const struct tf_node_claim *record, bool gone);

@@ -159,6 +159,8 @@ void audit_ended(struct audit *audit, const char *cluster, const struct tf_insta
     i->live = false;
     if (i->node && audit_is_stray(i->site, id))
         i->node->changed = audit->now; /* its daemon counts it until it hears of that */
+    if (i->node)
+        audit_note_freed(audit, i->node, i->gpus);
     leave_node(i);
     audit->counts.ends++;
     if (end != AUDIT_STOPPED)

@@ -456,6 +456,7 @@ static void take_policy(struct audit *audit, struct audit_site *site, const stru
 {
     tf_freezes_copy(&site->freezes, &policy->freezes);
     site->policy_at = audit->now;
+    site->offer_time = policy->offer_time;
     tf_classes_copy(&site->classes, &policy->classes);
     site->ceiling = tf_policy_ceiling_rank(policy);
 }
@@ -505,6 +506,8 @@ void audit_transaction(struct audit *audit, const char *store)
             audit_check_room(audit, *site);
         return;
     }
+    audit_check_offers(audit, audit_site(audit, store)); /* of what others are about to settle */
+    audit_settle_offers(audit, audit_site(audit, store));
     audit_check_kept(audit, audit_site(audit, store));
     audit_check_evicted(audit, audit_site(audit, store));
     audit_check_ledger(audit, audit_site(audit, store));
@@ -516,6 +519,8 @@ void audit_transaction(struct audit *audit, const char *store)
 
 void audit_told_up(struct audit *audit, const char *cluster, const struct tf_up *up)
 {
+    if (up->kind == TF_UP_PROFILE)
+        audit_profile_told(audit, audit_site(audit, cluster), up->profile.generation);
     if (up->kind != TF_UP_REPORT)
         return;
     const struct tf_report *r = &up->report;
@@ -558,6 +563,8 @@ static void check_entry(struct audit *audit, const char *cluster, const struct t
 
 void audit_told_down(struct audit *audit, const char *cluster, const struct tf_down *down)
 {
+    if (down->kind == TF_DOWN_CONSIDERED)
+        audit_considered_told(audit_site(audit, cluster), down->considered);
     tf_vec_each (entry, &down->entries)
         check_entry(audit, cluster, entry);
 }
