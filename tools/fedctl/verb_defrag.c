@@ -64,6 +64,15 @@ static const struct option options[] = {
      {.key = "window",
       TF_STRING(O, window),
       .help = "apply: begin in these hours (local time), and wait for them"}},
+    {0,
+     "TIME",
+     {.key = "stop-after",
+      TF_DURATION(O, duration),
+      .min = TF_SECOND,
+      .max = 24 * TF_HOUR,
+      .flags = TF_ROW_OPTIONAL,
+      .help = "apply: give up after so long what has not begun by then; waits, like --wait"}},
+    {0, NULL, {.key = "wait", TF_BOOL(O, wait), .help = "apply: until it is over, and tell how far it is"}},
     {'r',
      "TEXT",
      {.key = "reason",
@@ -125,7 +134,8 @@ static int take_shape(struct fedctl *ctl, const char *word, struct tf_defrag_ord
     order->want = spec->elastic.min;
     order->total = true;
     order->for_job = tf_asprintf("%s/%s", reply.job.manifest.tenant, reply.job.manifest.name);
-    if (!order->model && shape->gpu_models.count)
+    /* of several it is the cluster's only one, or it asks which */
+    if (!order->model && shape->gpu_models.count == 1)
         order->model = tf_strdup(shape->gpu_models.items[0]);
     tf_vec_each (rule, &spec->topology)
         if (!order->within && rule->mode == TF_TOPOLOGY_REQUIRE && rule->of == TF_TOPOLOGY_OF_JOB) {
@@ -285,6 +295,9 @@ static int send_plan(struct fedctl *ctl, const struct defrag_doc *doc, uint64_t 
         tf_uid_format(request.defrag.order.id, id);
         out_fmt(&ctl->out, "cluster %s: %zu move%s begun as %s\n", doc->cluster, doc->moves.count,
                 doc->moves.count == 1 ? "" : "s", id);
+        /* with a warning there was nothing to do */
+        if ((ctl->options.wait || ctl->options.duration > 0) && reply.change.warnings.count == 0)
+            code = defrag_follow(ctl, doc, request.defrag.order.id);
     }
     tf_reply_release(&reply);
     tf_request_release(&request);
@@ -322,7 +335,7 @@ const struct verb verb_defrag = {
     .name = "defrag",
     .usage = "plan --cluster CLUSTER [--model MODEL] [--free N|max] [--unit GPUS] [--nodes A,B | --worst N]"
              " [--domain LEVEL | --for TENANT/NAME] [--max-moves N] [--allow-restart] [--out FILE]\n"
-             "apply FILE [--window HH:MM-HH:MM] [--reason TEXT]",
+             "apply FILE [--window HH:MM-HH:MM] [--wait] [--stop-after TIME] [--reason TEXT]",
     .help = "Move instances so that whole nodes are free: a plan first, then exactly that",
     .more =
         "The subcluster answers with the fewest moves to as many nodes as can be had: what is moved, in "
@@ -338,7 +351,10 @@ const struct verb verb_defrag = {
         "Nodes that are\n"
         "being emptied take nothing until it is over. What was freed --for a job is kept for it until it "
         "starts, at most an\n"
-        "hour: others of its priority or lower go elsewhere. `fedctl freeze moves` stops what has not begun.",
+        "hour: others of its priority or lower go elsewhere. `fedctl freeze moves` stops what has not "
+        "begun.\n"
+        "--wait tells how far it is, and at the end what came of the plan: exit code 1 if less was freed. "
+        "Ctrl-C ends only that.",
     .examples = "fedctl defrag plan --cluster bj-a --model H800\n"
                 "fedctl defrag plan --cluster bj-a --nodes n3,n7\n"
                 "# Room for a job that waits\n"

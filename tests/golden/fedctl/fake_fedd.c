@@ -19,7 +19,10 @@ struct fake {
     const char *leader; /* NULL: it is this one */
     bool running;
     size_t requests, watches;
-    struct tf_uid lost; /* of the submit whose answer was "lost" */
+    struct tf_uid lost;   /* of the submit whose answer was "lost" */
+    struct tf_uid defrag; /* the chain that was begun last */
+    size_t looks;         /* at it */
+    bool stops, aborted;
 };
 
 struct method {
@@ -295,6 +298,24 @@ static void about_job(struct fake *fake, const struct tf_request *request, struc
         world_explain((size_t)at, now_of(fake), &reply->explain);
 }
 
+static void defrag(struct fake *fake, const struct tf_defrag_order *order, struct failure *failure)
+{
+    if (order->digest != 0xabc)
+        fail(failure, TF_ERR_CONFLICT, "bj-a has changed since the plan was made");
+    fake->defrag = order->id;
+    fake->looks = 0;
+    fake->stops = order->reason && strcmp(order->reason, "takes long") == 0;
+    fake->aborted = false;
+}
+
+static void migrate(struct fake *fake, const struct tf_migrate_order *order, struct tf_migrate_reply *reply)
+{
+    fake->aborted |= order->verb == TF_MIGRATE_ABORT;
+    if (order->verb == TF_MIGRATE_LIST)
+        world_defrag_chain(fake->defrag, fake->looks++, fake->stops, fake->aborted,
+                           tf_vec_add(&reply->chains));
+}
+
 static void answer(struct fake *fake, const struct tf_request *request, struct tf_reply *reply,
                    struct failure *failure)
 {
@@ -332,8 +353,10 @@ static void answer(struct fake *fake, const struct tf_request *request, struct t
         cordon_node(&request->cordon, reply, failure);
         break;
     case TF_METHOD_DEFRAG:
-        if (request->defrag.order.digest != 0xabc)
-            fail(failure, TF_ERR_CONFLICT, "bj-a has changed since the plan was made");
+        defrag(fake, &request->defrag.order, failure);
+        break;
+    case TF_METHOD_MIGRATE:
+        migrate(fake, &request->migrate.order, &reply->migrate);
         break;
     case TF_METHOD_PLAN_DEFRAG:
         world_defrag(&request->defrag, &reply->defrag);

@@ -455,6 +455,39 @@ void world_defrag(const struct tf_defrag_request *request, struct tf_defrag_plan
     tf_vec_push(&plan->buckets, (struct tf_defrag_bucket){8, 0, 1});
 }
 
+static void defrag_step(struct tf_migration *chain, const char *name, uint64_t gpus, const char *from,
+                        const char *to, enum tf_move_state state)
+{
+    tf_vec_push(&chain->moves, (struct tf_move){.uid = {{1}},
+                                                .tenant = tf_strdup("web"),
+                                                .name = tf_strdup(name),
+                                                .epoch = 7,
+                                                .from = tf_strdup(from),
+                                                .claim = {.node = tf_strdup(to), .gpus = gpus},
+                                                .state = state});
+}
+
+void world_defrag_chain(struct tf_uid id, size_t looks, bool stops, bool aborted, struct tf_chain_info *info)
+{
+    static const enum tf_move_state first[] = {TF_MOVE_RESERVED, TF_MOVE_STARTING, TF_MOVE_DONE,
+                                               TF_MOVE_DONE},
+                                    second[] = {TF_MOVE_RESERVED, TF_MOVE_RESERVED, TF_MOVE_READY,
+                                                TF_MOVE_DONE};
+    struct tf_migration *chain = &info->chain;
+    size_t at = stops || looks > 3 ? 3 : looks; /* of one that takes long each look shows the same */
+    info->cluster = tf_strdup("bj-a");
+    *chain = (struct tf_migration){.id = id, .cause = TF_MOVE_BY_DEFRAG, .created = {1796000000000}};
+    defrag_step(chain, "j3", 3, "n1", "n2", first[at]);
+    defrag_step(chain, "j1", 15, "n0", "n1",
+                aborted ? TF_MOVE_ROLLED_BACK
+                : stops ? TF_MOVE_RESERVED
+                        : second[at]);
+    if (aborted)
+        chain->moves.items[1].why = tf_strdup("aborted: its time was over (--stop-after)");
+    if (aborted || (at == 3 && !stops))
+        chain->ended.ms = chain->created.ms + 42000;
+}
+
 /* ---- clusters and nodes ---- */
 
 static struct tf_cluster_info *cluster(struct tf_clusters_reply *reply, const char *name, const char *region,

@@ -47,6 +47,7 @@ closed() {
 
 plain() {
     sed -E "${names[@]}" -e "s#$tmp#<tmp>#g" \
+        -e 's/(fedctl abort |fedctl: migration |^migration )[0-9a-f]{8}[0-9a-f-]*/\1<id>/g' \
         -e 's/(begun as )[0-9a-f-]{32,36}/\1<id>/g' \
         -e 's/(golden\/[a-z.-]+-)[a-z2-9]{5}\b/\1<new>/g' \
         -e 's/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}\.[0-9]{3}Z/<utc>/g' \

@@ -323,6 +323,8 @@ run defrag plan --cluster bj-a --out "$tmp/no-such-folder/plan"
 run defrag
 run defrag apply "$tmp/defrag.plan"
 run defrag apply "$tmp/defrag.plan" --window 00:00-00:00 --reason "room for the big one"
+run defrag apply "$tmp/defrag.plan" --wait
+run defrag apply "$tmp/defrag.plan" --stop-after 1s --reason "takes long"
 run defrag apply "$tmp/defrag.plan" --window noon
 sed -i 's/0abc/0abd/' "$tmp/defrag.plan"
 run defrag apply "$tmp/defrag.plan"
