@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # A whole node is freed by a chain of two moves of real processes, each of which is a service under clients that never
-# try again: no request is lost, and the node is there for the job that it was freed for.
-# A node whose engine is not there: somebody confirms that it is lost. usage: chain.sh BUILD_FOLDER
+# try again: no request is lost, and the node is there for the job that it was freed for. usage: chain.sh BUILD_FOLDER
 set -euo pipefail
 bin=$1/bin tests=$1/tests test_name=chain
 . "$(dirname "$0")/../support/daemons.sh"

@@ -48,7 +48,8 @@ int defrag_save(const struct defrag *defrag, const char *path, struct tf_error *
 /* doc is released with tf_table_release; the digest is a number, and not 0. */
 int defrag_load(const char *path, struct defrag_doc *doc, uint64_t *digest, struct tf_error *err);
 
-/* Tells how far the chain is that carries the plan out, until it is over, and what came of it. With a duration
+/* Tells how far the chain is that carries the plan out, until it is over, and what came of it. With a
+ * duration
  * (--stop-after) what has not begun by then is given up. Gives the exit code. */
 int defrag_follow(struct fedctl *ctl, const struct defrag_doc *doc, struct tf_uid id);
 
