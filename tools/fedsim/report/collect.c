@@ -357,6 +357,8 @@ static void hear_stopping(struct report *report, const struct sim_fact *fact)
     const struct report_live *live = live_of(job, &fact->instance->id);
     if (live && gives_way(job, &fact->instance->id)) {
         COUNT(report, job, evictions, 1);
+        if (job->ending != TF_END_EVICTED) /* the job lives on with less */
+            COUNT(report, job, surplus_evicted, 1);
         report_line_count(&job->class->evicted, report->now);
         job->evictions++;
         job->gave = true;

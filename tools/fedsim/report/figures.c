@@ -40,6 +40,7 @@ COUNTER(pending)
 COUNTER(placements)
 COUNTER(refused)
 COUNTER(evictions)
+COUNTER(surplus_evicted)
 COUNTER(jobs_evicted)
 COUNTER(redundant)
 COUNTER(requeued)
@@ -48,6 +49,11 @@ COUNTER(restarts)
 COUNTER(migrations)
 COUNTER(rolled_back)
 COUNTER(vacated)
+
+static int64_t core_evicted_of(const struct report *report, const struct report_group *group)
+{
+    return evictions_of(report, group) - surplus_evicted_of(report, group);
+}
 
 static int64_t simulated(const struct report *report, const struct report_group *group)
 {
@@ -138,7 +144,8 @@ static const struct figure {
     {"placements", placements_of, WORK},
     {"placementsRefused", refused_of, EVERY},
     {"evictions", evictions_of, EVERY},
-    {"evictionsByCause.core", evictions_of, EVERY},
+    {"evictionsByCause.core", core_evicted_of, EVERY},
+    {"evictionsByCause.surplus", surplus_evicted_of, EVERY},
     {"victimsRedundant", redundant_of, EVERY},
     {"jobsEvicted", jobs_evicted_of, EVERY},
     {"requeued", requeued_of, EVERY},

@@ -48,6 +48,7 @@ struct report_group {
     int64_t running, pending; /* now */
     int64_t placements, refused, requeued, restarts, resizes;
     int64_t evictions, jobs_evicted, redundant;
+    int64_t surplus_evicted; /* of evictions */
     int64_t migrations, rolled_back, vacated;
     int64_t lost; /* GPU-ms */
     struct report_integral there, held, usable, unmet;

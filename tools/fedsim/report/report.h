@@ -9,24 +9,28 @@
  * and all sums are integers. Names are stable: they are those of the JSON form, and of `metric` in a
  * scenario.
  *
- *   waitSeconds          from the submit to the first moment at which the core was fully ready; of jobs that
- *                        had it
- *   jctSeconds           from the submit to the last end of an instance; of jobs that succeeded
- *   reclaimSeconds       waitSeconds of those jobs for which others were evicted
- *   scaleSeconds         from a scale that asks for more than is ready to the moment at which it was; of
- * those that were still waited for at the end, until then unmetGpuHours        GPU-time asked for at min, by
- * whoever was submitted and neither held nor over, and not ready gpuAllocation        GPU-time held /
- * GPU-time there: neither foreign, nor bad, nor on a lost node gpuUsable            the same of what is held
- * in sizes that the job can use evictions            instances asked to stop so that another job may have
- * their GPUs evictionsByCause     what was taken from their jobs: the core jobsEvicted          epochs that
- * ended so victimsRedundant     of these, such that nobody had claimed a GPU of requeued             epochs
- * that ended with the job waiting again, whatever the cause, refusals aside restarts             instances
- * started again under their index, in the same epoch or a later one resizes              decisions that
- * changed the size of a running epoch migrations           instances that went on elsewhere while the old one
- * ran until the new one was ready nodesVacated         by them, wholly free nodes won less those lost
- *   lostGpuHours         GPU-time of instances that failed, were lost or evicted, since their job's last
- *                        checkpoint; of inference none
- *   idleGpuHoursByCause  what nobody held, by why (common/fit), for the mix of shapes waiting then; sampled
+ * - waitSeconds: from the submit to the first moment at which the core was fully ready; of jobs that had it
+ * - jctSeconds: from the submit to the last end of an instance; of jobs that succeeded
+ * - reclaimSeconds: waitSeconds of those jobs for which others were evicted
+ * - scaleSeconds: from a scale that asks for more than is ready to the moment at which it was; of those that
+ *   were still waited for at the end, until then
+ * - unmetGpuHours: GPU-time asked for at min, by whoever was submitted and neither held nor over, and not
+ *   ready
+ * - gpuAllocation: GPU-time held / GPU-time there: neither foreign, nor bad, nor on a lost node
+ * - gpuUsable: the same of what is held in sizes that the job can use
+ * - evictions: instances asked to stop so that another job may have their GPUs
+ * - evictionsByCause: of these, core: with them their whole job was sent back to the queue; surplus: their
+ *   job runs on with less
+ * - jobsEvicted: epochs that ended so
+ * - victimsRedundant: of these, such that nobody had claimed a GPU of
+ * - requeued: epochs that ended with the job waiting again, whatever the cause, refusals aside
+ * - restarts: instances started again under their index, in the same epoch or a later one
+ * - resizes: decisions that changed the size of a running epoch
+ * - migrations: instances that went on elsewhere while the old one ran until the new one was ready
+ * - nodesVacated: by them, wholly free nodes won less those lost
+ * - lostGpuHours: GPU-time of instances that failed, were lost or evicted, since their job's last checkpoint;
+ *   of inference none
+ * - idleGpuHoursByCause: what nobody held, by why (common/fit), for the mix of shapes waiting then; sampled
  */
 struct report;
 

@@ -204,12 +204,43 @@ static void test_evictions(void)
     begin_running(&stage);
     evict(&stage);
     EXPECT(&stage, "evictions", 2);
+    EXPECT(&stage, "evictionsByCause.core", 2);
+    EXPECT(&stage, "evictionsByCause.surplus", 0);
     EXPECT(&stage, "jobsEvicted", 1);
     EXPECT(&stage, "victimsRedundant", 1); /* nobody wanted its GPUs */
     EXPECT(&stage, "classes.train.evictions", 2);
     /* two instances of four GPUs: 3,600 s since the one was ready, ten more since the other; lost is only
      * what was done while the core was ready */
     CU_ASSERT(figure(&stage, "lostGpuHours") >= 8000000 && figure(&stage, "lostGpuHours") <= 8020000);
+    strike(&stage);
+}
+
+/* First it gives one instance away and runs on, then it goes with what it has left. */
+static void test_evictions_by_cause(void)
+{
+    struct stage stage;
+    begin_running(&stage);
+    struct tf_allocation smaller = running(&stage, 1);
+    smaller.spec.elastic = (struct tf_elastic){1, 2, 1};
+    struct tf_member stays = {.index = 0, .state = TF_MEMBER_READY, .ready = {1}};
+    struct tf_member leaves = {.index = 1, .mark = 1, .state = TF_MEMBER_LEAVING, .ready = {1}};
+    tf_vec_push(&smaller.members, stays);
+    tf_vec_push(&smaller.members, leaves);
+    store(&stage, smaller);
+    stop(&stage, 1);
+    EXPECT(&stage, "evictions", 1);
+    EXPECT(&stage, "evictionsByCause.core", 0);
+    EXPECT(&stage, "evictionsByCause.surplus", 1);
+    EXPECT(&stage, "jobsEvicted", 0);
+    struct tf_allocation ending = running(&stage, 1);
+    ending.phase = TF_ALLOCATION_ENDING;
+    ending.ending.end = TF_END_EVICTED;
+    store(&stage, ending);
+    stop(&stage, 0);
+    EXPECT(&stage, "evictions", 2);
+    EXPECT(&stage, "evictionsByCause.core", 1);
+    EXPECT(&stage, "tenants.x.evictionsByCause.surplus", 1);
+    tf_vec_release(&smaller.members);
     strike(&stage);
 }
 
@@ -304,9 +335,10 @@ static void test_numbers(void)
 int main(void)
 {
     static const struct suite_test tests[] = {
-        {"running", test_running}, {"resizes", test_resizes},       {"evictions", test_evictions},
-        {"claims", test_claims},   {"migrations", test_migrations}, {"percentiles", test_percentiles},
-        {"numbers", test_numbers},
+        {"running", test_running},         {"resizes", test_resizes},
+        {"evictions", test_evictions},     {"causes of evictions", test_evictions_by_cause},
+        {"claims", test_claims},           {"migrations", test_migrations},
+        {"percentiles", test_percentiles}, {"numbers", test_numbers},
     };
     return suite_run("report/told", tests, TF_ARRAY_LEN(tests));
 }
