@@ -107,6 +107,8 @@ static bool was_member(const struct audit_allocation *known, size_t i)
 static void note_resized(struct audit *audit, const struct audit_allocation *known)
 {
     struct audit_epoch *e = audit_epoch(audit, known->a.uid, known->a.epoch);
+    /* taken up again after a restore, and it may grow by the same decision: nobody knows what size it had */
+    e->resized |= known->before.epoch != known->a.epoch && e->local_rolled && e->ran;
     if (!known->changed || known->before.epoch != known->a.epoch || !known->before.members.count)
         return;
     /* also where it grows and gives way in one decision: it restarts all the same */
