@@ -321,7 +321,9 @@ char *drain_changed(struct sub *sub, const struct ledger_node *node, bool before
     if (now && !before)
         tf_vec_push(&sub->drains, node->number);
     if (now) {
-        look_by(sub, 0);
+        /* Nodes are drained one by one, a rack's within a moment: what leaves the first must not go to the
+         * next of them, so the look waits until no more come. */
+        sub->drains_due.ms = sub->now.mono.ms + SOON;
         return NULL;
     }
     if (!before)

@@ -164,12 +164,12 @@ void operator_release(struct sim_world *world)
     tf_vec_each (errand, &world->operator.errands)
         free(*errand);
     tf_vec_release(&world->operator.errands);
+    operator_release_drains(world);
 }
 
 /* ---- moves ---- */
 
-/* Borrows the question. */
-static void send_ask(struct sim_subd *subd, const struct tf_ask *ask)
+void operator_asks(struct sim_subd *subd, const struct tf_ask *ask)
 {
     struct sim_world *world = subd->site->world;
     struct tf_down down = {.kind = TF_DOWN_ASK, .term = subd->term};
@@ -178,7 +178,7 @@ static void send_ask(struct sim_subd *subd, const struct tf_ask *ask)
     tf_ask_copy(&down.ask, ask);
     down.ask.id = OPERATOR_CALLS | ++world->operator.calls;
     if (tf_wire_down_pack(&down, &bytes, &err))
-        world_breach(world, "an order to move cannot be written: %s", err.text);
+        world_breach(world, "a question of people cannot be written: %s", err.text);
     else {
         size_t len = bytes.len;
         link_send(&subd->link->down, tf_buf_take(&bytes), len);
@@ -187,7 +187,7 @@ static void send_ask(struct sim_subd *subd, const struct tf_ask *ask)
     tf_down_release(&down);
 }
 
-static bool hears(const struct sim_subd *subd)
+bool operator_is_heard(const struct sim_subd *subd)
 {
     return subd->link && subd->link->subd_open && subd->term.revision;
 }
@@ -198,8 +198,8 @@ void operator_orders_move(struct sim_world *world, const struct tf_migrate_order
     const struct tf_ask ask = {.kind = TF_ASK_MIGRATE, .migrate = {&lent, 1, 1}};
     tf_vec_each (site, &world->sites)
         tf_vec_each (subd, &(*site)->subds)
-            if (hears(*subd))
-                send_ask(*subd, &ask);
+            if (operator_is_heard(*subd))
+                operator_asks(*subd, &ask);
 }
 
 /* Once the moves have begun, as fedd does it: what they free is kept for who it is for. */
@@ -224,13 +224,13 @@ void operator_defrags(struct sim_site *site, const struct tf_defrag_order *order
     const struct tf_ask ask = {.kind = TF_ASK_DEFRAG, .defrag = {&lent, 1, 1}};
     tf_vec_each (subd, &site->subds) {
         struct tf_defrag_plan plan = {0};
-        if (!hears(*subd) || !(*subd)->core)
+        if (!operator_is_heard(*subd) || !(*subd)->core)
             continue;
         sub_plan_defrag((*subd)->core, process_now(&(*subd)->process), order, &plan);
         lent.apply = true;
         lent.digest = plan.digest;
         if (plan.moves.count)
-            send_ask(*subd, &ask);
+            operator_asks(*subd, &ask);
         if (plan.moves.count && order->for_job)
             send_claim(site, order->for_job);
         tf_defrag_plan_release(&plan);

@@ -4,6 +4,7 @@
 
 #include "common/base/error.h"
 #include "common/base/vec.h"
+#include "common/model/cordon.h"
 #include "common/model/defrag.h"
 #include "common/model/migration.h"
 
@@ -17,12 +18,16 @@
 
 struct sim_world;
 struct sim_site;
+struct sim_subd;
+struct tf_ask;
 struct sim_process;
 struct sim_answer;
 struct errand;
+struct sim_drain;
 
 struct sim_operator {
     TF_VEC(struct errand *) errands;
+    TF_VEC(struct sim_drain *) drains;
     uint64_t calls;
     bool restoring; /* the federation's store is being restored */
     bool accepting; /* fedds are started with --accept-rollback, until one has written that */
@@ -51,6 +56,12 @@ void operator_cordons(struct sim_site *site, bool on);
 /* Asked once of every subcluster that hears; one without the job has nothing to do. What is not heard is
  * lost: a move is no promise. */
 void operator_orders_move(struct sim_world *world, const struct tf_migrate_order *order);
+/* As `fedctl drain node`, and with NULL as `uncordon`; asked until its subcluster says that it is so. */
+void operator_drains(struct sim_site *site, size_t node, const struct tf_drain_order *order);
+void operator_release_drains(struct sim_world *world);
+/* Of the subclusters that hear: the question is borrowed. */
+void operator_asks(struct sim_subd *subd, const struct tf_ask *ask);
+bool operator_is_heard(const struct sim_subd *subd);
 /* what: a set of enum tf_frozen. */
 void operator_freezes(struct sim_site *site, int32_t what, int64_t lasts);
 /* Ends all that was frozen there, if anything was. */

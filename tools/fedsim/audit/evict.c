@@ -139,7 +139,8 @@ static bool goes_in_part(struct audit *audit, const struct audit_site *site,
                          const struct audit_allocation *known)
 {
     if (known->a.phase == TF_ALLOCATION_ENDING || audit_job(audit, known->a.uid)->scale_asked ||
-        has_lost(known) || audit_has_lost_a_node(audit, site, &known->a))
+        has_lost(known) || audit_has_lost_a_node(audit, site, &known->a) ||
+        audit_is_drained(audit, site, &known->a))
         return false;
     for (size_t i = 0; i < known->a.members.count; i++)
         if (begins_to_leave(known, i) && was_member(known, i))
@@ -186,7 +187,7 @@ static void note_protection(struct audit *audit, const struct audit_site *site, 
 }
 
 /* By the subcluster's clock, of which the rate may be wrong by 1 %. */
-static bool is_protected(const struct audit *audit, const struct audit_epoch *e)
+bool audit_is_protected(const struct audit *audit, const struct audit_epoch *e)
 {
     int64_t least = e->min_runtime - e->min_runtime / 100;
     return e->full.ms && audit->now.ms < e->full.ms + least - audit->clock_error;
@@ -208,7 +209,7 @@ static tf_level victim_level(struct audit *audit, const struct audit_site *site,
     /* what has not joined, or comes by a move that is rolled back, gives way to nobody */
     for (size_t i = 0; !core && i < known->a.members.count; i++)
         core = begins_to_leave(known, i) && was_member(known, i) && known->a.members.items[i].mark == 0;
-    if (core && rank < site->ceiling && is_protected(audit, e))
+    if (core && rank < site->ceiling && audit_is_protected(audit, e))
         return tf_level_protected(site->ceiling);
     return core ? tf_level_core(rank) : tf_level_surplus(rank);
 }
@@ -622,6 +623,26 @@ static void forget_changes(struct audit_site *site)
     site->copied = false;
 }
 
+/* I5, of a drain that is not forced. What has lost some of itself besides may shrink for that. */
+static void check_spared(struct audit *audit, const struct audit_site *site,
+                         const struct audit_allocation *known)
+{
+    const struct audit_epoch *e = epoch_of(audit, known);
+    bool other = audit_job(audit, known->a.uid)->scale_asked || has_lost(known) || e->troubled ||
+                 e->released || audit_has_lost_a_node(audit, site, &known->a);
+    tf_vec_each (at, &site->opened)
+        other |= has_claimed(audit, site, *at);
+    if (other || !audit_is_protected(audit, e) || rank_of(site, &known->a.spec) >= site->ceiling)
+        return;
+    for (size_t i = 0; i < known->a.members.count; i++)
+        if (begins_to_leave(known, i) && was_member(known, i) &&
+            audit_drain_spares(audit, site, &known->a.members.items[i]))
+            audit_fail(audit,
+                       "I5: the drain of %s in %s stops an instance of epoch %" PRIu64
+                       " of job %s, and its core is protected",
+                       known->a.members.items[i].node, site->name, e->epoch, audit_uid(e->uid));
+}
+
 void audit_check_evicted(struct audit *audit, struct audit_site *site)
 {
     bool any = false;
@@ -629,6 +650,8 @@ void audit_check_evicted(struct audit *audit, struct audit_site *site)
         struct audit_allocation *known = site->changes.items[i];
         note_protection(audit, site, &known->a);
         note_resized(audit, known);
+        audit_check_drained(audit, site, known);
+        check_spared(audit, site, known);
         if (!is_victim(audit, site, known))
             continue;
         any = true;

@@ -90,6 +90,8 @@ struct audit_instance {
 struct audit_node {
     struct tf_node node;
     bool cordoned;                      /* or one of its GPUs, by people */
+    struct tf_drain drain;              /* as stored; */
+    bool drained_before;                /* by the transaction under way, not first */
     struct tf_mono changed;             /* last, after it was new; 0 = never */
     bool strange;                       /* at rest something runs there that no record knows */
     struct tf_mono lost;                /* last; 0 = never */
@@ -276,6 +278,21 @@ void audit_note_freed(const struct audit *audit, struct audit_node *node, uint64
 void audit_check_offers(struct audit *audit, const struct audit_site *site);
 void audit_settle_offers(const struct audit *audit,
                          struct audit_site *site); /* at the end of a transaction */
+
+/* Drains (drains.c). */
+void audit_node_drained(struct audit_site *site, const char *name, const struct tf_drain *drain);
+void audit_settle_drains(struct audit_site *site); /* at the end of a transaction */
+/* A member of it has been sent away by that, or may be: its node's deadline has come. */
+bool audit_is_drained(const struct audit *audit, const struct audit_site *site,
+                      const struct tf_allocation *a);
+/* By the transaction under way that member is told to leave, and no deadline says that a protected core may.
+ */
+bool audit_drain_spares(const struct audit *audit, const struct audit_site *site, const struct tf_member *m);
+void audit_check_drained(struct audit *audit, const struct audit_site *site,
+                         const struct audit_allocation *known);
+void audit_check_drains_at_rest(struct audit *audit, const struct audit_site *site);
+/* Its core is protected, as far as its cluster's clock can be wrong. */
+bool audit_is_protected(const struct audit *audit, const struct audit_epoch *epoch);
 
 /* Claims on whole nodes. */
 void audit_nodes_claimed(struct audit_site *site, const struct tf_node_claim *record, bool gone);

@@ -227,6 +227,8 @@ void audit_rest(struct audit *audit)
     tf_vec_each (site, &audit->sites)
         audit_check_chains_at_rest(audit, *site);
     tf_vec_each (site, &audit->sites)
+        audit_check_drains_at_rest(audit, *site);
+    tf_vec_each (site, &audit->sites)
         for (const struct audit_allocation *known = (*site)->allocations; known; known = known->hh.next) {
             check_allocation(audit, *site, &known->a);
             check_grown(audit, *site, &known->a);

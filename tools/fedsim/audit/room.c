@@ -159,7 +159,7 @@ static int32_t count_one(const struct audit_node *node, void *arg)
     const struct room_ask *ask = arg;
     const struct tf_job_spec *spec = ask->spec;
     const struct tf_shape *shape = &spec->group.shape;
-    if (node->node.state != TF_NODE_READY || node->strange ||
+    if (node->node.state != TF_NODE_READY || node->strange || node->cordoned ||
         !tf_pairs_match(&node->node.labels, &spec->node_labels) ||
         audit_is_kept(ask->site, &node->node, ask->uid, spec))
         return 0;

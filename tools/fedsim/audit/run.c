@@ -224,6 +224,28 @@ bool audit_has_lost_a_node(struct audit *audit, const struct audit_site *site, c
     return false;
 }
 
+/* The deadline of a drain may stop all of it, where less than all is not enough. */
+static bool is_drained(struct audit *audit, const char *cluster, const struct audit_epoch *epoch)
+{
+    struct audit_site *site = audit_site(audit, cluster);
+    const struct audit_allocation *known = audit_allocation(site, epoch->uid);
+    return known && known->a.epoch == epoch->epoch && audit_is_drained(audit, site, &known->a);
+}
+
+/* It went on without what its cluster gave up with a node, and in all of its repairWait found no place for
+ * that. */
+static bool is_not_repaired(struct audit *audit, const char *cluster, const struct audit_epoch *e)
+{
+    const struct audit_allocation *known = audit_allocation(audit_site(audit, cluster), e->uid);
+    if (!known || known->a.epoch != e->epoch || known->a.phase != TF_ALLOCATION_ENDING ||
+        known->a.ending.end != TF_END_LOST)
+        return false;
+    tf_vec_each (i, &e->job->instances)
+        if ((*i)->given_up && (*i)->id.epoch == e->epoch)
+            return true;
+    return false;
+}
+
 static bool lost_a_node(struct audit *audit, const char *cluster, const struct audit_epoch *epoch)
 {
     struct audit_site *site = audit_site(audit, cluster);
@@ -289,7 +311,8 @@ void audit_stop(struct audit *audit, const char *cluster, const struct tf_instan
         return;
     if (is_resized(audit, cluster, job, id) || runs_twice(job, e, id))
         return;
-    if (clock_may_stop(audit, job, e) || lost_a_node(audit, cluster, e))
+    if (clock_may_stop(audit, job, e) || lost_a_node(audit, cluster, e) || is_drained(audit, cluster, e) ||
+        is_not_repaired(audit, cluster, e))
         e->troubled = true; /* its fellows follow */
     else
         audit_fail(audit, "I12: instance %s in %s is stopped, and nobody and nothing has asked for that",

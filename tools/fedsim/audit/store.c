@@ -417,8 +417,11 @@ static void site_restored(struct audit *audit, struct audit_site *site)
     audit_forget_node_claims(site);
     audit_forget_chains(site);
     site->copied = site->restored = true;
-    for (struct audit_node *node = site->nodes; node; node = node->hh.next)
+    for (struct audit_node *node = site->nodes; node; node = node->hh.next) {
         node->verdict = TF_VERDICT_NONE;
+        node->drain = (struct tf_drain){0};
+        node->drained_before = node->cordoned = false;
+    }
     site->term = (struct tf_term){0};
     site->floor = 0;
     for (struct audit_job *job = audit->jobs; job; job = job->hh.next) {
@@ -464,6 +467,7 @@ static void take_policy(struct audit *audit, struct audit_site *site, const stru
 static void take_node(struct audit *audit, struct audit_site *site, const struct tf_cordon *cordon, bool gone)
 {
     audit_node_cordoned(audit, site, cordon->node, !gone && tf_cordon_of_people(cordon));
+    audit_node_drained(site, cordon->node, gone ? NULL : &cordon->drain);
     audit_node_judged(audit, site, cordon->node, gone ? TF_VERDICT_NONE : cordon->verdict);
 }
 
@@ -513,6 +517,7 @@ void audit_transaction(struct audit *audit, const char *store)
     audit_check_ledger(audit, audit_site(audit, store));
     audit_settle_kept(audit_site(audit, store));
     audit_settle_chains(audit_site(audit, store));
+    audit_settle_drains(audit_site(audit, store));
 }
 
 /* ---- messages ---- */

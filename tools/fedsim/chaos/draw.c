@@ -150,6 +150,7 @@ void chaos_draw(uint64_t seed, enum chaos_size size, struct scenario *scenario)
     draw_reservations(&draw);
     draw_defrags(&draw);
     draw_automatic(&draw);
+    draw_drains(&draw);
     if (scenario_check(scenario, &complaints))
         return;
     fprintf(stderr, "seed %llu draws a wrong scenario: %s: %s\n", (unsigned long long)seed,

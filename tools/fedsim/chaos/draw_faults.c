@@ -261,6 +261,22 @@ static void cordon(struct draw *draw, int64_t at)
     e->lasts = draw_between(draw, 1, 60 * TF_SECOND);
 }
 
+/* A node, or two at once; some for a while, some until the end and beyond: those are judged at rest. */
+static void drain(struct draw *draw, int64_t at)
+{
+    for (int64_t n = draw_one_in(draw, 3) ? 2 : 1; n > 0; n--) {
+        struct scenario_event *e = draw_event(draw, true, at);
+        char *name;
+        some_node(draw, &name);
+        tf_vec_push(&e->node, name);
+        e->state = SCENARIO_DRAINING;
+        e->lasts = draw_one_in(draw, 3) ? 0 : draw_between(draw, 1, 90 * TF_SECOND);
+        e->within = draw_one_in(draw, 2) ? 0 : draw_between(draw, 1, 60 * TF_SECOND);
+        e->at_once = draw_one_in(draw, 2) ? 0 : (int32_t)draw_between(draw, 1, 2);
+        e->force = e->within && draw_one_in(draw, 3);
+    }
+}
+
 static void freeze(struct draw *draw, int64_t at)
 {
     struct scenario_event *e = draw_event(draw, true, at);
@@ -301,4 +317,14 @@ void draw_faults(struct draw *draw)
             kind = (kind + 1) % KINDS;
         kinds[kind](draw, at);
     }
+}
+
+/* After all else, which stays as it is without them. */
+void draw_drains(struct draw *draw)
+{
+    bool many = draw_one_in(draw, 4);
+    if (!draw_one_in(draw, 3))
+        return;
+    for (int64_t n = many ? draw_between(draw, 2, 8) : 1; n > 0; n--)
+        drain(draw, draw_between(draw, 5 * TF_SECOND, draw->ends));
 }

@@ -28,5 +28,6 @@ void draw_moves(struct draw *draw);        /* after all else, which stays as it 
 void draw_reservations(struct draw *draw); /* likewise; each is for something */
 void draw_defrags(struct draw *draw);      /* likewise */
 void draw_automatic(struct draw *draw);    /* likewise */
+void draw_drains(struct draw *draw);       /* likewise */
 
 #endif

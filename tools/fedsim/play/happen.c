@@ -335,12 +335,19 @@ static void set_node(struct sim_fleet *fleet, size_t node, const struct scenario
         fleet_node_closed(fleet, node, TF_NODE_CORDONED);
         break;
     case SCENARIO_DRAINING:
-        fleet_node_closed(fleet, node, TF_NODE_DRAINING);
+        operator_drains(
+            fleet->site, node,
+            &(struct tf_drain_order){
+                .on = true, .force = event->force, .max_at_once = event->at_once, .within = event->within});
         break;
     case SCENARIO_UP:
     case SCENARIO_BAD:
     case SCENARIO_OK:
-        fleet_node_returns(fleet, node);
+        if (event->state == SCENARIO_UP || event->state == SCENARIO_DRAINING)
+            operator_drains(fleet->site, node, NULL);
+        /* a node that dies while it is drained is not healed by the end of the drain */
+        if (event->state != SCENARIO_DRAINING)
+            fleet_node_returns(fleet, node);
         break;
     }
 }
@@ -363,9 +370,6 @@ static struct sim_fleet *find_node(struct play *play, const char *text, bool gpu
 
 static void happen_node(struct play *play, const struct scenario_event *event, bool over)
 {
-    if (event->state == SCENARIO_DRAINING && !over)
-        play_fail(play, -1,
-                  "draining a node is not yet possible: it is closed to new work, but nothing moves away");
     for (size_t i = 0; i < event->node.count + event->nodes.count; i++) {
         const char *text =
             i < event->node.count ? event->node.items[i] : event->nodes.items[i - event->node.count];

@@ -20,18 +20,21 @@ enum {
     BY = 2048,
     WHAT = 4096,
     ROOM_FOR = 8192,
-    EXTRAS = 14
+    WITHIN = 16384,
+    AT_ONCE = 32768,
+    FORCE = 65536,
+    EXTRAS = 17
 };
 
-static const char *const extra_keys[EXTRAS] = {"for",    "state",   "lostAfter", "link",   "fedd",
-                                               "before", "elastic", "model",     "nodes",  "instance",
-                                               "to",     "byMs",    "what",      "roomFor"};
+static const char *const extra_keys[EXTRAS] = {
+    "for",      "state", "lostAfter", "link", "fedd",    "before", "elastic", "model", "nodes",
+    "instance", "to",    "byMs",      "what", "roomFor", "within", "atOnce",  "force"};
 
 static const struct {
     const char *key;
     unsigned may, must;
 } kinds[SCENARIO_KINDS] = {
-    [SCENARIO_NODE] = {"node", FOR | LOST_AFTER, STATE},
+    [SCENARIO_NODE] = {"node", FOR | LOST_AFTER | WITHIN | AT_ONCE | FORCE, STATE},
     [SCENARIO_GPU] = {"gpu", FOR, STATE},
     [SCENARIO_FOREIGN] = {"foreign", FOR, 0},
     [SCENARIO_LINK] = {"cluster", FOR | FEDD, LINK},
@@ -160,7 +163,10 @@ static unsigned extras_of(const struct scenario_event *e)
                                e->to,
                                e->by_ms != 0,
                                e->what != 0,
-                               e->room_for};
+                               e->room_for,
+                               e->within > 0,
+                               e->at_once > 0,
+                               e->force};
     unsigned bits = 0;
     for (size_t i = 0; i < EXTRAS; i++)
         bits |= said[i] ? 1U << i : 0;
@@ -212,6 +218,10 @@ static void check_state(const struct scenario_event *e, enum scenario_kind kind,
         tf_complaints_add(out, "state", "of a GPU is bad or ok");
     if (e->lost_after >= 0 && e->state != SCENARIO_UNREACHABLE)
         tf_complaints_add(out, "lostAfter", "goes with unreachable");
+    if (kind == SCENARIO_NODE && e->state != SCENARIO_DRAINING && (e->within || e->at_once || e->force))
+        tf_complaints_add(out, "state", "of a drain is draining: within, atOnce and force go with that");
+    if (e->force && !e->within)
+        tf_complaints_add(out, "force", "says what happens at the deadline: add within");
 }
 
 static void check_foreign(const struct scenario_event *e, struct tf_complaints *out)

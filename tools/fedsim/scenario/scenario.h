@@ -126,6 +126,9 @@ struct scenario_event {
     struct tf_strs node, nodes; /* with state; nodes also of defrag: a number or max */
     enum scenario_state state;
     int64_t lost_after; /* optional, with unreachable: the engine gives the node up after so long */
+    int64_t within;     /* with draining: its deadline; 0 = none */
+    int32_t at_once;    /* with draining: as fedctl's --max-at-once; 0 = no more bound than moves have */
+    bool force;         /* with draining, and within: then protected cores, too */
     char *gpu;
     char *foreign; /* with node: GPUs that others hold from now on: "0-3,6" or none */
     char *cluster;

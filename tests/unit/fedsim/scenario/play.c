@@ -288,8 +288,6 @@ static void test_not_possible(void)
 {
     fails(JOB_X "events: [{at: 1m, migrate: t/x, to: b}]\nuntil: 2m\n",
           "migration of t/x to b is not yet possible: nothing moves between clusters");
-    fails("events: [{at: 1m, node: a/n0, state: draining}]\nuntil: 2m\n",
-          "draining a node is not yet possible: it is closed to new work, but nothing moves away");
     fails("jobs: [{at: 1m, tenant: t, name: y, spec: {priority: train, minRuntime: 2h, instance: {gpus: "
           "8}}}]\nuntil: 2m\n",
           "at 1m10ms: submit t/y is refused: the job was not accepted: spec.minRuntime: 7200 s, and tenant t "
