@@ -89,6 +89,13 @@ static bool is_moving(const struct sub *sub, const struct tenant *t)
     return migrate_of(sub, t->job->record.uid, member_of(t)->index) != NULL;
 }
 
+/* It has its place, or is on its way there. */
+static bool has_begun(const struct sub *sub, const struct tenant *t)
+{
+    const struct tf_move *move = migrate_of(sub, t->job->record.uid, member_of(t)->index);
+    return move && move->state != TF_MOVE_PLANNED;
+}
+
 static bool restarts(const struct tenant *t)
 {
     return t->job->record.spec.migration == TF_MIGRATION_RESTART;
@@ -158,8 +165,10 @@ static void move_all(struct sub *sub, const struct ledger_node *node, const stru
 {
     int32_t most = node->cordon.drain.max_at_once, moving = moves_under_way(sub);
     for (size_t i = 0; i < all->count; i++) {
-        if (is_moving(sub, &all->items[i]))
+        if (is_moving(sub, &all->items[i])) {
+            look_by(sub, AGAIN); /* one that waits in vain is given up, and no node changes by that */
             continue;
+        }
         if (most > 0 && moving >= most) {
             look_by(sub, AGAIN); /* sooner, as each that is over changes a node */
             return;
@@ -189,9 +198,11 @@ static void send_away(struct sub *sub, const struct ledger_node *node, const str
     struct places places = {0};
     for (size_t i = first; i < all->count; i++) {
         const struct tenant *t = &all->items[i];
-        if (t->job != job || is_moving(sub, t))
+        if (t->job != job)
             continue;
-        if (is_waited_for(sub, node, t))
+        if (has_begun(sub, t))
+            look_by(sub, AGAIN);
+        else if (is_waited_for(sub, node, t))
             look_by(sub, job->protected_until.ms - sub->now.mono.ms);
         else
             tf_vec_push(&places, t->place);

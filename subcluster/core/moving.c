@@ -35,6 +35,8 @@ const char *moving_bar(const struct sub *sub, const struct job *job)
         return "it does not run fully";
     if (record->restart_at.ms)
         return "it is about to restart";
+    if (job->unconfirmed) /* it would stop, and not start again before the leader has named it */
+        return "its subcluster's store was restored, and the federation has not named it since";
     if (strays_live(sub, record->uid, record->epoch, false))
         return "instances of it that its record has forgotten still run";
     if (record->claims.count)

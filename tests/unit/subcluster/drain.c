@@ -70,11 +70,9 @@ static void live(int64_t ms)
     }
 }
 
-/* A service of two instances, which may move, on n1; n2 is empty. */
-static void begin(enum tf_migration_rule migration, int64_t min_runtime)
+/* A service of two instances, on n1; n2 is empty. */
+static void place_service(enum tf_migration_rule migration, int64_t min_runtime)
 {
-    asks = 0;
-    driver_two_nodes(&d);
     struct tf_entry entry = driver_place_entry(1, 5, 2, 4);
     entry.spec.migration = migration;
     entry.spec.elastic.step = 1;
@@ -83,6 +81,13 @@ static void begin(enum tf_migration_rule migration, int64_t min_runtime)
     driver_all_ready(&d);
     driver_pass(&d, 10 * TF_SECOND);
     driver_clear(&d);
+}
+
+static void begin(enum tf_migration_rule migration, int64_t min_runtime)
+{
+    asks = 0;
+    driver_two_nodes(&d);
+    place_service(migration, min_runtime);
 }
 
 static void end(void)
@@ -196,6 +201,28 @@ static void test_a_restart_of_the_daemon(void)
     end();
 }
 
+/* Moves are frozen: those that are planned wait. That is no reason to stay beyond the deadline. */
+static void test_what_waits_for_a_move_goes_at_the_deadline(void)
+{
+    asks = 0;
+    driver_init(&d);
+    driver_node(&d, "n1", "H800", 8);
+    driver_node(&d, "n2", "H800", 8);
+    struct tf_freeze *freeze = tf_vec_add(&d.boot.policy.freezes);
+    *freeze = (struct tf_freeze){.what = TF_FROZEN_MOVES, .since = d.now.wall};
+    freeze->until.ms = d.now.wall.ms + TF_HOUR;
+    driver_ready(&d);
+    place_service(TF_MIGRATION_ALLOW, 0);
+    drain("n1", 60 * TF_SECOND, false);
+    live(50 * TF_SECOND);
+    CU_ASSERT_EQUAL(moves(), 2);
+    CU_ASSERT_EQUAL(on_node(1, "n1"), 2);
+    live(60 * TF_SECOND);
+    CU_ASSERT_EQUAL(on_node(1, "n1"), 0);
+    CU_ASSERT_EQUAL(moves(), 0);
+    end();
+}
+
 int main(void)
 {
     static const struct suite_test tests[] = {
@@ -207,6 +234,7 @@ int main(void)
         {"protected cores are waited for", test_protected_cores_are_waited_for},
         {"uncordon", test_uncordon},
         {"a restart of the daemon", test_a_restart_of_the_daemon},
+        {"what waits for a move goes at the deadline", test_what_waits_for_a_move_goes_at_the_deadline},
     };
     return suite_run("unit/subcluster/drain", tests, TF_ARRAY_LEN(tests));
 }

@@ -87,13 +87,13 @@ static bool is_frozen(const struct audit *audit, const struct audit_site *site)
 
 /* A job whose moves fail waits longer and longer; where its shape of placement narrows the room down is more
  * than the naive loop knows. */
-static bool could_move(const struct audit *audit, const struct audit_site *site,
-                       const struct tf_allocation *a)
+static bool could_move(struct audit *audit, const struct audit_site *site, const struct tf_allocation *a)
 {
     const struct tf_job_spec *spec = &a->spec;
-    return spec->migration == TF_MIGRATION_ALLOW && !spec->topology.count && !spec->max_nodes &&
-           a->phase == TF_ALLOCATION_RUNNING && a->move_failures == 0 && !is_frozen(audit, site) &&
-           audit_naive_count(site, a->uid, spec, a->model, true) > 0;
+    bool left_alone = audit_epoch(audit, a->uid, a->epoch)->local_rolled;
+    return !left_alone && spec->migration == TF_MIGRATION_ALLOW && !spec->topology.count &&
+           !spec->max_nodes && a->phase == TF_ALLOCATION_RUNNING && a->move_failures == 0 &&
+           !is_frozen(audit, site) && audit_naive_count(site, a->uid, spec, a->model, true) > 0;
 }
 
 static void check_member(struct audit *audit, const struct audit_site *site, const struct audit_node *node,

@@ -323,7 +323,7 @@ void draw_faults(struct draw *draw)
 void draw_drains(struct draw *draw)
 {
     bool many = draw_one_in(draw, 4);
-    if (!draw_one_in(draw, 3))
+    if (!draw_one_in(draw, 4))
         return;
     for (int64_t n = many ? draw_between(draw, 2, 8) : 1; n > 0; n--)
         drain(draw, draw_between(draw, 5 * TF_SECOND, draw->ends));
