@@ -201,9 +201,13 @@ bool reclaim_plan_make(struct sub *sub, const struct tf_demand *demand, tf_level
     struct tf_demand bounded = *demand;
     bounded.level = level < demand->level ? level : demand->level;
     reclaim_plan_release(plan);
-    const struct candidates *candidates = candidates_list(sub, bounded.level, &bounded);
+    struct candidates *candidates = candidates_list(sub, bounded.level, &bounded);
+    bool by_node = demand->used.count > 0; /* nodes that a kind of nodes does not tell apart */
+    for (size_t i = 0; by_node && i < candidates->nodes.count; i++)
+        candidates->nodes.items[i].kind = (uint32_t)i;
     struct victims_ask ask = {.nodes = ledger_view(&sub->ledger),
-                              .kinds = tf_fit_rows_view(sub->ledger.rows),
+                              .kinds =
+                                  by_node ? ledger_view(&sub->ledger) : tf_fit_rows_view(sub->ledger.rows),
                               .detail = candidates->nodes.items,
                               .demand = &bounded,
                               .units = candidates->units.items,

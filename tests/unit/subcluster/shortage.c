@@ -237,6 +237,24 @@ static void test_a_higher_priority_takes_the_claims(void)
     end();
 }
 
+/* Which nodes it is on matters, and kinds of nodes do not tell. */
+static void test_on_its_own_node(void)
+{
+    driver_two_nodes(&d);
+    struct tf_entry entry = entry_of(SERVICE, "mid", 1), more = entry_of(SERVICE, "mid", 2);
+    entry.spec.max_nodes = more.spec.max_nodes = 1;
+    driver_change(&d, entry);
+    for (uint8_t uid = FIRST_LOW; uid <= LAST_LOW; uid++)
+        driver_change(&d, entry_of(uid, "low", 1));
+    driver_all_ready(&d);
+    driver_change(&d, more);
+    CU_ASSERT_EQUAL_FATAL(service()->claims.count, 1);
+    CU_ASSERT_STRING_EQUAL(service()->claims.items[0].node, service()->members.items[0].node);
+    settle();
+    CU_ASSERT_EQUAL(service()->size, 2);
+    end();
+}
+
 /* Nobody of its own priority gives a core. */
 static void test_equals_stay(void)
 {
@@ -275,6 +293,7 @@ static const struct suite_test tests[] = {
     {"a node goes in between", test_a_node_goes_in_between},
     {"something is free in between", test_free_in_between},
     {"a higher priority takes the claims", test_a_higher_priority_takes_the_claims},
+    {"on its own node", test_on_its_own_node},
     {"equals stay", test_equals_stay},
     {"a step at least", test_a_step_at_least},
 };
