@@ -308,8 +308,10 @@ void absorb_look(struct sub *sub)
         divide_free(sub, &hungry);
         list_hungry(sub, &hungry);
     }
-    if (hungry.count && !absorb->unfinished)
+    if (hungry.count && !absorb->unfinished) {
+        absorb->tried.count = 0; /* for what is free: all have been, and any may take surplus */
         surplus_move(sub, &hungry);
+    }
     tf_vec_release(&hungry);
 }
 

@@ -95,7 +95,8 @@ static char *choose_model(struct scene *scene)
 static bool can_be_site(const struct ledger_node *node)
 {
     return ledger_usable_gpus(node) == tf_gpu_set_all(node->node.capacity.gpus) &&
-           node->blockings.count == 0 && node->kept.rank < 0 && node->emptying == 0;
+           node->blockings.count == 0 && node->kept.rank < 0 && node->emptying == 0 &&
+           node->claims.count == 0; /* who claims some of it starts there, or keeps it */
 }
 
 static bool is_named(const struct scene *scene, const struct ledger_node *node)
