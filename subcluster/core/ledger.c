@@ -661,8 +661,8 @@ void ledger_unblock(struct ledger *ledger, const char *name, const struct tf_ins
 
 /* ---- rows ---- */
 
-/* Instances without a record are to us what foreign work is: never free, never to be had. without: as if that
- * reservation kept nothing (NULL: none). */
+/* Instances without a record are to us what foreign work is: never free, never to be had. without: as if the
+ * reservations up to that one, by uid, kept nothing (NULL: none of them). */
 static void levels_of(const struct ledger_node *node, const struct tf_uid *without,
                       struct tf_level_vectors *out)
 {
@@ -681,7 +681,7 @@ static void levels_of(const struct ledger_node *node, const struct tf_uid *witho
     }
     size_t held = holds.count;
     tf_vec_each (c, &node->claims)
-        if (!without || !c->reserved || !tf_uid_eq(c->uid, *without))
+        if (!without || !c->reserved || tf_uid_cmp(c->uid, *without) > 0)
             tf_vec_push(&holds, c->hold);
     tf_fit_node_levels(&seen, holds.items, held, holds.items + held, holds.count - held, out);
     tf_vec_release(&holds);
@@ -747,19 +747,8 @@ static struct tf_vector free_by(const struct tf_profile_row *row)
     return row->levels.count ? row->levels.items[0].have : (struct tf_vector){0};
 }
 
-/* What is free for those who may use the reservation is more by this: by less than it keeps where others who
- * are going are not gone yet. */
-static struct tf_vector more_for(const struct ledger_node *node, struct tf_uid reservation,
-                                 const struct tf_profile_row *row)
-{
-    struct tf_level_vectors levels = {0};
-    levels_of(node, &reservation, &levels);
-    struct tf_vector more = tf_vector_sub(levels.items[0].have, free_by(row));
-    tf_vec_release(&levels);
-    return tf_vector_floor0(more);
-}
-
-static void list_reserved(const struct ledger_node *node, struct tf_profile_row *row)
+/* By uid; what each of them is worth is not known yet. */
+static void list_reservations(const struct ledger_node *node, struct tf_profile_row *row)
 {
     row->reserved.count = 0;
     tf_vec_each (c, &node->claims) {
@@ -773,7 +762,23 @@ static void list_reserved(const struct ledger_node *node, struct tf_profile_row 
         tf_vec_push(&row->reserved, (struct tf_reserved){0});
         for (size_t i = row->reserved.count - 1; i > at; i--)
             row->reserved.items[i] = row->reserved.items[i - 1];
-        row->reserved.items[at] = (struct tf_reserved){c->uid, c->hold.level, more_for(node, c->uid, row)};
+        row->reserved.items[at] = (struct tf_reserved){.uid = c->uid, .level = c->hold.level};
+    }
+}
+
+/* What is free for those who may use a reservation is more by this: by less than it keeps where others who
+ * are going are not gone yet. Several may be used at once, so each is worth what it adds to those before it:
+ * what is behind it adds the less, the more of the node those free. */
+static void list_reserved(const struct ledger_node *node, struct tf_profile_row *row)
+{
+    struct tf_vector have = free_by(row);
+    list_reservations(node, row);
+    tf_vec_each (reserved, &row->reserved) {
+        struct tf_level_vectors levels = {0};
+        levels_of(node, &reserved->uid, &levels);
+        reserved->more = tf_vector_floor0(tf_vector_sub(levels.items[0].have, have));
+        have = levels.items[0].have;
+        tf_vec_release(&levels);
     }
 }
 
