@@ -84,10 +84,11 @@ static bool is_on_offer(const struct audit *audit, const struct audit_site *site
                         const struct audit_node *node)
 {
     int64_t freed = node->freed_at.ms;
+    int64_t least = site->offer_time - site->offer_time / 100 - audit->clock_error; /* by its clock */
     bool with_leader = is_attached(site) && site->attached.ms <= freed;
     bool quiet = node->taken.ms < freed && node->changed.ms < freed && site->policy_at.ms < freed;
     return with_leader && quiet && !is_claimed(node) && site->considered.ms < freed &&
-           audit->now.ms - freed < site->offer_time;
+           audit->now.ms - freed < least;
 }
 
 /* A short job's members are cores, as those of one that waits. */
