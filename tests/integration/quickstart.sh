@@ -47,6 +47,11 @@ grep '^Up after' "$output"
 pid=$(awk '$1 == "subclusterd-us-c" { print $2 }' "$TIDEFED_HOME/processes")
 kill -9 "$pid"
 setsid "$source/build/release/bin/subclusterd" --config "$TIDEFED_HOME/conf/us-c.yaml" >/dev/null 2>&1 </dev/null &
+by_hand=$!
+for _ in $(seq 100); do # until it is that program: before, nobody could tell whose it is
+    [ "$(basename "$(readlink "/proc/$by_hand/exe")")" = subclusterd ] && break
+    sleep 0.1
+done
 
 bash "$source/deploy/quickstart.sh" >"$output" 2>&1 || fail "a second run over the first failed"
 bash "$source/deploy/quickstart.sh" --stop || fail "--stop failed"

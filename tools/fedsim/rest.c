@@ -4,9 +4,10 @@
 
 #include <inttypes.h>
 
-/* A little longer than any wait of a run: after so long without a word nothing more will come. */
+/* A little longer than any wait of a run, repairWait by a slow clock: after so long without a word nothing
+ * more will come. */
 /* Longest that one job of a random run can take when nothing is in its way: runs, retries, stops. */
-enum { QUIET = 100 * TF_SECOND, REST_FACTOR = 10, JOB_MS_MAX = 300 * TF_SECOND, LATENCY_MS = 2 };
+enum { QUIET = 130 * TF_SECOND, REST_FACTOR = 10, JOB_MS_MAX = 300 * TF_SECOND, LATENCY_MS = 2 };
 
 /* ---- healing ---- */
 
