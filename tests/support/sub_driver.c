@@ -562,3 +562,19 @@ const struct tf_allocation *driver_allocation(const struct sub_driver *d, uint8_
 {
     return sub_allocation_find(d->sub, driver_uid(uid));
 }
+
+int32_t driver_count_in(const struct sub_driver *d, uint8_t uid, enum tf_member_state state)
+{
+    int32_t count = 0;
+    tf_vec_each (m, &driver_allocation(d, uid)->members)
+        count += m->state == state;
+    return count;
+}
+
+int32_t driver_free_gpus(const struct sub_driver *d)
+{
+    int32_t sum = 0;
+    for (size_t i = 0; i < sub_node_count(d->sub); i++)
+        sum += tf_gpu_set_count(sub_node_at(d->sub, i).free_gpus);
+    return sum;
+}

@@ -102,6 +102,10 @@ bool driver_saw(struct sub_driver *d, const char *lines);
 bool driver_traced(struct sub_driver *d, const char *lines);
 void driver_clear(struct sub_driver *d);
 const struct tf_allocation *driver_allocation(const struct sub_driver *d, uint8_t uid);
+/* Of its members. */
+int32_t driver_count_in(const struct sub_driver *d, uint8_t uid, enum tf_member_state state);
+/* Of all nodes. */
+int32_t driver_free_gpus(const struct sub_driver *d);
 struct tf_uid driver_uid(uint8_t first);
 
 #endif

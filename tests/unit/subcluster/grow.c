@@ -40,10 +40,7 @@ static const struct tf_allocation *job(void)
 
 static int32_t count_in(enum tf_member_state state)
 {
-    int32_t count = 0;
-    tf_vec_each (m, &job()->members)
-        count += m->state == state;
-    return count;
+    return driver_count_in(&d, 1, state);
 }
 
 static int32_t joining(void)

@@ -34,18 +34,7 @@ static void end(void)
 
 static int32_t count_in(enum tf_member_state state)
 {
-    int32_t count = 0;
-    tf_vec_each (m, &driver_allocation(&d, 1)->members)
-        count += m->state == state;
-    return count;
-}
-
-static int32_t free_gpus(void)
-{
-    int32_t sum = 0;
-    for (size_t i = 0; i < sub_node_count(d.sub); i++)
-        sum += tf_gpu_set_count(sub_node_at(d.sub, i).free_gpus);
-    return sum;
+    return driver_count_in(&d, 1, state);
 }
 
 static void stop_leavers(void)
@@ -66,11 +55,11 @@ static void test_shrinks_by_whole_steps(void)
     CU_ASSERT_EQUAL(count_in(TF_MEMBER_LEAVING), 4);
     const char *log = tf_buf_text(&d.log), *peers = strstr(log, "size 4\n"), *stop = strstr(log, "stop 1/5");
     CU_ASSERT_FATAL(peers && stop && peers < stop); /* out of the peers file before the first stop */
-    CU_ASSERT_EQUAL(free_gpus(), 0);
+    CU_ASSERT_EQUAL(driver_free_gpus(&d), 0);
     stop_leavers();
     CU_ASSERT_EQUAL(count_in(TF_MEMBER_GONE), 4);
     CU_ASSERT_EQUAL(count_in(TF_MEMBER_READY), 4);
-    CU_ASSERT_EQUAL(free_gpus(), 8);
+    CU_ASSERT_EQUAL(driver_free_gpus(&d), 8);
     CU_ASSERT_PTR_NOT_NULL(strstr(tf_buf_text(&d.log), "send report 1/5 Running 4/4"));
     end();
 }
@@ -164,7 +153,7 @@ static void test_over_a_restart(void)
     stop_leavers();
     CU_ASSERT_EQUAL(count_in(TF_MEMBER_GONE), 4);
     CU_ASSERT_EQUAL(driver_allocation(&d, 1)->size, 4);
-    CU_ASSERT_EQUAL(free_gpus(), 8);
+    CU_ASSERT_EQUAL(driver_free_gpus(&d), 8);
     end();
 }
 

@@ -76,14 +76,6 @@ static void settle(void)
     driver_all_ready(&d);
 }
 
-static int32_t free_gpus(void)
-{
-    int32_t sum = 0;
-    for (size_t i = 0; i < sub_node_count(d.sub); i++)
-        sum += tf_gpu_set_count(sub_node_at(d.sub, i).free_gpus);
-    return sum;
-}
-
 static void test_lower_cores_go(void)
 {
     begin();
@@ -161,7 +153,7 @@ static void test_scaled_down_in_between(void)
     CU_ASSERT_EQUAL(service()->size, 1);
     settle();
     CU_ASSERT_EQUAL(service()->size, 1);
-    CU_ASSERT_EQUAL(free_gpus(), 8);
+    CU_ASSERT_EQUAL(driver_free_gpus(&d), 8);
     end();
 }
 
@@ -172,7 +164,7 @@ static void test_released_in_between(void)
     driver_tell(&d, TF_ENTRY_RELEASE, SERVICE, SERVICE);
     driver_stopped(&d, SERVICE, SERVICE, 0, 1);
     settle();
-    CU_ASSERT_EQUAL(free_gpus(), 12);
+    CU_ASSERT_EQUAL(driver_free_gpus(&d), 12);
     end();
 }
 
