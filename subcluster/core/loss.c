@@ -124,6 +124,19 @@ static void restart_soon(struct sub *sub, struct job *job)
     job_due_at(sub, job, job->restart_due);
 }
 
+/* It has its new size; those that leave are told to. */
+static void go_on_without(struct sub *sub, struct job *job, const struct places *leavers, int32_t before)
+{
+    struct tf_allocation *record = &job->record;
+    record->last_shrink = sub->now.wall;
+    trace_epoch(sub, job, "shrinks from %d to %d instances: %s", before, record->size,
+                record->ending.message);
+    members_dismiss(sub, job, leavers->items, leavers->count);
+    size_mark_again(sub, job);
+    if (restarts_together(job) && record->size > 0)
+        restart_soon(sub, job);
+}
+
 /* The lost ones leave, and with them whom the step asks for. */
 static void shrink(struct sub *sub, struct job *job, const struct places *lost)
 {
@@ -139,14 +152,8 @@ static void shrink(struct sub *sub, struct job *job, const struct places *lost)
     record->size = before - (int32_t)lost->count;
     tf_vec_each (place, &leavers)
         record->size -= member_is_among(*place, lost) ? 0 : 1;
-    record->last_shrink = sub->now.wall;
     tf_reached(sub, SUB_SHRUNK_BY_LOSS);
-    trace_epoch(sub, job, "shrinks from %d to %d instances: %s", before, record->size,
-                record->ending.message);
-    members_dismiss(sub, job, leavers.items, leavers.count);
-    size_mark_again(sub, job);
-    if (restarts_together(job) && record->size > 0)
-        restart_soon(sub, job);
+    go_on_without(sub, job, &leavers, before);
     tf_vec_release(&leavers);
 }
 
@@ -199,13 +206,7 @@ static void shrink_by(struct sub *sub, struct job *job, const struct places *sen
         if (!member_is_among(*place, &leavers))
             tf_vec_push(&leavers, *place);
     record->size = before - (int32_t)leavers.count;
-    record->last_shrink = sub->now.wall;
-    trace_epoch(sub, job, "shrinks from %d to %d instances: %s", before, record->size,
-                record->ending.message);
-    members_dismiss(sub, job, leavers.items, leavers.count);
-    size_mark_again(sub, job);
-    if (restarts_together(job) && record->size > 0)
-        restart_soon(sub, job);
+    go_on_without(sub, job, &leavers, before);
     tf_vec_release(&leavers);
 }
 
