@@ -129,6 +129,22 @@ static void image_evicted(struct tf_image *image, struct tf_evicted *evicted)
     tf_image_list(image, evicted, image_evicted_hour);
 }
 
+static void image_cross(struct tf_image *image, struct tf_cross *cross)
+{
+    tf_image_open(image, cross);
+    tf_image_number(image, &cross->state);
+    tf_image_number(image, &cross->outcome);
+    tf_image_string(image, &cross->from);
+    tf_image_string(image, &cross->to);
+    tf_image_number(image, &cross->old_epoch);
+    tf_image_number(image, &cross->new_epoch);
+    tf_image_number(image, &cross->since);
+    tf_image_number(image, &cross->ended);
+    tf_image_number(image, &cross->deadline);
+    tf_image_string(image, &cross->why);
+    tf_image_close(image);
+}
+
 void tf_image_job_record(struct tf_image *image, struct tf_job_record *record)
 {
     tf_image_open(image, record);
@@ -164,6 +180,7 @@ void tf_image_job_record(struct tf_image *image, struct tf_job_record *record)
     image_evicted(image, &record->evicted);
     tf_image_string(image, &record->claims_in);
     tf_image_number(image, &record->claim_until);
+    image_cross(image, &record->cross);
     tf_image_close(image);
 }
 
@@ -262,6 +279,10 @@ void tf_image_allocation(struct tf_image *image, struct tf_allocation *allocatio
     tf_image_number(image, &allocation->grow_failures);
     tf_image_number(image, &allocation->move_after);
     tf_image_number(image, &allocation->move_failures);
+    tf_image_number(image, &allocation->successor);
+    tf_image_number(image, &allocation->declined);
+    tf_image_number(image, &allocation->predecessor);
+    tf_image_number(image, &allocation->leave_at);
     image_ended(image, &allocation->ending);
     tf_image_list(image, &allocation->ended, image_ended);
     tf_image_close(image);
@@ -447,6 +468,9 @@ void tf_image_report(struct tf_image *image, struct tf_report *report)
     tf_image_number(image, &report->retries_used);
     tf_image_number(image, &report->restarts);
     tf_image_number(image, &report->unreachable);
+    tf_image_number(image, &report->successor);
+    tf_image_number(image, &report->declined);
+    tf_image_number(image, &report->predecessor);
     tf_image_list(image, &report->members, image_member);
     tf_image_close(image);
 }
@@ -517,5 +541,8 @@ void tf_image_entry(struct tf_image *image, struct tf_entry *entry)
     image_evicted(image, &entry->evicted);
     tf_image_list(image, &entry->reservations, image_reservation_ref);
     tf_image_number(image, &entry->release);
+    tf_image_number(image, &entry->successor);
+    tf_image_number(image, &entry->predecessor);
+    tf_image_number(image, &entry->leave_after);
     tf_image_close(image);
 }

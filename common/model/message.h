@@ -43,7 +43,10 @@ struct tf_report {
     int32_t size, ready; /* members granted; members ready now */
     struct tf_wall accepted, started;
     int32_t retries_used, restarts;
-    int32_t unreachable; /* members on nodes that do not answer */
+    int32_t unreachable;  /* members on nodes that do not answer */
+    uint64_t successor;   /* the epoch to which this one is promised to yield; 0 = none */
+    uint64_t declined;    /* the highest to which it will not be */
+    uint64_t predecessor; /* the epoch that was the job when this one was placed; 0 = none */
     TF_VEC(struct tf_member) members;
 };
 
@@ -115,6 +118,11 @@ struct tf_entry {
     reservations; /* that are placed there, and that it may use; ascending */
     /* RELEASE */
     enum tf_release release;
+    /* PLACE, of a job that moves to another subcluster: the epoch there, to which this one is to be promised:
+     * it is ended so long (ms) after the promise, at the latest. 0 ms: not to be promised any more */
+    uint64_t successor;
+    uint64_t predecessor; /* the same seen from there: which was the job when this one was placed */
+    int64_t leave_after;
 };
 
 enum tf_down_kind {

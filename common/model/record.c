@@ -118,6 +118,7 @@ void tf_job_record_release(struct tf_job_record *record)
     free(record->output);
     free(record->last_cluster);
     free(record->claims_in);
+    tf_cross_release(&record->cross);
     *record = (struct tf_job_record){0};
 }
 
@@ -142,6 +143,8 @@ void tf_job_record_copy(struct tf_job_record *to, const struct tf_job_record *fr
     copy.output = tf_strdup(from->output);
     copy.last_cluster = tf_strdup(from->last_cluster);
     copy.claims_in = tf_strdup(from->claims_in);
+    copy.cross = (struct tf_cross){0};
+    tf_cross_copy(&copy.cross, &from->cross);
     copy.labels = (struct tf_pairs){0};
     tf_pairs_copy(&copy.labels, &from->labels);
     copy_spec(&copy.spec, &from->spec, &to->spec);

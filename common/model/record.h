@@ -4,6 +4,7 @@
 
 #include "common/base/clock.h"
 #include "common/model/cordon.h"
+#include "common/model/cross.h"
 #include "common/model/evicted.h"
 #include "common/model/freeze.h"
 #include "common/model/leaders.h"
@@ -68,7 +69,8 @@ struct tf_job_record {
     enum tf_phase phase;
     bool held, deleted; /* what was asked */
     uint64_t version;   /* grows with each change: optimistic concurrency of clients */
-    TF_VEC(struct tf_placement) placements;
+    TF_VEC(struct tf_placement)
+    placements; /* the last one is the job: one that only may become it is before it */
     TF_VEC(struct tf_refusal) refusals;
     struct tf_job_events events;
     uint64_t events_dropped;
@@ -88,6 +90,7 @@ struct tf_job_record {
     struct tf_wall claim_until; /* it claims there because somebody asked for it, no longer than that; 0 = for
                                    its long wait */
     struct tf_evicted evicted;
+    struct tf_cross cross; /* its latest move between subclusters */
 };
 
 /* Registration of a subcluster: it exists from its first attach. */
@@ -182,6 +185,11 @@ struct tf_allocation {
     int32_t grow_failures;      /* in a row */
     struct tf_wall move_after;  /* the latest move failed: none before; 0 = at any time */
     int32_t move_failures;      /* in a row */
+    uint64_t successor; /* epoch in another subcluster to which this one was promised to yield; 0 = none */
+    uint64_t declined;  /* the highest to which it will never be */
+    uint64_t
+        predecessor; /* epoch in another subcluster that was the job when this one was placed; 0 = none */
+    struct tf_wall leave_at; /* then it is ended, whatever the link does; with a successor */
     struct tf_ended
         ending; /* with ENDING: what the end will be; before, the latest failure and the retries used */
     /* ends not yet stored by the leader */

@@ -43,6 +43,8 @@ static size_t weigh_job(const struct tf_job_record *job)
 {
     size_t sum =
         weigh_str(job->tenant) + weigh_str(job->name) + weigh_str(job->user) + weigh_str(job->claims_in);
+    sum +=
+        weigh_str(job->cross.from) + weigh_str(job->cross.to) + weigh_str(job->cross.why) + 8 * WEIGHT_NUMBER;
     sum += weigh_str(job->message) + weigh_str(job->output) + weigh_pairs(&job->labels);
     sum += tf_table_weight(&tf_job_spec_table, &job->spec);
     tf_vec_each (p, &job->placements)

@@ -46,6 +46,9 @@ static const struct tf_wire_row report_rows[] = {
     WIRE_INT32(restarts, 0, COUNTS_MAX),
     WIRE_CUSTOM(members, tf_wire_members),
     WIRE_INT32(unreachable, 0, TF_INSTANCES_MAX),
+    WIRE_COUNTER(successor),
+    WIRE_COUNTER(declined),
+    WIRE_COUNTER(predecessor),
 };
 const struct tf_wire_table tf_wire_report = WIRE_TABLE(report_rows, tidefed__v1__report__descriptor);
 #undef MODEL
@@ -89,6 +92,9 @@ static const struct tf_wire_row entry_rows[] = {
     WIRE_INT32(evictions, 0, COUNTS_MAX),
     WIRE_LIST(evicted, tf_wire_evicted_hour, TF_EVICTED_HOURS_MAX),
     WIRE_LIST(reservations, wire_reservation_ref, ENTRIES_MAX),
+    WIRE_COUNTER(successor),
+    WIRE_INT64(leave_after, 0, TF_WIRE_MS_MAX),
+    WIRE_COUNTER(predecessor),
 };
 
 static int check_entry(const void *object, const struct tf_wire_path *path, struct tf_error *err)

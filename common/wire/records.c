@@ -74,6 +74,24 @@ const struct tf_wire_table tf_wire_evicted_hour =
 #undef MODEL
 #undef WIRE
 
+#define MODEL struct tf_cross
+#define WIRE Tidefed__V1__Cross
+static const struct tf_wire_row cross_rows[] = {
+    WIRE_ENUM(state, 0, TF_CROSS_ROLLED_BACK),
+    WIRE_NAME(from, 0),
+    WIRE_NAME(to, 0),
+    WIRE_COUNTER(old_epoch),
+    WIRE_COUNTER(new_epoch),
+    WIRE_WALL(since),
+    WIRE_WALL(ended),
+    WIRE_WALL(deadline),
+    WIRE_TEXT(why, TF_WIRE_MESSAGE_MAX),
+    WIRE_ENUM(outcome, 0, TF_PHASE_DELETED),
+};
+const struct tf_wire_table tf_wire_cross = WIRE_TABLE(cross_rows, tidefed__v1__cross__descriptor);
+#undef MODEL
+#undef WIRE
+
 #define MODEL struct tf_job_record
 #define WIRE Tidefed__V1__JobRecord
 static const struct tf_wire_row job_record_rows[] = {
@@ -109,6 +127,7 @@ static const struct tf_wire_row job_record_rows[] = {
     WIRE_LIST(evicted, tf_wire_evicted_hour, TF_EVICTED_HOURS_MAX),
     WIRE_NAME(claims_in, 0),
     WIRE_WALL(claim_until),
+    WIRE_OBJECT(cross, tf_wire_cross, 0),
 };
 const struct tf_wire_table tf_wire_job_record =
     WIRE_TABLE(job_record_rows, tidefed__v1__job_record__descriptor);
@@ -257,6 +276,10 @@ static const struct tf_wire_row allocation_rows[] = {
     WIRE_LIST(evicted, tf_wire_evicted_hour, TF_EVICTED_HOURS_MAX),
     WIRE_WALL(move_after),
     WIRE_INT32(move_failures, 0, COUNTS_MAX),
+    WIRE_COUNTER(successor),
+    WIRE_COUNTER(declined),
+    WIRE_WALL(leave_at),
+    WIRE_COUNTER(predecessor),
 };
 const struct tf_wire_table tf_wire_allocation =
     WIRE_TABLE(allocation_rows, tidefed__v1__allocation__descriptor);

@@ -22,8 +22,10 @@ void fed_event_release(struct fed_event *event)
     case FED_EV_SCALE:
     case FED_EV_HOLD:
     case FED_EV_RESUME:
+    case FED_EV_MIGRATE:
         free(event->job.tenant);
         free(event->job.name);
+        free(event->job.to);
         break;
     case FED_EV_CORDON:
     case FED_EV_FORGET:
@@ -68,6 +70,7 @@ void fed_action_release(struct fed_action *action)
         break;
     case FED_ACT_REPLY:
         tf_complaints_release(&action->reply.complaints);
+        free(action->reply.text);
         break;
     case FED_ACT_SEND:
         tf_down_release(&action->send);

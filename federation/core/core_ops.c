@@ -66,7 +66,7 @@ static const char *event_name(int kind)
         [FED_EV_CORDON] = "cordon",       [FED_EV_FORGET] = "forget",       [FED_EV_BARRIER] = "barrier",
         [FED_EV_LINK_UP] = "link up",     [FED_EV_LINK_DOWN] = "link down", [FED_EV_UP] = "up",
         [FED_EV_TIMER] = "timer",         [FED_EV_CONTINUE] = "continue",   [FED_EV_FREEZE] = "freeze",
-        [FED_EV_CLAIM] = "claim",
+        [FED_EV_CLAIM] = "claim",         [FED_EV_MIGRATE] = "migrate",
     };
     return kind > 0 && (size_t)kind < TF_ARRAY_LEN(names) ? names[kind] : "?";
 }

@@ -5,6 +5,7 @@
 
 #include "common/model/manifest.h"
 #include "federation/core/claims.h"
+#include "federation/core/cross.h"
 #include "federation/core/freeze.h"
 #include "federation/core/jobs.h"
 #include "federation/core/ledger.h"
@@ -45,6 +46,7 @@ static struct tf_entry place_entry(const struct fed *fed, const struct cluster *
     tf_job_spec_copy(&entry.spec, &r->spec);
     tf_evicted_copy(&entry.evicted, &r->evicted);
     add_reservations(fed, cluster, job, &entry);
+    fed_cross_entry(job, placement, &entry);
     return entry;
 }
 

@@ -6,6 +6,7 @@
 #include "federation/core/claims.h"
 #include "federation/core/cluster.h"
 #include "federation/core/considered.h"
+#include "federation/core/cross.h"
 #include "federation/core/desired.h"
 #include "federation/core/freeze.h"
 #include "federation/core/jobs.h"
@@ -67,6 +68,7 @@ void fed_destroy(struct fed *fed)
     tf_vec_release(&fed->round);
     tf_vec_release(&fed->claimants);
     tf_vec_release(&fed->reservations);
+    tf_vec_release(&fed->moving);
     tf_vec_release(&fed->entitled.reserved);
     fed_outbox_release(fed);
     tf_settings_release(&fed->settings);
@@ -94,6 +96,7 @@ static bool is_request(enum fed_event_kind kind)
     case FED_EV_FREEZE:
     case FED_EV_CLAIM:
     case FED_EV_BARRIER:
+    case FED_EV_MIGRATE:
         return true;
     default:
         return false;
@@ -151,6 +154,9 @@ static void take_request(struct fed *fed, struct fed_event *event)
         break;
     case FED_EV_CLAIM:
         fed_claims_verb(fed, event);
+        break;
+    case FED_EV_MIGRATE:
+        fed_cross_verb(fed, event);
         break;
     default:
         assert(event->kind == FED_EV_BARRIER);
@@ -218,7 +224,7 @@ static void wish_wake(struct fed *fed)
         earlier(earlier(fed_refusals_next(fed), fed_links_next(fed)),
                 earlier(fed_retention_next(fed), earlier(fed_freeze_next(fed), fed_claims_next(fed))));
     next = earlier(next, fed_mix_next(fed));
-    next = earlier(next, fed_reservations_next(fed));
+    next = earlier(earlier(next, fed_reservations_next(fed)), fed_cross_next(fed));
     if (next.ms == fed->wake.ms || next.ms == TF_NEVER.ms)
         return;
     fed->wake = next;
@@ -245,6 +251,7 @@ void fed_step(struct fed *fed, struct tf_now now, struct fed_event *event, struc
     fed_reservations_expire(fed);
     fed_refusals_expire(fed);
     fed_retention_run(fed);
+    fed_cross_run(fed);
     fed_place_round(fed);
     fed_claims_run(fed);
     fed_mix_run(fed);

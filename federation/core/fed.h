@@ -46,6 +46,7 @@ enum fed_event_kind {
     FED_EV_UP,        /* a message from it */
     FED_EV_TIMER,     /* the moment of the last FED_ACT_WAKE has come */
     FED_EV_CONTINUE,  /* asked for by FED_ACT_CONTINUE: the decision budget was used up */
+    FED_EV_MIGRATE,   /* a job, to another subcluster; or no longer */
 };
 
 struct fed_submit {
@@ -76,7 +77,10 @@ struct fed_event {
             char *tenant, *name;
             struct tf_uid uid;         /* none = whatever has the name */
             struct tf_elastic elastic; /* SCALE */
-        } job;                         /* DELETE, SCALE, HOLD, RESUME */
+            char *to;                  /* MIGRATE: the subcluster; */
+            bool dry_run;              /* only says what it would do, */
+            bool abort;                /* or ends the move that there is */
+        } job;                         /* DELETE, SCALE, HOLD, RESUME, MIGRATE */
         struct {
             char *name, *reason;
             bool on;
@@ -120,7 +124,7 @@ enum fed_outcome {
     FED_OUTCOME_UPDATED,
     FED_OUTCOME_RESTARTED,
     FED_OUTCOME_DELETED, /* accepted: it stops, then its name is free */
-    FED_OUTCOME_DONE,    /* SCALE, HOLD, RESUME, CORDON, FORGET, FREEZE, BARRIER */
+    FED_OUTCOME_DONE,    /* SCALE, HOLD, RESUME, CORDON, FORGET, FREEZE, BARRIER, MIGRATE */
 };
 
 struct fed_reply {
@@ -130,6 +134,7 @@ struct fed_reply {
     enum fed_outcome outcome;
     struct tf_uid uid;
     uint64_t version;
+    char *text; /* what is to be known of what was done, or would be; may be NULL */
 };
 
 struct fed_action {

@@ -4,6 +4,7 @@
 #include "federation/core/image.h"
 
 #include "federation/core/cluster.h"
+#include "federation/core/cross.h"
 #include "federation/core/jobs.h"
 #include "federation/core/reservations.h"
 
@@ -40,6 +41,9 @@ static void image_job_verb(struct tf_image *image, struct fed_event *event)
     tf_image_string(image, &event->job.name);
     tf_image_uid(image, &event->job.uid);
     tf_image_elastic(image, &event->job.elastic);
+    tf_image_string(image, &event->job.to);
+    tf_image_number(image, &event->job.dry_run);
+    tf_image_number(image, &event->job.abort);
     tf_image_close(image);
 }
 
@@ -98,6 +102,7 @@ static void image_event_part(struct tf_image *image, struct fed_event *event)
     case FED_EV_SCALE:
     case FED_EV_HOLD:
     case FED_EV_RESUME:
+    case FED_EV_MIGRATE:
         image_job_verb(image, event);
         return;
     case FED_EV_CORDON:
@@ -175,6 +180,7 @@ static void image_reply(struct tf_image *image, struct fed_reply *reply)
     tf_image_number(image, &reply->outcome);
     tf_image_uid(image, &reply->uid);
     tf_image_number(image, &reply->version);
+    tf_image_string(image, &reply->text);
     tf_image_close(image);
 }
 
@@ -395,6 +401,7 @@ static void image_job(struct tf_image *image, struct fed *fed, struct job *job)
     tf_image_skip(image, &job->refused, "filed if there are refusals");
     image_waits(image, fed, job);
     tf_image_maybe(image, &job->report, tf_image_report);
+    tf_image_maybe(image, &job->coming, tf_image_report);
     tf_image_number(image, &job->epoch_restarts);
     tf_image_strings(image, &job->decisions);
     tf_image_number(image, &job->told_to_wait);
@@ -493,6 +500,9 @@ static void image_fed(struct tf_image *image, struct fed *fed)
     tf_image_skip(image, &fed->reservations, "made of the jobs");
     if (tf_image_is_reading(image) && !tf_image_failed(image))
         fed_reservations_read(fed);
+    tf_image_skip(image, &fed->moving, "made of the jobs");
+    if (tf_image_is_reading(image))
+        fed_cross_read(fed);
     tf_image_number(image, &fed->reservations_due);
     fed_tenants_image(image, fed);
     fed_mix_image(image, fed);

@@ -10,6 +10,7 @@
 #include "common/base/cleanup.h"
 #include "common/base/text.h"
 #include "federation/core/cluster.h"
+#include "federation/core/cross.h"
 #include "federation/core/desired.h"
 #include "federation/core/ledger.h"
 #include "federation/core/mix.h"
@@ -114,6 +115,9 @@ void fed_job_destroy(struct job *job)
     if (job->report)
         tf_report_release(job->report);
     free(job->report);
+    if (job->coming)
+        tf_report_release(job->coming);
+    free(job->coming);
     tf_strs_release(&job->decisions);
     if (job->replacement) {
         tf_job_record_release(&job->replacement->record);
@@ -131,6 +135,7 @@ void fed_job_remove(struct fed *fed, struct job *job)
     fed_retention_forget(fed, job);
     fed_tenant_discharge(fed, job);
     fed_mix_drop(fed, job);
+    fed_cross_drop(fed, job);
     tf_tree_remove(&fed->jobs, &job->by_name);
     HASH_DELETE(by_uid, fed->jobs_by_uid, job);
     fed_job_destroy(job);
@@ -171,13 +176,25 @@ void fed_job_set_phase(struct fed *fed, struct job *job, enum tf_phase phase)
 
 /* ---- what happens to it ---- */
 
+/* The last one, or the first. */
+static struct tf_placement *add_placement(struct tf_job_record *record, bool first)
+{
+    struct tf_placement *last = tf_vec_add(&record->placements), *items = record->placements.items;
+    if (!first)
+        return last;
+    memmove(items + 1, items, (record->placements.count - 1) * sizeof *items);
+    items[0] = (struct tf_placement){0};
+    return items;
+}
+
 struct tf_placement *fed_job_place(struct fed *fed, struct job *job, struct cluster *cluster, int32_t size)
 {
-    assert(fed_job_is_waiting(job));
+    bool second = !fed_job_is_waiting(job);
+    assert(!second || (tf_cross_is_open(&job->record.cross) && job->record.placements.count == 1));
     tf_vec_each (refusal, &job->record.refusals)
         tf_reached_if(strcmp(refusal->cluster, cluster->record.name) != 0, fed, FED_REFUSED_ELSEWHERE);
     fed_queue_remove(fed, job);
-    struct tf_placement *placement = tf_vec_add(&job->record.placements);
+    struct tf_placement *placement = add_placement(&job->record, second);
     placement->epoch = ++fed->epoch;
     fed_touch_epoch(fed);
     placement->cluster = tf_strdup(cluster->record.name);
@@ -187,7 +204,8 @@ struct tf_placement *fed_job_place(struct fed *fed, struct job *job, struct clus
     placement->level = TF_LEVEL_FREE;
     cluster->record.highest_epoch = placement->epoch;
     fed_cluster_placed(cluster, placement->epoch, job);
-    tf_str_set(&job->record.message, NULL);
+    if (!second)
+        tf_str_set(&job->record.message, NULL);
     job->told_to_wait = false;
     return placement;
 }
@@ -211,8 +229,8 @@ void fed_job_adopt(struct fed *fed, struct job *job, struct cluster *cluster, co
     fed_touch_job(fed, job);
 }
 
-static void release_placement(struct fed *fed, struct job *job, struct tf_placement *placement,
-                              enum tf_release why)
+void fed_job_release_one(struct fed *fed, struct job *job, struct tf_placement *placement,
+                         enum tf_release why)
 {
     placement->release = why;
     placement->phase = TF_PHASE_STOPPING;
@@ -223,7 +241,7 @@ static void release_placement(struct fed *fed, struct job *job, struct tf_placem
 static bool is_news(enum tf_release before, enum tf_release why)
 {
     return before == TF_RELEASE_NONE || (why == TF_RELEASE_DELETE && before != why) ||
-           (why == TF_RELEASE_RESTART && before == TF_RELEASE_HOLD);
+           (why == TF_RELEASE_RESTART && (before == TF_RELEASE_HOLD || before == TF_RELEASE_MOVE));
 }
 
 void fed_job_release(struct fed *fed, struct job *job, enum tf_release why)
@@ -236,10 +254,11 @@ void fed_job_release(struct fed *fed, struct job *job, enum tf_release why)
                       FED_DELETE_UNSEEN);
         tf_reached_if(why == TF_RELEASE_RESTART && placement->release == TF_RELEASE_HOLD, fed,
                       FED_RESTART_OVER_HOLD);
-        release_placement(fed, job, placement, why);
+        fed_job_release_one(fed, job, placement, why);
     }
     if (job->record.placements.count)
         fed_job_set_phase(fed, job, TF_PHASE_STOPPING);
+    fed_cross_give_up(fed, job, "all of the job was told to stop");
 }
 
 void fed_job_delete(struct fed *fed, struct job *job, const char *event, const char *why)
@@ -307,7 +326,8 @@ static void note_end(struct fed *fed, struct job *job, const struct tf_placement
     const char *comma = *reason && *words ? ", " : "";
     tf_job_record_event(r, fed->now.wall, p->epoch, end_rules[ended->end].event, "in %s%s%s%s%s", p->cluster,
                         *reason || *words ? ": " : "", reason, comma, words);
-    set_cut(&r->message, ended->message, MESSAGE_BYTES);
+    if (!fed_cross_is_candidate(job, p->epoch))
+        set_cut(&r->message, ended->message, MESSAGE_BYTES);
 }
 
 void fed_job_set_trouble(struct job *job, const struct tf_ended *latest)
@@ -341,12 +361,49 @@ static void count_end(struct fed *fed, struct job *job, const struct tf_ended *e
     set_cut(&r->output, ended->output, OUTPUT_BYTES);
 }
 
-static void drop_report(struct job *job)
+static void drop_report(struct tf_report **report)
 {
-    if (job->report)
-        tf_report_release(job->report);
-    free(job->report);
-    job->report = NULL;
+    if (*report)
+        tf_report_release(*report);
+    free(*report);
+    *report = NULL;
+}
+
+void fed_job_make_last(struct job *job, uint64_t epoch)
+{
+    struct tf_job_record *r = &job->record;
+    size_t at = 0, last = r->placements.count - 1;
+    while (r->placements.items[at].epoch != epoch)
+        at++;
+    struct tf_placement moved = r->placements.items[at];
+    r->placements.items[at] = r->placements.items[last];
+    r->placements.items[last] = moved;
+    count_up(&r->restarts, job->epoch_restarts);
+    job->epoch_restarts = 0;
+    drop_report(&job->report);
+    job->report = job->coming;
+    job->coming = NULL;
+}
+
+/* Whether the epoch is the job, of which its end then says something: not one that was only to become it, nor
+ * one that another has followed. */
+static bool is_the_job(const struct job *job, uint64_t epoch)
+{
+    const struct tf_cross *c = &job->record.cross;
+    bool followed = c->state == TF_CROSS_SWITCHED && c->old_epoch == epoch;
+    return !followed && !fed_cross_is_candidate(job, epoch);
+}
+
+/* What stays in the record of where it was. */
+static void note_last(struct tf_job_record *r, const struct tf_placement *p, const struct tf_ended *ended,
+                      bool was)
+{
+    if (p->epoch < r->last_epoch)
+        return; /* of two, the later one tells more */
+    tf_str_set(&r->last_cluster, p->cluster);
+    r->last_epoch = p->epoch;
+    if (ended->end != TF_END_REFUSED && was)
+        r->last_size = p->size;
 }
 
 void fed_job_epoch_ended(struct fed *fed, struct job *job, uint64_t epoch, const struct tf_ended *ended)
@@ -355,23 +412,26 @@ void fed_job_epoch_ended(struct fed *fed, struct job *job, uint64_t epoch, const
     struct tf_placement *p = fed_job_placement(job, epoch);
     assert(p && ended->end > TF_END_NONE && ended->end <= TF_END_UNKNOWN);
     struct cluster *cluster = fed_cluster_by_name(fed, p->cluster);
+    bool was = is_the_job(job, epoch);
     bool again = p->release == TF_RELEASE_RESTART; /* it goes on with another spec, however this one ended */
     tf_reached_if(p->release != TF_RELEASE_NONE && ended->end != TF_END_RELEASED, fed, FED_ENDED_RELEASED);
     note_end(fed, job, p, ended);
-    count_end(fed, job, ended);
-    if (ended->end == TF_END_REFUSED)
+    if (!fed_cross_is_candidate(job, epoch))
+        count_end(fed, job, ended);
+    if (ended->end == TF_END_REFUSED && was)
         fed_refusals_add(fed, job, cluster, ended->reason, ended->message);
     fed_ledger_drop(fed, cluster, epoch);
     fed_cluster_left(cluster, epoch, job);
-    drop_report(job);
-    tf_str_set(&r->last_cluster, p->cluster);
-    r->last_epoch = epoch;
-    if (ended->end != TF_END_REFUSED)
-        r->last_size = p->size;
+    if (was)
+        drop_report(&job->report);
+    if (fed_cross_is_candidate(job, epoch))
+        drop_report(&job->coming);
+    note_last(r, p, ended, was);
     tf_placement_release(p);
     tf_vec_remove(&r->placements, (size_t)(p - r->placements.items));
-    if (end_rules[ended->end].phase != TF_PHASE_NONE && !again && r->placements.count == 0)
+    if (end_rules[ended->end].phase != TF_PHASE_NONE && was && !again && r->placements.count == 0)
         fed_job_set_phase(fed, job, end_rules[ended->end].phase);
+    fed_cross_epoch_ended(fed, job, epoch, was && !again, ended);
     fed_touch_job(fed, job);
     fed_job_settle(fed, job);
 }
@@ -392,6 +452,10 @@ static void settle(struct fed *fed, struct job *job)
         count_in(fed, job);
         return;
     }
+    if (r->cross.outcome != TF_PHASE_NONE) {
+        fed_job_set_phase(fed, job, r->cross.outcome);
+        r->cross.outcome = TF_PHASE_NONE;
+    }
     if (!tf_phase_is_final(r->phase)) {
         if (r->deleted)
             fed_job_set_phase(fed, job, TF_PHASE_DELETED);
@@ -408,5 +472,6 @@ static void settle(struct fed *fed, struct job *job)
 void fed_job_settle(struct fed *fed, struct job *job)
 {
     settle(fed, job);
+    fed_cross_note(fed, job);
     fed_reservation_note(fed, job);
 }

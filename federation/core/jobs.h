@@ -27,8 +27,8 @@ struct tf_placement *fed_job_placement(struct job *job, uint64_t epoch);
 /* The latest one; NULL if nothing of the job can be running. */
 const struct tf_placement *fed_job_last_placement(const struct job *job);
 
-/* Commits the job to a place: the counter goes up by one. The caller touches the job. Valid until it changes.
- */
+/* Commits the job to a place: the counter goes up by one. One that does not wait gets a second place, which
+ * is not the job as yet. The caller touches the job. Valid until it changes. */
 struct tf_placement *fed_job_place(struct fed *fed, struct job *job, struct cluster *cluster, int32_t size);
 /* An epoch that runs, although the restored store has forgotten it, becomes the job's. */
 void fed_job_adopt(struct fed *fed, struct job *job, struct cluster *cluster, const struct tf_report *report);
@@ -38,6 +38,11 @@ void fed_job_epoch_ended(struct fed *fed, struct job *job, uint64_t epoch, const
 void fed_job_set_trouble(struct job *job, const struct tf_ended *latest);
 /* Asks for the end of all that may be running of it. */
 void fed_job_release(struct fed *fed, struct job *job, enum tf_release why);
+/* Of one epoch of it. */
+void fed_job_release_one(struct fed *fed, struct job *job, struct tf_placement *placement,
+                         enum tf_release why);
+/* That epoch is the job from now on; what was is no more. */
+void fed_job_make_last(struct job *job, uint64_t epoch);
 /* It is wanted no more; `event` and `why` say so in its record. */
 void fed_job_delete(struct fed *fed, struct job *job, const char *event, const char *why);
 /* Its words or sizes have changed: whoever runs it is told, and takes what may change under a running epoch.

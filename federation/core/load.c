@@ -5,6 +5,7 @@
 
 #include "federation/core/claims.h"
 #include "federation/core/cluster.h"
+#include "federation/core/cross.h"
 #include "federation/core/desired.h"
 #include "federation/core/freeze.h"
 #include "federation/core/jobs.h"
@@ -135,6 +136,8 @@ void fed_load_done(struct fed *fed)
         enum tf_phase phase = job->record.phase;
         fed_refusals_load(fed, job);
         fed_job_settle(fed, job);
+        if (fed->accept_rollback)
+            fed_cross_restored(fed, job);
         fed_claims_load(fed, job);
         if (job->record.phase != phase)
             fed_touch_job(fed, job);

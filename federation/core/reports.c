@@ -5,6 +5,7 @@
 #include "federation/core/reports.h"
 
 #include "common/base/text.h"
+#include "federation/core/cross.h"
 #include "federation/core/desired.h"
 #include "federation/core/jobs.h"
 #include "federation/core/outbox.h"
@@ -59,12 +60,12 @@ static bool update_placement(struct fed *fed, struct job *job, struct tf_placeme
     return (report->phase == TF_PHASE_RUNNING && fed_refusals_accepted(fed, job)) || changed;
 }
 
-static void keep_report(struct job *job, struct tf_report *report)
+static void keep_report(struct tf_report **kept, struct tf_report *report)
 {
-    if (!job->report)
-        job->report = tf_calloc(1, sizeof *job->report);
-    tf_report_release(job->report);
-    *job->report = *report;
+    if (!*kept)
+        *kept = tf_calloc(1, sizeof **kept);
+    tf_report_release(*kept);
+    **kept = *report;
     memset(report, 0, sizeof *report);
 }
 
@@ -107,15 +108,21 @@ static void goes_on(struct fed *fed, struct job *job, struct tf_placement *p, st
     if (!is_live_phase(report->phase))
         return;
     bool changed = update_placement(fed, job, p, report);
-    changed |= tell_restarts(fed, job, p, report);
-    changed |= take_trouble(job, report);
-    note_restarts(job, report);
     if (fed_job_last_placement(job) == p) {
+        changed |= tell_restarts(fed, job, p, report);
+        changed |= take_trouble(job, report);
+        note_restarts(job, report);
         fed_job_set_phase(fed, job, p->phase);
-        keep_report(job, report);
     }
     if (changed)
         fed_touch_job(fed, job);
+    fed_cross_ready(fed, job, p, report);
+    fed_cross_answered(fed, job, p, report);
+    p = fed_job_placement(job, report->epoch); /* they may have changed places */
+    if (fed_job_last_placement(job) == p)
+        keep_report(&job->report, report);
+    else if (fed_cross_is_candidate(job, p->epoch))
+        keep_report(&job->coming, report);
 }
 
 /* ---- a placement that is over ---- */
@@ -133,7 +140,8 @@ static void is_over(struct fed *fed, struct cluster *cluster, struct job *job, c
     fed_trace_job(fed, job, "epoch %" PRIu64 " in %s is over: %s%s%s", report->epoch, cluster->record.name,
                   tf_end_name(ended->end), ended->message ? ": " : "", ended->message ? ended->message : "");
     tf_reached_if(job->record.deleted && job->record.changed.ms < elected_ms(fed), fed, FED_TOMBSTONE_LATE);
-    note_restarts(job, report);
+    if (fed_job_last_placement(job)->epoch == report->epoch)
+        note_restarts(job, report);
     fed_job_epoch_ended(fed, job, report->epoch, ended);
     fed_desired_stored(cluster, uid, report->epoch);
 }

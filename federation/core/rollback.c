@@ -6,6 +6,7 @@
  * TF_ROLLBACK_WAITS as long as not everyone was heard. */
 #include "federation/core/rollback.h"
 
+#include "federation/core/cross.h"
 #include "federation/core/desired.h"
 #include "federation/core/jobs.h"
 #include "federation/core/outbox.h"
@@ -139,8 +140,10 @@ static void adopt(struct fed *fed, struct cluster *cluster, struct job *job, str
     fed_trace_job(fed, job, "epoch %" PRIu64 " runs in %s: adopted", report->epoch, cluster->record.name);
     uint64_t epoch = report->epoch;
     tf_reached(fed, FED_ADOPTED);
-    fed_job_adopt(fed, job, cluster, report);
-    end_earlier(fed, job, epoch);
+    if (!fed_cross_adopt(fed, job, cluster, report)) {
+        fed_job_adopt(fed, job, cluster, report);
+        end_earlier(fed, job, epoch);
+    }
     fed_report_take(fed, cluster, report);
     const struct tf_placement *placement = fed_job_placement(job, epoch);
     if (placement->release == TF_RELEASE_NONE)
@@ -150,8 +153,10 @@ static void adopt(struct fed *fed, struct cluster *cluster, struct job *job, str
 /* The store knows of this epoch's end, or of a later one. */
 static bool is_known_to_be_over(const struct job *job, uint64_t epoch)
 {
-    const struct tf_placement *last = fed_job_last_placement(job);
-    return epoch <= job->record.last_epoch || (last && last->epoch >= epoch);
+    tf_vec_each (placement, &job->record.placements)
+        if (placement->epoch >= epoch)
+            return true;
+    return epoch <= job->record.last_epoch;
 }
 
 bool fed_rollback_adopt(struct fed *fed, struct cluster *cluster, struct job *job, struct tf_report *report)

@@ -54,7 +54,8 @@ struct job {
     struct tf_tree_node refused;          /* when there are any: in order of the next end */
     struct tf_mono refusals_due;
 
-    struct tf_report *report; /* about the present epoch */
+    struct tf_report *report; /* about the present epoch, */
+    struct tf_report *coming; /* and about one that may become it (cross.h) */
     int32_t epoch_restarts;   /* of it, as reported */
     struct tf_strs decisions;
     bool told_to_wait; /* traced that it fits nowhere, since it was queued */
@@ -259,6 +260,7 @@ struct fed {
     TF_VEC(struct raise) round;
     TF_VEC(struct job *) reservations; /* that are not over, by uid */
     struct tf_mono reservations_due;   /* then the next of them expires; TF_NEVER: none does */
+    TF_VEC(struct job *) moving;       /* to another subcluster, by uid */
     TF_VEC(struct claimant) claimants; /* at most one a priority; as they came */
     struct tf_mono claims_due;         /* then whoever is first in line is looked at; TF_NEVER: no need */
     struct ask *asks;                  /* what unfinished jobs ask for, kind by kind */

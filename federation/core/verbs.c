@@ -3,6 +3,7 @@
 #include "federation/core/verbs.h"
 
 #include "federation/core/cluster.h"
+#include "federation/core/cross.h"
 #include "federation/core/jobs.h"
 #include "federation/core/outbox.h"
 #include "federation/core/rollback.h"
@@ -11,8 +12,7 @@
 
 #include <inttypes.h>
 
-/* The job that is meant; NULL after answering. */
-static struct job *find_job(struct fed *fed, const struct fed_event *event)
+struct job *fed_verb_job(struct fed *fed, const struct fed_event *event)
 {
     const char *tenant = event->job.tenant ? event->job.tenant : "",
                *name = event->job.name ? event->job.name : "";
@@ -48,7 +48,7 @@ static void done(struct fed *fed, const struct fed_event *event, const struct jo
 
 void fed_verb_delete(struct fed *fed, const struct fed_event *event)
 {
-    struct job *job = find_job(fed, event);
+    struct job *job = fed_verb_job(fed, event);
     if (!job)
         return;
     struct tf_job_record *r = &job->record;
@@ -83,7 +83,7 @@ static bool may_change(struct fed *fed, const struct fed_event *event, const str
 
 static void set_held(struct fed *fed, const struct fed_event *event, bool held)
 {
-    struct job *job = find_job(fed, event);
+    struct job *job = fed_verb_job(fed, event);
     if (!job || !may_change(fed, event, job, held ? "hold" : "resume"))
         return;
     struct tf_job_record *r = &job->record;
@@ -135,7 +135,7 @@ static bool take_sizes(struct fed *fed, const struct fed_event *event, struct jo
 
 void fed_verb_scale(struct fed *fed, const struct fed_event *event)
 {
-    struct job *job = find_job(fed, event);
+    struct job *job = fed_verb_job(fed, event);
     if (!job || !may_change(fed, event, job, "scale"))
         return;
     struct tf_job_record *r = &job->record;
@@ -155,6 +155,7 @@ void fed_verb_scale(struct fed *fed, const struct fed_event *event)
     if (memcmp(&before, &r->spec.elastic, sizeof before) != 0) {
         tf_job_record_event(r, fed->now.wall, 0, "Scaled", "min %d, max %d, step %d", r->spec.elastic.min,
                             r->spec.elastic.max, r->spec.elastic.step);
+        fed_cross_give_up(fed, job, "the job was scaled");
         fed_job_tell(fed, job);
         fed_touch_job(fed, job);
         fed_job_settle(fed, job);

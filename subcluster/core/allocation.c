@@ -25,6 +25,7 @@ static void epoch_over(struct sub *sub, struct job *job)
     tf_vec_push(&job->record.ended, ended);
     tf_vec_release(&job->runs);
     job->runtime_due = job->protected_until = job->restart_due = job->repair_due = TF_NEVER;
+    job->leave_due = TF_NEVER;
     job->grow_at = job->move_at = (struct tf_mono){0};
     job->unconfirmed = false;
     job->peers_due = false;
@@ -58,6 +59,7 @@ void epoch_end(struct sub *sub, struct job *job, struct ending ending)
     record->phase = TF_ALLOCATION_ENDING;
     record->restart_at = record->short_since = (struct tf_wall){0};
     job->runtime_due = job->protected_until = job->restart_due = job->repair_due = TF_NEVER;
+    job->leave_due = TF_NEVER;
     trace_epoch(sub, job, "is ended %s%s%s", tf_end_name(ending.end), ending.message ? ": " : "",
                 ending.message ? ending.message : "");
     job_changed(sub, job);

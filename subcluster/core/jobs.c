@@ -77,7 +77,7 @@ struct job *jobs_add(struct sub *sub, struct tf_uid uid)
     struct job *job = tf_calloc(1, sizeof *job);
     job->record.uid = uid;
     job->due = job->runtime_due = job->protected_until = TF_NEVER;
-    job->restart_due = job->repair_due = job->wants = TF_NEVER;
+    job->restart_due = job->repair_due = job->leave_due = job->wants = TF_NEVER;
     tf_tree_insert(&sub->jobs, &job->by_uid);
     return job;
 }
@@ -147,6 +147,7 @@ void job_due_again(struct sub *sub, struct job *job)
         job->runtime_due.ms < job->protected_until.ms ? job->runtime_due : job->protected_until;
     due = job->restart_due.ms < due.ms ? job->restart_due : due;
     due = job->repair_due.ms < due.ms ? job->repair_due : due;
+    due = job->leave_due.ms < due.ms ? job->leave_due : due;
     tf_vec_each (run, &job->runs)
         if (run->due.ms < due.ms)
             due = run->due;
@@ -204,6 +205,7 @@ static void image_job(struct tf_image *image, struct sub *sub, struct job *job)
     tf_image_number(image, &job->protected_until);
     tf_image_number(image, &job->restart_due);
     tf_image_number(image, &job->repair_due);
+    tf_image_number(image, &job->leave_due);
     tf_image_number(image, &job->grow_at);
     tf_image_number(image, &job->unconfirmed);
     tf_image_number(image, &job->move_at);

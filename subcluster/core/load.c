@@ -23,6 +23,7 @@
 #include "subcluster/core/stakes.h"
 #include "subcluster/core/strays.h"
 #include "subcluster/core/trace.h"
+#include "subcluster/core/yield.h"
 
 #include <assert.h>
 
@@ -248,6 +249,7 @@ static void resume_waits(struct sub *sub, struct job *job)
     }
     epoch_set_runtime(sub, job);
     epoch_set_protection(sub, job);
+    yield_load(sub, job);
     grow_load(sub, job);
     moving_load(sub, job);
     absorb_load(sub, job);

@@ -18,6 +18,7 @@
 #include "subcluster/core/stakes.h"
 #include "subcluster/core/strays.h"
 #include "subcluster/core/trace.h"
+#include "subcluster/core/yield.h"
 
 #include <assert.h>
 
@@ -384,6 +385,8 @@ void members_due(struct sub *sub, struct job *job)
         loss_restart(sub, job);
     if (job->repair_due.ms <= sub->now.mono.ms)
         loss_repair_over(sub, job);
+    if (job->leave_due.ms <= sub->now.mono.ms)
+        yield_due(sub, job);
     for (size_t i = 0; i < job->runs.count; i++)
         if (job->runs.items[i].due.ms <= sub->now.mono.ms)
             member_due(sub, job, i);

@@ -23,6 +23,7 @@
 #include "subcluster/core/size.h"
 #include "subcluster/core/strays.h"
 #include "subcluster/core/trace.h"
+#include "subcluster/core/yield.h"
 
 #include <assert.h>
 
@@ -88,6 +89,7 @@ struct job *epoch_open(struct sub *sub, struct tf_entry *entry, int32_t size)
     record->size = size;
     record->retries_used = entry->retries_used;
     record->evictions = entry->evictions;
+    record->predecessor = entry->predecessor;
     tf_evicted_copy(&record->evicted, &entry->evicted);
     return job;
 }
@@ -186,6 +188,7 @@ int64_t place(struct sub *sub, struct tf_entry *entry)
     if (job && job_lives(job) && job->record.epoch == entry->epoch) {
         confirm(sub, job);
         change_take(sub, job, &entry->spec);
+        yield_take(sub, job, entry);
     }
     if (job && ((job_lives(job) && job->record.epoch == entry->epoch) || job_ended(job, entry->epoch))) {
         tf_reached(sub, SUB_PLACE_REPEATED);

@@ -72,6 +72,9 @@ static void send_live(struct sub *sub, const struct tf_allocation *record)
     r->accepted = record->accepted;
     r->started = record->started;
     r->retries_used = record->retries_used;
+    r->successor = record->successor;
+    r->declined = record->declined;
+    r->predecessor = record->predecessor;
     tf_vec_each (m, &record->members) {
         r->ready += m->state == TF_MEMBER_READY && member_counts(m);
         if (record->members.items[m->index].attempt == m->attempt) /* not one that comes or goes by a move */

@@ -30,6 +30,7 @@ struct job {
     struct tf_mono protected_until; /* end of minRuntime; TF_NEVER: not protected (any more) */
     struct tf_mono restart_due;     /* those that stay start again together */
     struct tf_mono repair_due;      /* what it misses must be on its way by then */
+    struct tf_mono leave_due;       /* it is ended then: that was promised (yield.h) */
     struct tf_mono grow_at;         /* the latest growth failed: not before */
     struct tf_mono move_at;         /* the latest move failed: not before */
     struct tf_mono shrunk;          /* last; means nothing while its record knows of no time when */

@@ -171,6 +171,15 @@ static bool eq_refusal(const struct tf_refusal *a, const struct tf_refusal *b)
     return EQ_END;
 }
 
+static bool eq_cross(const struct tf_cross *a, const struct tf_cross *b)
+{
+    EQ_BEGIN(struct tf_cross);
+    EQ_STR(from);
+    EQ_STR(to);
+    EQ_STR(why);
+    return EQ_END;
+}
+
 static bool eq_job_record(const struct tf_job_record *a, const struct tf_job_record *b)
 {
     EQ_BEGIN(struct tf_job_record);
@@ -187,6 +196,7 @@ static bool eq_job_record(const struct tf_job_record *a, const struct tf_job_rec
     EQ_STR(last_cluster);
     EQ_WITH(evicted, tf_evicted_eq);
     EQ_STR(claims_in);
+    EQ_WITH(cross, eq_cross);
     return EQ_END;
 }
 

@@ -416,6 +416,22 @@ static void random_placement(struct tf_rng *r, struct tf_placement *out)
                                  COUNTER};
 }
 
+static struct tf_cross cross(struct tf_rng *r)
+{
+    if (BOOL)
+        return (struct tf_cross){0};
+    return (struct tf_cross){FROM_1(TF_CROSS_ROLLED_BACK),
+                             UP_TO(TF_PHASE_DELETED),
+                             NAME,
+                             NAME,
+                             COUNTER,
+                             COUNTER,
+                             WALL,
+                             WALL,
+                             WALL,
+                             OPTIONAL};
+}
+
 static void random_refusal(struct tf_rng *r, struct tf_refusal *out)
 {
     *out = (struct tf_refusal){NAME, UP_TO(TF_REASON_NO_CLUSTERS), OPTIONAL, R32(0, 1 << 30), WALL};
@@ -456,6 +472,7 @@ void random_job_record(struct tf_rng *r, struct tf_job_record *out)
         optional_name(r),
         WALL,
         evicted(r),
+        cross(r),
     };
     random_pairs(r, &out->labels);
     RANDOM_LIST(r, &out->placements, random_placement);
@@ -505,6 +522,10 @@ void random_allocation(struct tf_rng *r, struct tf_allocation *out)
         R32(0, 1 << 30),
         WALL,
         R32(0, 1 << 30),
+        COUNTER,
+        COUNTER,
+        COUNTER,
+        WALL,
         ended(r),
         LATER,
     };
@@ -630,10 +651,24 @@ static void random_hello(struct tf_rng *r, struct tf_hello *out)
 
 static void random_report(struct tf_rng *r, struct tf_report *out)
 {
-    *out = (struct tf_report){
-        random_uid(r), COUNTER,         optional_name(r), optional_name(r), UP_TO(TF_PHASE_DELETED),
-        ended(r),      OPTIONAL,        INSTANCES,        INSTANCES,        WALL,
-        WALL,          R32(0, 1 << 30), R32(0, 1 << 30),  INSTANCES,        LATER};
+    *out = (struct tf_report){random_uid(r),
+                              COUNTER,
+                              optional_name(r),
+                              optional_name(r),
+                              UP_TO(TF_PHASE_DELETED),
+                              ended(r),
+                              OPTIONAL,
+                              INSTANCES,
+                              INSTANCES,
+                              WALL,
+                              WALL,
+                              R32(0, 1 << 30),
+                              R32(0, 1 << 30),
+                              INSTANCES,
+                              COUNTER,
+                              COUNTER,
+                              COUNTER,
+                              LATER};
     RANDOM_LIST(r, &out->members, random_member);
 }
 
@@ -701,7 +736,10 @@ void random_entry(struct tf_rng *r, struct tf_entry *out)
                              R32(0, 1 << 30),
                              evicted(r),
                              LATER,
-                             UP_TO(TF_RELEASE_MOVE)};
+                             UP_TO(TF_RELEASE_MOVE),
+                             COUNTER,
+                             COUNTER,
+                             R(0, INT64_C(1) << 40)};
     RANDOM_LIST(r, &out->reservations, random_ref);
     if (out->reservations.count > 1)
         qsort(out->reservations.items, out->reservations.count, sizeof *out->reservations.items, by_uid);

@@ -15,14 +15,16 @@ struct wish {
     size_t job;
     enum sim_verb verb;
     struct tf_elastic sizes; /* of SIM_SCALE */
+    char *to;                /* of SIM_MIGRATE */
     bool over;               /* fulfilled, or dropped */
     uint64_t call;           /* the attempt under way */
     struct tf_uid uid;       /* of the job, when that was sent */
 };
 
 static const char *const verbs[] = {
-    [SIM_SUBMIT] = "submit", [SIM_DELETE] = "delete", [SIM_HOLD] = "hold",       [SIM_RESUME] = "resume",
-    [SIM_LOOK] = "look",     [SIM_SCALE] = "scale",   [SIM_RESTART] = "restart",
+    [SIM_SUBMIT] = "submit",   [SIM_DELETE] = "delete",   [SIM_HOLD] = "hold",
+    [SIM_RESUME] = "resume",   [SIM_LOOK] = "look",       [SIM_SCALE] = "scale",
+    [SIM_RESTART] = "restart", [SIM_MIGRATE] = "migrate", [SIM_ABORT] = "abort",
 };
 
 static struct sim_job *job_of(const struct wish *wish)
@@ -58,16 +60,17 @@ static struct fed_event submit_of(const struct wish *wish)
 
 static struct fed_event request_of(const struct wish *wish)
 {
-    static const enum fed_event_kind kinds[] = {[SIM_DELETE] = FED_EV_DELETE,
-                                                [SIM_HOLD] = FED_EV_HOLD,
-                                                [SIM_RESUME] = FED_EV_RESUME,
-                                                [SIM_SCALE] = FED_EV_SCALE};
+    static const enum fed_event_kind kinds[] = {
+        [SIM_DELETE] = FED_EV_DELETE, [SIM_HOLD] = FED_EV_HOLD,       [SIM_RESUME] = FED_EV_RESUME,
+        [SIM_SCALE] = FED_EV_SCALE,   [SIM_MIGRATE] = FED_EV_MIGRATE, [SIM_ABORT] = FED_EV_MIGRATE};
     const struct sim_job *job = job_of(wish);
     if (wish->verb == SIM_SUBMIT || wish->verb == SIM_RESTART)
         return submit_of(wish);
     struct fed_event event = {.kind = kinds[wish->verb]};
     if (wish->verb == SIM_SCALE)
         event.job.elastic = wish->sizes;
+    event.job.to = tf_strdup(wish->to);
+    event.job.abort = wish->verb == SIM_ABORT;
     event.job.tenant = tf_strdup(job->manifest.tenant);
     event.job.name = tf_strdup(job->manifest.name);
     event.job.uid = wish->uid;
@@ -258,7 +261,7 @@ static void take_answer(void *arg, uint64_t tag)
     if (wish->call == letter->call && letter->restores == world_of(wish)->operator.restored) {
         enum tf_error_code code = letter->answer.code;
         bool done = code == TF_OK, final = !done && is_final(wish, code);
-        if (code == TF_ERR_NOT_FOUND)
+        if (code == TF_ERR_NOT_FOUND && wish->verb != SIM_MIGRATE) /* it may be of the target */
             audit_not_found(world_of(wish)->audit, wish->uid);
         if (done || final)
             tell_world(wish, SIM_FACT_ANSWERED, code, letter->text);
@@ -313,6 +316,12 @@ void clients_ask(struct sim_clients *clients, size_t job, enum sim_verb verb, st
     wish_in(clients, job, verb, clients->world->agenda.now)->sizes = sizes;
 }
 
+void clients_move(struct sim_clients *clients, size_t job, const char *to)
+{
+    struct wish *wish = wish_in(clients, job, to ? SIM_MIGRATE : SIM_ABORT, clients->world->agenda.now);
+    wish->to = tf_strdup(to);
+}
+
 static void add_id(struct sim_clients *clients, struct tf_uid uid, size_t job)
 {
     struct sim_job_id *id = NULL;
@@ -346,8 +355,10 @@ void clients_release(struct sim_clients *clients)
 {
     tf_vec_each (job, &clients->jobs)
         tf_job_manifest_release(&job->manifest);
-    tf_vec_each (wish, &clients->wishes)
+    tf_vec_each (wish, &clients->wishes) {
+        free((*wish)->to);
         free(*wish);
+    }
     struct sim_job_id *id, *next;
     HASH_ITER (hh, clients->ids, id, next) {
         HASH_DEL(clients->ids, id);

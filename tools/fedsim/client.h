@@ -26,7 +26,17 @@ struct sim_labour {
     bool finished;
 };
 
-enum sim_verb { SIM_SUBMIT = 1, SIM_DELETE, SIM_HOLD, SIM_RESUME, SIM_LOOK, SIM_SCALE, SIM_RESTART };
+enum sim_verb {
+    SIM_SUBMIT = 1,
+    SIM_DELETE,
+    SIM_HOLD,
+    SIM_RESUME,
+    SIM_LOOK,
+    SIM_SCALE,
+    SIM_RESTART,
+    SIM_MIGRATE,
+    SIM_ABORT
+};
 
 struct sim_job {
     struct tf_uid uid;
@@ -75,6 +85,8 @@ const struct sim_job *clients_job(const struct sim_clients *clients, struct tf_u
 /* The job's user wants that now, and asks until there is an answer; an earlier wish of the same kind is
  * dropped. sizes: of SIM_SCALE. */
 void clients_ask(struct sim_clients *clients, size_t job, enum sim_verb verb, struct tf_elastic sizes);
+/* The same: to that subcluster; NULL: no longer. */
+void clients_move(struct sim_clients *clients, size_t job, const char *to);
 /* text is why not. */
 void client_answered(struct sim_world *world, uint64_t call, const struct sim_answer *answer,
                      const char *text);

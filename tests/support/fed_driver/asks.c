@@ -123,6 +123,8 @@ static bool take_other(struct fed_submit *submit, const char *key, const char *v
         tf_str_set(&s->priority, value);
     else if (tf_str_eq(key, "grow"))
         s->grow = tf_str_eq(value, "never") ? TF_GROW_NEVER : TF_GROW_CONTINUOUS;
+    else if (tf_str_eq(key, "moves"))
+        s->migration = tf_str_eq(value, "never") ? TF_MIGRATION_NEVER : TF_MIGRATION_RESTART;
     else if (tf_str_eq(key, "lost"))
         s->on_cluster_lost = tf_str_eq(value, "restart") ? TF_CLUSTER_LOST_RESTART : TF_CLUSTER_LOST_WAIT;
     else if (tf_str_eq(key, "node"))
@@ -205,6 +207,15 @@ static struct fed_event job_event(struct drive *d, enum fed_event_kind kind, con
 uint64_t drive_job(struct drive *d, enum fed_event_kind kind, const char *job)
 {
     drive_step(d, job_event(d, kind, job));
+    return d->requests;
+}
+
+uint64_t drive_migrate(struct drive *d, const char *job, const char *to)
+{
+    struct fed_event event = job_event(d, FED_EV_MIGRATE, job);
+    event.job.to = tf_strdup(to);
+    event.job.abort = to == NULL;
+    drive_step(d, event);
     return d->requests;
 }
 
@@ -442,6 +453,17 @@ void drive_report(struct drive *d, const char *cluster, uint64_t uid, uint64_t e
     r.accepted.ms = d->now.wall.ms;
     if (phase == TF_PHASE_RUNNING)
         r.started.ms = d->now.wall.ms;
+    drive_say(d, cluster, (struct tf_up){.kind = TF_UP_REPORT, .report = r});
+}
+
+void drive_answer(struct drive *d, const char *cluster, uint64_t uid, uint64_t epoch, uint64_t successor,
+                  bool promised)
+{
+    struct tf_report r = make_report(d, uid, epoch);
+    r.phase = TF_PHASE_RUNNING;
+    r.ready = r.size;
+    r.accepted.ms = r.started.ms = d->now.wall.ms;
+    *(promised ? &r.successor : &r.declined) = successor;
     drive_say(d, cluster, (struct tf_up){.kind = TF_UP_REPORT, .report = r});
 }
 

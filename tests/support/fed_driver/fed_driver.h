@@ -82,13 +82,14 @@ uint64_t drive_number(struct tf_uid uid);
 
 /* "rec/x" and words: uid=1 prio=batch n=4 | min= max= step=, gpus= model=A|B cpu= mem= keep=MS minrun=MS
  * maxrun=MS retries= clusters=a|b regions=a|b within=LEVEL prefer=LEVEL grow=never lost=restart label=k:v
- * node=LABEL
+ * node=LABEL moves=never|restart
  * cmd=TEXT; a reservation: expires=MS owner=JOB for=SELECTOR; apply restart dry. Returns the request's
  * number. */
 uint64_t drive_submit(struct drive *d, const char *job, const char *words);
 /* What a submit in these words would carry. */
 void drive_manifest(const struct drive *d, const char *job, const char *words, struct tf_job_manifest *out);
 uint64_t drive_job(struct drive *d, enum fed_event_kind kind, const char *job); /* DELETE, HOLD, RESUME */
+uint64_t drive_migrate(struct drive *d, const char *job, const char *to);       /* NULL: abort */
 uint64_t drive_scale(struct drive *d, const char *job, struct tf_elastic elastic);
 uint64_t drive_cluster(struct drive *d, enum fed_event_kind kind, const char *name, bool on);
 uint64_t drive_freeze(struct drive *d, bool on, enum tf_frozen what, const char *cluster, int64_t lasts);
@@ -113,6 +114,9 @@ struct drive_cluster *drive_find(struct drive *d, const char *name);
 
 void drive_report(struct drive *d, const char *cluster, uint64_t uid, uint64_t epoch, enum tf_phase phase,
                   int32_t ready);
+/* The old subcluster of a moving job promises to let it go, or that it will not. */
+void drive_answer(struct drive *d, const char *cluster, uint64_t uid, uint64_t epoch, uint64_t successor,
+                  bool promised);
 void drive_ended(struct drive *d, const char *cluster, uint64_t uid, uint64_t epoch, struct tf_ended ended);
 void drive_end(struct drive *d, const char *cluster, uint64_t uid, uint64_t epoch, enum tf_end end);
 void drive_listed(struct drive *d, const char *cluster);

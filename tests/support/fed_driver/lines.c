@@ -44,7 +44,11 @@ static void add_entry(struct tf_buf *log, const struct tf_entry *e)
     if (e->kind == TF_ENTRY_PLACE)
         tf_buf_fmt(log, "place %s/%s e%" PRIu64 " %d%s%s", e->tenant, e->name, e->epoch, e->size,
                    e->model ? " " : "", e->model ? e->model : "");
-    else if (e->kind == TF_ENTRY_RELEASE)
+    if (e->kind == TF_ENTRY_PLACE && e->successor)
+        tf_buf_fmt(log, " %s e%" PRIu64, e->leave_after ? "for" : "not for", e->successor);
+    if (e->kind == TF_ENTRY_PLACE)
+        return;
+    if (e->kind == TF_ENTRY_RELEASE)
         tf_buf_fmt(log, "release #%" PRIu64 " e%" PRIu64 " %s", drive_number(e->uid), e->epoch,
                    tf_release_name(e->release));
     else if (e->kind == TF_ENTRY_CLAIM || e->kind == TF_ENTRY_UNCLAIM)

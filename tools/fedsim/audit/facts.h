@@ -53,15 +53,16 @@ struct audit_epoch {
     int64_t min_runtime;     /* the least that its records said */
     bool ended;              /* its subcluster has recorded an end */
     enum tf_end end;
-    bool recorded;     /* its subcluster has, or had, it as the live epoch */
-    bool rolled;       /* known before the federation's store was restored */
-    bool local_rolled; /* the same of its subcluster's store */
-    bool denied;       /* its subcluster told, without a record of it, that it never took it */
-    bool burnt;        /* with its subcluster */
-    bool resized;      /* while it ran its subcluster recorded another size of it */
-    bool shrunk;       /* and let members of it go, for a reason that is looked at there (I5 to I7) */
-    bool turned_back;  /* what had started for it did not join */
-    bool troubled;     /* an instance of it failed, was lost, refused, or finished: it may be stopped */
+    bool recorded;       /* its subcluster has, or had, it as the live epoch */
+    bool rolled;         /* known before the federation's store was restored */
+    bool local_rolled;   /* the same of its subcluster's store */
+    bool denied;         /* its subcluster told, without a record of it, that it never took it */
+    bool burnt;          /* with its subcluster */
+    uint64_t moved_from; /* the epoch that it may run beside, as some record of their move said; 0 = none */
+    bool resized;        /* while it ran its subcluster recorded another size of it */
+    bool shrunk;         /* and let members of it go, for a reason that is looked at there (I5 to I7) */
+    bool turned_back;    /* what had started for it did not join */
+    bool troubled;       /* an instance of it failed, was lost, refused, or finished: it may be stopped */
     bool ran;
     struct tf_mono started; /* its last instance */
     struct tf_mono first;   /* its first */

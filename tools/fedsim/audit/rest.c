@@ -127,6 +127,9 @@ static void check_running(struct audit *audit, const struct audit_job *job)
         ready += m->state == TF_MEMBER_READY;
         done += m->state == TF_MEMBER_DONE;
     }
+    if (a->successor || tf_cross_goes_on(&job->record.cross))
+        audit_fail(audit, "I10: at rest job %s is still on its way to another subcluster (%s)", uid,
+                   tf_cross_state_name(job->record.cross.state));
     if (a->size < a->spec.elastic.min)
         check_short(audit, site, job, a);
     if (job->record.phase != TF_PHASE_RUNNING || ready + done != a->size ||

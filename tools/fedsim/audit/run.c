@@ -13,6 +13,18 @@ static const char *node_of(const struct audit_instance *i)
     return i->node ? i->node->node.name : "an unknown node";
 }
 
+/* Both of a move between subclusters may run while the job's record says so. A restored one may have
+ * forgotten it. */
+static bool may_overlap(struct audit *audit, const struct audit_job *job, uint64_t a, uint64_t b)
+{
+    uint64_t old = a < b ? a : b, new = a < b ? b : a;
+    const struct tf_cross *c = &job->record.cross;
+    const struct audit_epoch *e = audit_epoch(audit, job->uid, new);
+    if (tf_cross_overlaps(c) && c->old_epoch == old && c->new_epoch == new)
+        return true;
+    return e->rolled && e->moved_from == old;
+}
+
 static void check_one_life(struct audit *audit, const struct audit_instance *new)
 {
     tf_vec_each (at, &new->job->instances) {
@@ -24,6 +36,8 @@ static void check_one_life(struct audit *audit, const struct audit_instance *new
                        audit_id(&new->id), node_of(new), new->site->name, node_of(i), i->site->name);
         else if (audit_given_up(audit, i))
             continue; /* nobody could know whether it lives; it is stopped before its node is used again */
+        else if (i->live && may_overlap(audit, new->job, i->id.epoch, new->id.epoch))
+            continue;
         else if (i->live && i->id.epoch != new->id.epoch)
             audit_fail(audit, "I2: instance %s starts in %s while %s of another epoch of the job lives in %s",
                        audit_id(&new->id), new->site->name, audit_id(&i->id), i->site->name);
@@ -293,6 +307,13 @@ static bool runs_twice(const struct audit_job *job, const struct audit_epoch *e,
     return false;
 }
 
+/* Its end was promised to the epoch that follows it in another subcluster. */
+static bool is_promised(struct audit *audit, const char *cluster, const struct tf_instance_id *id)
+{
+    const struct audit_allocation *known = audit_allocation(audit_site(audit, cluster), id->uid);
+    return known && known->a.epoch == id->epoch && known->a.successor != 0;
+}
+
 /* I12. A stop needs a cause that is not silence: a user's word, a release that the federation has stored, the
  * end of a fellow, or a clock of the job itself. */
 void audit_stop(struct audit *audit, const char *cluster, const struct tf_instance_id *id)
@@ -309,7 +330,7 @@ void audit_stop(struct audit *audit, const char *cluster, const struct tf_instan
                                                                      * may not know: that is no cause */
     if (job->delete_asked || job->hold_asked || e->troubled || e->released || forgotten || e->ended)
         return;
-    if (is_resized(audit, cluster, job, id) || runs_twice(job, e, id))
+    if (is_resized(audit, cluster, job, id) || runs_twice(job, e, id) || is_promised(audit, cluster, id))
         return;
     if (clock_may_stop(audit, job, e) || lost_a_node(audit, cluster, e) || is_drained(audit, cluster, e) ||
         is_not_repaired(audit, cluster, e))

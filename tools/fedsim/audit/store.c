@@ -168,6 +168,32 @@ static void comes_back(struct audit *audit, struct audit_job *job)
     job->version = 0;
 }
 
+/* I2, I10: two placements are those of a recorded move, and the new one becomes the job only when the old
+ * subcluster's promise to end the old one is durable, or nothing is left to be promised. */
+static void check_cross(struct audit *audit, struct audit_job *job, const struct tf_job_record *record)
+{
+    const struct tf_cross *c = &record->cross;
+    bool overlaps = tf_cross_overlaps(c);
+    tf_vec_each (p, &record->placements)
+        if (record->placements.count > 2 || (record->placements.count == 2 && !overlaps) ||
+            (record->placements.count == 2 && p->epoch != c->old_epoch && p->epoch != c->new_epoch))
+            audit_fail(audit, "I2: job %s has %zu placements at a time", audit_uid(record->uid),
+                       record->placements.count);
+    if (overlaps && c->new_epoch)
+        audit_epoch(audit, record->uid, c->new_epoch)->moved_from = c->old_epoch;
+    bool known = job->stored && job->record.cross.state == TF_CROSS_SWITCHED;
+    if (c->state != TF_CROSS_SWITCHED || known || audit->copied)
+        return;
+    const struct audit_epoch *old = audit_epoch(audit, record->uid, c->old_epoch);
+    const struct audit_allocation *at = old->site ? audit_allocation(old->site, record->uid) : NULL;
+    bool promised = at && at->a.epoch == c->old_epoch && at->a.successor == c->new_epoch;
+    if (!promised && !old->ended && !old->local_rolled && !old->burnt)
+        audit_fail(audit,
+                   "I10: job %s is switched to epoch %" PRIu64
+                   " before %s has promised to end epoch %" PRIu64,
+                   audit_uid(record->uid), c->new_epoch, c->from, c->old_epoch);
+}
+
 static void take_job(struct audit *audit, const struct tf_job_record *record)
 {
     struct audit_job *old = audit_stored_job(audit, record->tenant, record->name);
@@ -186,9 +212,7 @@ static void take_job(struct audit *audit, const struct tf_job_record *record)
     if (job->delete_acked && !record->deleted)
         audit_fail(audit, "I1: job %s was deleted, acknowledged, and is not deleted any more",
                    audit_uid(record->uid));
-    if (record->placements.count > 1)
-        audit_fail(audit, "I2: job %s has %zu placements at a time", audit_uid(record->uid),
-                   record->placements.count);
+    check_cross(audit, job, record);
     if (!job->stored && job->archived)
         comes_back(audit, job);
     if (!job->stored)

@@ -25,6 +25,7 @@ void draw_fleet(struct draw *draw);
 void draw_jobs(struct draw *draw);
 void draw_faults(struct draw *draw);       /* after the fleet */
 void draw_moves(struct draw *draw);        /* after all else, which stays as it is without them */
+void draw_crosses(struct draw *draw);      /* likewise */
 void draw_reservations(struct draw *draw); /* likewise; each is for something */
 void draw_defrags(struct draw *draw);      /* likewise */
 void draw_automatic(struct draw *draw);    /* likewise */

@@ -523,8 +523,10 @@ static void happen_migrate(struct play *play, const struct scenario_event *event
     size_t number = (size_t)(event - (fault ? s->faults.items : s->events.items));
     struct scenario_place place = {.node = ""};
     if (event->instance < 0 && is_cluster(play, event->to)) {
-        play_fail(play, -1, "migration of %s to %s is not yet possible: nothing moves between clusters",
-                  event->migrate, event->to);
+        if (job < 0)
+            play_fail(play, -1, "there is no job %s", event->migrate);
+        else
+            clients_move(&play->world.clients, (size_t)job, over ? NULL : event->to);
         return;
     }
     if (job < 0 || (event->to && scenario_place_parse(event->to, false, &place, NULL))) {

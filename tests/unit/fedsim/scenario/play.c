@@ -286,8 +286,6 @@ static void test_users(void)
 
 static void test_not_possible(void)
 {
-    fails(JOB_X "events: [{at: 1m, migrate: t/x, to: b}]\nuntil: 2m\n",
-          "migration of t/x to b is not yet possible: nothing moves between clusters");
     fails("jobs: [{at: 1m, tenant: t, name: y, spec: {priority: train, minRuntime: 2h, instance: {gpus: "
           "8}}}]\nuntil: 2m\n",
           "at 1m10ms: submit t/y is refused: the job was not accepted: spec.minRuntime: 7200 s, and tenant t "
