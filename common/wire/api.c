@@ -579,6 +579,7 @@ static const struct tf_wire_row migrate_request_rows[] = {
     WIRE_NAME(cluster, 0),
     WIRE_OBJECT(job, job_ref_or_none, 0),
     WIRE_OBJECT(order, tf_wire_migrate_order, 0),
+    WIRE_NAME(to_cluster, 0),
 };
 static const struct tf_wire_table migrate_request =
     WIRE_TABLE(migrate_request_rows, tidefed__v1__migrate_request__descriptor);

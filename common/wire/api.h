@@ -383,6 +383,8 @@ struct tf_migrate_request {
     char *cluster;                 /* LIST: NULL = all; else it may be NULL where a job says it */
     struct tf_job_ref job;         /* BEGIN, PLAN: whose; neither: of all that is on order.from */
     struct tf_migrate_order order; /* its uid and user are the server's */
+    char *to_cluster; /* BEGIN, PLAN: the job as a whole goes to that subcluster; NULL: instances of it,
+                       * inside of theirs. An ABORT that names a job is of such a move */
 };
 
 struct tf_chain_info {

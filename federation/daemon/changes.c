@@ -55,28 +55,39 @@ static void on_submit(void *arg, struct tf_call *call, struct tf_bytes bytes)
 }
 
 /* A change of one job by its name, or by its uid alone. */
-static void change_job(struct fedd *fedd, struct tf_call *call, enum tf_method method,
-                       enum fed_event_kind kind, struct tf_job_ref *ref, struct tf_elastic elastic)
+static void change_job(struct fedd *fedd, struct tf_call *call, enum tf_method method, struct fed_event event,
+                       struct tf_job_ref *ref)
 {
     const struct tf_job_record *job = ref->tenant ? NULL : fed_job_find_uid(fedd->fed, ref->uid);
-    if (in_quarantine(fedd, call, ref->tenant, ref->name))
+    if (in_quarantine(fedd, call, ref->tenant, ref->name)) {
+        fed_event_release(&event);
         return;
+    }
     if (!ref->tenant && !job) {
         call_fail_code(call, TF_ERR_NOT_FOUND, "there is no job of that uid");
+        fed_event_release(&event);
         return;
     }
     if (job) {
         tf_str_set(&ref->tenant, job->tenant);
         tf_str_set(&ref->name, job->name);
     }
-    changes_log(call, method, ref->tenant, ref->name);
-    struct fed_event event = {.kind = kind,
-                              .request = requests_add_change(fedd, call, method),
-                              .job = {.tenant = TF_STEAL(ref->tenant),
-                                      .name = TF_STEAL(ref->name),
-                                      .uid = ref->uid,
-                                      .elastic = elastic}};
+    if (!event.job.dry_run)
+        changes_log(call, method, ref->tenant, ref->name);
+    event.request = requests_add_change(fedd, call, method);
+    event.job.tenant = TF_STEAL(ref->tenant);
+    event.job.name = TF_STEAL(ref->name);
+    event.job.uid = ref->uid;
     host_step(fedd, &event);
+}
+
+void changes_move(struct fedd *fedd, struct tf_call *call, struct tf_migrate_request *migrate)
+{
+    struct fed_event event = {.kind = FED_EV_MIGRATE,
+                              .job = {.to = TF_STEAL(migrate->to_cluster),
+                                      .dry_run = migrate->order.verb == TF_MIGRATE_PLAN,
+                                      .abort = migrate->order.verb == TF_MIGRATE_ABORT}};
+    change_job(fedd, call, TF_METHOD_MIGRATE, event, &migrate->job);
 }
 
 static void on_job(struct fedd *fedd, struct tf_call *call, struct tf_bytes bytes, enum tf_method method,
@@ -86,9 +97,11 @@ static void on_job(struct fedd *fedd, struct tf_call *call, struct tf_bytes byte
     if (!lead_or_refuse(fedd, call) || !call_request(call, method, bytes, &request))
         return;
     if (method == TF_METHOD_SCALE)
-        change_job(fedd, call, method, kind, &request.scale.job, request.scale.elastic);
+        change_job(fedd, call, method,
+                   (struct fed_event){.kind = kind, .job = {.elastic = request.scale.elastic}},
+                   &request.scale.job);
     else
-        change_job(fedd, call, method, kind, &request.job, (struct tf_elastic){0});
+        change_job(fedd, call, method, (struct fed_event){.kind = kind}, &request.job);
     tf_request_release(&request);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Moves of instances inside of a subcluster: what people ask is handed to the subcluster that has the job, or
  * whose node it is, and its word is the answer. Nothing of it is kept here: a chain is its subcluster's,
- * which answers a repeat of the same order as it did the first. */
+ * which answers a repeat of the same order as it did the first. A job that goes to another subcluster is the
+ * core's business: changes.c hands it over. */
 #include "federation/daemon/private.h"
 
 #include "common/base/cleanup.h"
@@ -228,6 +229,12 @@ static void on_migrate(void *arg, struct tf_call *call, struct tf_bytes bytes)
     }
     migrate->order.uid = (struct tf_uid){0};
     tf_str_set(&migrate->order.user, role_user(identity));
+    if (moves && migrate->to_cluster ? names_job(&migrate->job)
+                                     : verb == TF_MIGRATE_ABORT && names_job(&migrate->job)) {
+        changes_move(fedd, call, migrate);
+        tf_request_release(&request);
+        return;
+    }
     if (!looks)
         changes_log(call, TF_METHOD_MIGRATE, migrate->job.tenant,
                     migrate->job.name ? migrate->job.name : migrate->order.from);

@@ -131,6 +131,8 @@ struct tf_mono links_profile_at(const struct fedd *fedd,
 
 /* changes.c, reads.c, watch.c, asks.c */
 void changes_register(struct fedd *fedd);
+/* A job as a whole goes to another subcluster, or no longer: the core answers. */
+void changes_move(struct fedd *fedd, struct tf_call *call, struct tf_migrate_request *migrate);
 /* Who asked for which change, for whoever wants to know later. (Submits are put down to their user in the
  * job.) */
 void changes_log(const struct tf_call *call, enum tf_method method, const char *tenant, const char *name);

@@ -206,6 +206,11 @@ static void fail(struct tf_call *call, const struct fed_reply *reply)
 static void answer_change(const struct request *request, const struct fed_reply *reply)
 {
     struct tf_reply answer = {.method = request->method};
+    if (request->method == TF_METHOD_MIGRATE) { /* the one change with an answer of its own */
+        answer.migrate.text = tf_strdup(reply->text);
+        call_reply(request->call, &answer);
+        return;
+    }
     answer.change.outcome = (enum tf_outcome)reply->outcome;
     answer.change.uid = reply->uid;
     answer.change.version = reply->version;

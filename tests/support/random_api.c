@@ -257,8 +257,9 @@ void random_request(struct tf_rng *r, enum tf_method method, struct tf_request *
         out->cluster = (struct tf_cluster_request){NAME, OPTIONAL, BOOL};
         break;
     case TF_METHOD_MIGRATE:
-        out->migrate = (struct tf_migrate_request){optional_name(r), ref(r), {0}};
+        out->migrate = (struct tf_migrate_request){optional_name(r), ref(r), {0}, NULL};
         random_migrate_order(r, &out->migrate.order);
+        out->migrate.to_cluster = optional_name(r);
         break;
     case TF_METHOD_FREEZE:
         out->freeze =

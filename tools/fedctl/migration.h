@@ -26,5 +26,11 @@ const struct tf_chain_info *migration_find(const struct fedctl *ctl, const struc
 void migration_list(struct listing *listing, const struct tf_chain_info *info);
 /* An order about the migration of that name. Gives the exit code. */
 int migration_order(struct fedctl *ctl, const char *word, enum tf_migrate_verb verb, const char *done);
+/* Between two looks at what goes on. */
+void migration_pause(void);
+/* "job TENANT/NAME --to CLUSTER". Gives the exit code. */
+int migrate_job(struct fedctl *ctl);
+/* Ends such a move of that job, if there is a way back. Gives the exit code. */
+int migrate_job_abort(struct fedctl *ctl, const char *word);
 
 #endif

@@ -34,6 +34,7 @@ struct options {
     int64_t tail, epoch, attempt;
     enum wait_for until;
     bool client_only;
+    bool yes;         /* what it costs has been read */
     bool known_dead;  /* of a cluster that is forgotten */
     char *from, *to;  /* nodes: of a migration */
     char *reason;     /* of a cordon, a freeze, a drain */

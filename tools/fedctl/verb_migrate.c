@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Owns migrate: instances that go to another node of their cluster. */
+/* Owns migrate: instances that go to another node of their cluster. migrate_job.c has jobs that go to another
+ * cluster. */
 #include "common/base/alloc.h"
 #include "common/base/cleanup.h"
 #include "common/base/text.h"
@@ -9,17 +10,16 @@
 #include "tools/fedctl/submission.h"
 #include "tools/fedctl/target.h"
 
-#include <errno.h>
-#include <time.h>
+#include <string.h>
 
 static const struct option options[] = {
     {0,
-     "NODE",
+     "NODE|CLUSTER",
      {.key = "to",
       TF_STRING(struct options, to),
       .min = 1,
       .max = 127,
-      .help = "there; default: where it fits best"}},
+      .help = "there; default: where it fits best; a job goes to a cluster"}},
     {0,
      "CLUSTER/NODE",
      {.key = "from",
@@ -34,6 +34,11 @@ static const struct option options[] = {
       TF_BOOL(struct options, dry_run),
       .help = "say what would go where, and what cannot"}},
     {0, NULL, {.key = "wait", TF_BOOL(struct options, wait), .help = "until all moves are over"}},
+    {0,
+     NULL,
+     {.key = "yes",
+      TF_BOOL(struct options, yes),
+      .help = "a job: its data, images and addresses need not come along"}},
     OPTION_RESTART("also jobs with migration: restart, all of which stop and start"),
     OPTION_REASON("why, for whoever looks at it later"),
     OPTION_OUTPUT_ALL,
@@ -85,13 +90,6 @@ static int show_plan(struct fedctl *ctl, const struct tf_migrate_reply *reply)
 
 /* ---- waiting ---- */
 
-static void pause_ms(long ms)
-{
-    struct timespec left = {ms / 1000, ms % 1000 * 1000000};
-    while (nanosleep(&left, &left) && errno == EINTR)
-        ;
-}
-
 static int judge(const struct tf_migration *chain)
 {
     int code = FEDCTL_DONE;
@@ -107,7 +105,6 @@ static int judge(const struct tf_migration *chain)
 /* Each look is a question of its own, so that a leader that changes is no matter. */
 static int wait_for(struct fedctl *ctl, struct tf_uid id)
 {
-    enum { LOOK_MS = 500 };
     for (;;) {
         struct tf_reply reply = {0};
         int code = migrations_ask(ctl, &reply);
@@ -122,7 +119,7 @@ static int wait_for(struct fedctl *ctl, struct tf_uid id)
         tf_reply_release(&reply);
         if (over)
             return code;
-        pause_ms(LOOK_MS);
+        migration_pause();
     }
 }
 
@@ -164,6 +161,8 @@ static int run(struct fedctl *ctl)
         return change_one(ctl, TF_MIGRATE_PAUSE, "paused: what has begun goes on");
     if (strcmp(first, "resume") == 0)
         return change_one(ctl, TF_MIGRATE_RESUME, "goes on");
+    if (strcmp(first, "job") == 0)
+        return migrate_job(ctl);
     enum resource_kind kind;
     struct tf_error err = TF_ERROR_INIT;
     if (target_kind(ctl, 1u << RESOURCE_INSTANCES, &kind, &err))
@@ -180,21 +179,29 @@ const struct verb verb_migrate = {
     .name = "migrate",
     .usage = "instance TENANT/NAME/INDEX [--to NODE] [--dry-run] [--wait]\n"
              "instance TENANT/NAME [--to NODE]\n"
-             "instance --from CLUSTER/NODE\npause|resume ID",
-    .help = "Move running instances to other nodes of their cluster",
+             "instance --from CLUSTER/NODE\njob TENANT/NAME --to CLUSTER [--yes] [--dry-run] [--wait]\n"
+             "pause|resume ID",
+    .help = "Move running instances to other nodes, or a job to another cluster",
     .more =
         "Make before break: the places are reserved, the new instance starts, and only when it is ready and "
         "in the "
         "peers\nfile is the old one stopped, after its job's stopDelay. Whatever fails before that is rolled "
         "back: "
         "the old one\nnever notices. A job with migration: restart stops and starts as a whole, which wants "
-        "--restart; one with\nmigration: never stays.",
+        "--restart; one with\nmigration: never stays.\nA job goes to another cluster by a second epoch that "
+        "starts there, "
+        "in what is free, while the first runs on;\nwhen it is ready the old cluster promises to stop the "
+        "first, and from then on the new one is the job. Until\nthen `fedctl abort TENANT/NAME` takes it "
+        "back. Data, images and addresses are not moved.",
     .examples = "fedctl migrate instance web/hello/3 --wait\n"
                 "# What would leave a node, and where to\n"
                 "fedctl migrate instance --from bj-a/n3 --dry-run\n"
                 "fedctl migrate instance --from bj-a/n3 --reason \"fan, INC-4711\"\n"
                 "fedctl get migrations\n"
-                "fedctl migrate pause 1a2b3c4d\n",
+                "fedctl migrate pause 1a2b3c4d\n"
+                "# A whole job, to another cluster\n"
+                "fedctl migrate job web/hello --to gz-b --dry-run\n"
+                "fedctl migrate job web/hello --to gz-b --yes --wait\n",
     .options = OPTION_LIST(options),
     .run = run,
 };

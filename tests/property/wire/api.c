@@ -131,6 +131,7 @@ static bool eq_migrate(const struct tf_migrate_request *a, const struct tf_migra
     EQ_STR(cluster);
     EQ_WITH(job, eq_ref);
     EQ_WITH(order, eq_order);
+    EQ_STR(to_cluster);
     return EQ_END;
 }
 
