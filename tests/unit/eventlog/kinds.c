@@ -79,7 +79,7 @@ static void test_kinds(const struct tf_core_ops *ops, bool (*returns)(int kind),
 
 static void test_of_the_federation(void)
 {
-    test_kinds(&fed_core, fed_kind_returns, FED_EV_CONTINUE);
+    test_kinds(&fed_core, fed_kind_returns, FED_EV_MIGRATE);
 }
 
 static void test_of_a_subcluster(void)
