@@ -197,7 +197,8 @@ static void check_cross(struct audit *audit, struct audit_job *job, const struct
 static void take_job(struct audit *audit, const struct tf_job_record *record)
 {
     struct audit_job *old = audit_stored_job(audit, record->tenant, record->name);
-    if (old && !tf_uid_eq(old->uid, record->uid))
+    /* One transaction may take the record of an archived job away and store the repeat of its submit. */
+    if (old && (!tf_uid_eq(old->uid, record->uid) || (old->archived && record->version == 1)))
         check_gone(audit, old);
     struct audit_job *job = audit_job(audit, record->uid);
     if (!job->asked)
