@@ -285,6 +285,13 @@ void process_pause(struct sim_process *process, int64_t ms)
 
 static void send(struct sim_process *process);
 
+static void show_commit(struct sim_process *process, enum sim_commit moment)
+{
+    const struct sim_world *world = process->world;
+    if (world->commit)
+        world->commit(world->commit_arg, process, moment);
+}
+
 static void retry_commit(void *arg, uint64_t tag)
 {
     struct sim_process *process = arg;
@@ -308,7 +315,10 @@ static void on_committed(void *cookie, const struct tf_error *error)
     store_look(process->world, process->store);
     out_clear(process);
     operator_is_accepted(process);
+    uint64_t life = process->life;
     process->ops->committed(process);
+    if (process->life == life)
+        show_commit(process, SIM_COMMIT_DONE);
 }
 
 static void send(struct sim_process *process)
@@ -362,7 +372,9 @@ void process_commit(struct sim_process *process, struct tf_record *records, size
     for (size_t i = 0; i < count; i++)
         encode(process, &records[i]);
     free(records);
-    send(process);
+    show_commit(process, SIM_COMMIT_SENT);
+    if (process->committing)
+        send(process);
 }
 
 /* ---- the core's wishes ---- */

@@ -53,6 +53,10 @@ struct sim_listener {
 typedef void sim_serve_f(void *arg, uint64_t call, struct fed_event event);
 /* Called before each step of the world, whose time will then be next. */
 typedef void sim_watch_f(void *arg, struct tf_mono next);
+/* Called for each transaction of a daemon: before it is sent, and when the daemon has done all that follows
+ * from it. Anything may be done to the daemon. */
+enum sim_commit { SIM_COMMIT_SENT = 1, SIM_COMMIT_DONE };
+typedef void sim_commit_f(void *arg, struct sim_process *process, enum sim_commit moment);
 
 /* When what costs more than its event is looked at: how a core's state hangs together. */
 enum sim_check {
@@ -69,6 +73,8 @@ struct sim_world {
     void *serve_arg;
     sim_watch_f *watch;
     void *watch_arg;
+    sim_commit_f *commit; /* NULL: nobody looks */
+    void *commit_arg;
     struct sim_agenda agenda;
     struct sim_diary diary;
     struct tf_rng rng; /* of the world's decisions */
