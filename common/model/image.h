@@ -34,6 +34,7 @@ void tf_image_migration(struct tf_image *image, struct tf_migration *migration);
 void tf_image_cordon(struct tf_image *image, struct tf_cordon *cordon);
 void tf_image_freeze(struct tf_image *image, struct tf_freeze *freeze);
 void tf_image_leaders(struct tf_image *image, struct tf_leaders *leaders);
+void tf_image_eviction_count(struct tf_image *image, struct tf_eviction_count *evictions);
 void tf_image_record(struct tf_image *image, struct tf_record *record);
 void tf_image_hello(struct tf_image *image, struct tf_hello *hello);
 void tf_image_report(struct tf_image *image, struct tf_report *report);

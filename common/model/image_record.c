@@ -382,6 +382,14 @@ void tf_image_migration(struct tf_image *image, struct tf_migration *migration)
     tf_image_close(image);
 }
 
+void tf_image_eviction_count(struct tf_image *image, struct tf_eviction_count *evictions)
+{
+    tf_image_open(image, evictions);
+    tf_image_number(image, &evictions->last);
+    tf_image_number(image, &evictions->count);
+    tf_image_close(image);
+}
+
 void tf_image_record(struct tf_image *image, struct tf_record *record)
 {
     tf_image_open(image, record);
@@ -395,6 +403,9 @@ void tf_image_record(struct tf_image *image, struct tf_record *record)
     case TF_RECORD_FLOOR:
     case TF_RECORD_ROLLBACK:
         tf_image_number(image, &record->number);
+        break;
+    case TF_RECORD_EVICTIONS:
+        tf_image_eviction_count(image, &record->evictions);
         break;
     case TF_RECORD_JOB:
         tf_image_job_record(image, &record->job);

@@ -385,6 +385,7 @@ void tf_record_release(struct tf_record *record)
     case TF_RECORD_TERM:
     case TF_RECORD_FLOOR:
     case TF_RECORD_ROLLBACK:
+    case TF_RECORD_EVICTIONS:
         break;
     }
     *record = (struct tf_record){0};
@@ -431,6 +432,9 @@ void tf_record_copy(struct tf_record *to, const struct tf_record *from)
         break;
     case TF_RECORD_TERM:
         copy.term = from->term;
+        break;
+    case TF_RECORD_EVICTIONS:
+        copy.evictions = from->evictions;
         break;
     case TF_RECORD_NONE:
         break;

@@ -225,6 +225,14 @@ void tf_allocation_copy(struct tf_allocation *to, const struct tf_allocation *fr
 /* Drops what belongs to the live epoch (members, claims, spec, ending): the record becomes IDLE. */
 void tf_allocation_clear_epoch(struct tf_allocation *allocation);
 
+/* How many jobs of a subcluster were evicted within the minute that ended with the last one: what is left of
+ * maxEvictionsPerMinute after a restart. */
+struct tf_eviction_count {
+    struct tf_wall last;
+    uint32_t count; /* at most TF_EVICTION_COUNT_MAX */
+};
+#define TF_EVICTION_COUNT_MAX 1000000u
+
 /* The number of a federation's ROLLBACK as long as not every subcluster was heard: above every epoch. */
 #define TF_ROLLBACK_WAITS (UINT64_C(1) << 62)
 
@@ -246,7 +254,8 @@ enum tf_record_kind {
     TF_RECORD_NODE_CLAIM, /* subcluster: by the uid of its owner */
     TF_RECORD_LEADERS,    /* federation */
     TF_RECORD_MIGRATION,  /* subcluster */
-    TF_RECORD_LAST = TF_RECORD_MIGRATION,
+    TF_RECORD_EVICTIONS,  /* subcluster */
+    TF_RECORD_LAST = TF_RECORD_EVICTIONS,
 };
 struct tf_record {
     enum tf_record_kind kind;
@@ -264,6 +273,7 @@ struct tf_record {
         struct tf_node_claim node_claim;
         struct tf_leaders leaders;
         struct tf_migration migration;
+        struct tf_eviction_count evictions;
     };
 };
 void tf_record_release(struct tf_record *record);

@@ -148,6 +148,7 @@ size_t tf_record_weight(const struct tf_record *record)
     case TF_RECORD_TERM:
     case TF_RECORD_FLOOR:
     case TF_RECORD_ROLLBACK:
+    case TF_RECORD_EVICTIONS:
         break;
     }
     return sum;

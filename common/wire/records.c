@@ -379,6 +379,17 @@ const struct tf_wire_table tf_wire_migration =
 #undef MODEL
 #undef WIRE
 
+#define MODEL struct tf_eviction_count
+#define WIRE Tidefed__V1__EvictionCount
+static const struct tf_wire_row eviction_count_rows[] = {
+    WIRE_WALL(last),
+    WIRE_UINT32(count, TF_EVICTION_COUNT_MAX),
+};
+static const struct tf_wire_table tf_wire_eviction_count =
+    WIRE_TABLE(eviction_count_rows, tidefed__v1__eviction_count__descriptor);
+#undef MODEL
+#undef WIRE
+
 /* ---- kinds ---- */
 
 /* How a kind is named and stored. */
@@ -412,6 +423,8 @@ static const struct kind {
                            offsetof(struct tf_record, leaders)},
     [TF_RECORD_MIGRATION] = {"migrations", 1, "migration", &tf_wire_migration,
                              offsetof(struct tf_record, migration)},
+    [TF_RECORD_EVICTIONS] = {"evictions", 0, "the count of evictions", &tf_wire_eviction_count,
+                             offsetof(struct tf_record, evictions)},
 };
 
 static const struct kind *kind_of(const struct tf_record *record)

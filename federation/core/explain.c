@@ -92,6 +92,7 @@ static void explain_cordon(const struct cluster *c, struct fed_blocker *out)
     out->unblock = tf_asprintf("`fedctl uncordon cluster %s`", c->record.name);
 }
 
+/* What it refused only because too much was evicted there lately has a word of its own. */
 static void explain_refused(const struct job *job, const struct cluster *c, struct fed_blocker *out)
 {
     tf_vec_each (refusal, &job->record.refusals) {
@@ -102,6 +103,8 @@ static void explain_refused(const struct job *job, const struct cluster *c, stru
                         refusal->text ? ": " : "", refusal->text ? refusal->text : "", refusal->times,
                         refusal->times == 1 ? "" : "s");
         out->until = refusal->until;
+        if (refusal->reason == TF_REASON_BRAKE)
+            out->reason = TF_REASON_BRAKE;
     }
     out->unblock = tf_strdup(fed_refusals_last(job, c) ? "time: more room would not help"
                                                        : "time, or any change of what is free there");

@@ -121,6 +121,7 @@ void fed_load_record(struct fed *fed, struct tf_record *record)
     case TF_RECORD_CORDON:
     case TF_RECORD_NODE_CLAIM:
     case TF_RECORD_MIGRATION:
+    case TF_RECORD_EVICTIONS:
         fed_alarm_now(fed,
                       "the store holds a record of kind %d, which is not the federation's: it is left out",
                       (int)record->kind);

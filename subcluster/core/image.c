@@ -329,6 +329,14 @@ static void image_moment(struct tf_image *image, struct tf_mono *moment)
     tf_image_number(image, moment);
 }
 
+static void image_evictions(struct tf_image *image, struct evictions *some)
+{
+    tf_image_open(image, some);
+    tf_image_number(image, &some->at);
+    tf_image_number(image, &some->count);
+    tf_image_close(image);
+}
+
 static void image_change(struct tf_image *image, uint64_t *change)
 {
     tf_image_number(image, change);
@@ -383,7 +391,8 @@ static void image_sub(struct tf_image *image, struct sub *sub)
     tf_image_list(image, &sub->drains, image_node_number);
     tf_image_number(image, &sub->drains_due);
     tf_image_number(image, &sub->defrag_at);
-    tf_image_list(image, &sub->evictions, image_moment);
+    tf_image_list(image, &sub->evictions, image_evictions);
+    tf_image_eviction_count(image, &sub->evicted);
     tf_image_number(image, &sub->strays_due);
     image_link(image, &sub->link);
     image_profiler(image, &sub->profiler);

@@ -5,6 +5,7 @@
 
 #include "subcluster/core/absorb.h"
 #include "subcluster/core/allocation.h"
+#include "subcluster/core/brake.h"
 #include "subcluster/core/cordon.h"
 #include "subcluster/core/grow.h"
 #include "subcluster/core/health.h"
@@ -213,6 +214,8 @@ void load_one(struct sub *sub, struct tf_record *record)
         sub->term = record->term;
     else if (record->kind == TF_RECORD_ROLLBACK)
         sub->rollback_noted = true;
+    else if (record->kind == TF_RECORD_EVICTIONS)
+        brake_load(sub, &record->evictions);
     else if (record->kind == TF_RECORD_FLOOR) {
         sub->floor = record->number > sub->floor ? record->number : sub->floor;
         sub->floor_stored = true;

@@ -130,7 +130,9 @@ static void render(struct tf_journal_key key, struct tf_record *out, void *arg)
     else if (key.kind == TF_RECORD_ROLLBACK) {
         out->number = 1;
         out->gone = !sub->rollback_noted;
-    } else if (key.kind == TF_RECORD_POLICY)
+    } else if (key.kind == TF_RECORD_EVICTIONS)
+        out->evictions = sub->evicted;
+    else if (key.kind == TF_RECORD_POLICY)
         tf_policy_copy(&out->policy, &sub->policy);
     else if (key.kind == TF_RECORD_CORDON)
         render_cordon(sub, key, out);

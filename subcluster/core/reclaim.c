@@ -7,6 +7,7 @@
 #include "common/model/eviction.h"
 #include "subcluster/core/absorb_private.h"
 #include "subcluster/core/allocation.h"
+#include "subcluster/core/brake.h"
 #include "subcluster/core/calls.h"
 #include "subcluster/core/candidates.h"
 #include "subcluster/core/grow.h"
@@ -300,14 +301,6 @@ bool reclaim_plan_surplus(struct sub *sub, const struct tf_demand *demand, int b
 
 /* ---- the brake ---- */
 
-static size_t evicted_lately(const struct sub *sub)
-{
-    size_t count = 0;
-    tf_vec_each (at, &sub->evictions)
-        count += at->ms > sub->now.mono.ms - TF_MINUTE;
-    return count;
-}
-
 /* Where nothing runs nothing is stopped: those do not count. */
 static size_t running_victims(const struct reclaim_plan *plan)
 {
@@ -317,22 +310,9 @@ static size_t running_victims(const struct reclaim_plan *plan)
     return count;
 }
 
-/* A plan that is larger than the brake by itself goes when nothing else has. */
 bool reclaim_is_braked(const struct sub *sub, const struct reclaim_plan *plan)
 {
-    size_t lately = evicted_lately(sub), most = (size_t)sub->policy.max_evictions_per_minute;
-    size_t more = running_victims(plan);
-    return lately > 0 && more > 0 && lately + more > most;
-}
-
-static void count_eviction(struct sub *sub)
-{
-    size_t kept = 0;
-    tf_vec_each (at, &sub->evictions)
-        if (at->ms > sub->now.mono.ms - TF_MINUTE)
-            sub->evictions.items[kept++] = *at;
-    sub->evictions.count = kept;
-    tf_vec_push(&sub->evictions, sub->now.mono);
+    return brake_is_on(sub, running_victims(plan));
 }
 
 /* ---- commit ---- */
@@ -375,7 +355,7 @@ static void evict(struct sub *sub, const struct job *owner, const struct evicted
     assert(job && job_lives(job));
     char *message = eviction_message(sub, owner, gone);
     trace_epoch(sub, job, "is evicted%s: %s", gone->whole ? "" : " in part", message);
-    count_eviction(sub);
+    brake_count(sub);
     if (gone->whole) {
         epoch_end(sub, job,
                   (struct ending){

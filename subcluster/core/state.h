@@ -136,6 +136,12 @@ struct absorb {
 };
 
 /* A claim on whole nodes. */
+/* Jobs that were evicted at one moment. */
+struct evictions {
+    struct tf_mono at;
+    uint32_t count;
+};
+
 struct node_claim {
     struct tf_node_claim record;
     bool told;                /* by the full set under way, or since */
@@ -194,10 +200,9 @@ struct sub {
     TF_VEC(struct node_claim) node_claims; /* at most one a priority; as they came */
     TF_VEC(struct migration *) migrations; /* as they were made */
     struct tf_mono defrag_at;              /* not before is anything moved unasked again */
-    /* Of jobs, within the last minute. Not in records: after a restart the brake begins anew, which lets at
-     * most one minute's worth of committed placements through once more. */
-    TF_VEC(struct tf_mono) evictions;
-    bool strays_due; /* reports of epochs that no record knows */
+    TF_VEC(struct evictions) evictions;    /* of jobs, within the last minute, oldest first */
+    struct tf_eviction_count evicted;      /* the same as stored */
+    bool strays_due;                       /* reports of epochs that no record knows */
     struct link link;
     struct profiler profiler;
     struct offers offers;

@@ -305,6 +305,8 @@ bool eq_record(const struct tf_record *a, const struct tf_record *b)
         return tf_leaders_eq(&a->leaders, &b->leaders);
     case TF_RECORD_MIGRATION:
         return eq_migration(&a->migration, &b->migration);
+    case TF_RECORD_EVICTIONS:
+        return a->evictions.last.ms == b->evictions.last.ms && a->evictions.count == b->evictions.count;
     case TF_RECORD_NONE:
         break;
     }

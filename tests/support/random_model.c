@@ -634,6 +634,9 @@ void random_record(struct tf_rng *r, enum tf_record_kind kind, struct tf_record 
     case TF_RECORD_MIGRATION:
         random_migration(r, &out->migration);
         break;
+    case TF_RECORD_EVICTIONS:
+        out->evictions = (struct tf_eviction_count){WALL, (uint32_t)UP_TO(1000)};
+        break;
     case TF_RECORD_NONE:
         break;
     }

@@ -111,7 +111,8 @@ static void log_persist(struct tf_buf *log, const struct sub_action *a)
     static const char *const kinds[] = {[TF_RECORD_TERM] = "term",
                                         [TF_RECORD_FLOOR] = "floor",
                                         [TF_RECORD_POLICY] = "policy",
-                                        [TF_RECORD_ROLLBACK] = "rollback"};
+                                        [TF_RECORD_ROLLBACK] = "rollback",
+                                        [TF_RECORD_EVICTIONS] = "evictions"};
     tf_buf_str(log, "persist");
     for (size_t i = 0; i < a->persist.count; i++) {
         const struct tf_record *r = &a->persist.items[i];

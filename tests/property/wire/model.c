@@ -50,6 +50,7 @@ static const ProtobufCMessageDescriptor *const record_messages[] = {
     [TF_RECORD_NODE_CLAIM] = &tidefed__v1__node_claim__descriptor,
     [TF_RECORD_LEADERS] = &tidefed__v1__leaders__descriptor,
     [TF_RECORD_MIGRATION] = &tidefed__v1__move_chain__descriptor,
+    [TF_RECORD_EVICTIONS] = &tidefed__v1__eviction_count__descriptor,
 };
 
 static void test_records(void)

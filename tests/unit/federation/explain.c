@@ -145,6 +145,18 @@ static void test_a_refusal_and_no_room(void)
     drive_release(&d);
 }
 
+static void test_refused_by_the_brake(void)
+{
+    struct drive d;
+    drive_init(&d);
+    drive_cluster_up(&d, "a", "1x8");
+    drive_submit(&d, "rec/x", "n=1 gpus=8");
+    drive_ended(&d, "a", 1, 1,
+                (struct tf_ended){.end = TF_END_REFUSED, .reason = TF_REASON_BRAKE, .message = "too many"});
+    blockers(&d, "x", "a BRAKE [time, or any change of what is free there]");
+    drive_release(&d);
+}
+
 /* What is in its time slice holds until that is over: the first one, of those that would give way then. */
 static void test_protected_until(void)
 {
@@ -247,6 +259,7 @@ static const struct suite_test tests[] = {
     {"a refusal says until when", test_a_refusal_says_until_when},
     {"all that is in the way", test_all_that_is_in_the_way},
     {"a refusal, and no room besides", test_a_refusal_and_no_room},
+    {"refused by the brake", test_refused_by_the_brake},
     {"protected, until when", test_protected_until},
     {"answers through a life", test_answers_through_a_life},
     {"the decision trace", test_the_decision_trace},

@@ -55,7 +55,7 @@ static void test_one_needed_one_evicted(void)
     CU_ASSERT_EQUAL(phase_of(1), TF_ALLOCATION_RUNNING);
     CU_ASSERT_EQUAL(phase_of(2), TF_ALLOCATION_ENDING); /* it loses least */
     CU_ASSERT_EQUAL(phase_of(3), TF_ALLOCATION_CLAIMING);
-    CU_ASSERT(driver_saw(&d, "persist allocation:3 floor allocation:2\n"
+    CU_ASSERT(driver_saw(&d, "persist allocation:3 floor evictions allocation:2\n"
                              "peers 2/6 v3 size 0\n"
                              "stop 2/6/0.1 0+30000\n"
                              "send report 3/7 Starting 0/1\n"
@@ -99,7 +99,7 @@ static void test_claims_are_durable_before_the_first_stop(void)
     two_low_jobs();
     d.hold_commits = true;
     driver_change(&d, urgent(3, 7, 1));
-    CU_ASSERT(driver_saw(&d, "persist allocation:3 floor allocation:2\n"));
+    CU_ASSERT(driver_saw(&d, "persist allocation:3 floor evictions allocation:2\n"));
     d.hold_commits = false;
     driver_commit(&d);
     CU_ASSERT_PTR_NOT_NULL(strstr(tf_buf_text(&d.log), "stop 2/6/0.1 0+30000\n"));
@@ -477,7 +477,8 @@ static void test_a_stuck_stop_ends_the_wait(void)
     driver_release(&d);
 }
 
-static void test_the_brake(void)
+/* Three low jobs on three nodes, of which one a minute may be evicted, and one was. */
+static void one_of_three_was_evicted(void)
 {
     driver_init(&d);
     for (int i = 0; i < 3; i++)
@@ -488,8 +489,52 @@ static void test_the_brake(void)
         driver_change(&d, job(i, 4 + i, "low", 1));
     driver_all_ready(&d);
     driver_change(&d, urgent(4, 8, 1));
-    CU_ASSERT_EQUAL(phase_of(4), TF_ALLOCATION_CLAIMING);
+    CU_ASSERT_EQUAL_FATAL(phase_of(4), TF_ALLOCATION_CLAIMING);
+}
+
+static void test_the_brake(void)
+{
+    one_of_three_was_evicted();
     driver_change(&d, urgent(5, 9, 1));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(end_of(5));
+    CU_ASSERT_EQUAL(end_of(5)->reason, TF_REASON_BRAKE);
+    driver_pass(&d, TF_MINUTE);
+    driver_change(&d, urgent(6, 10, 1));
+    CU_ASSERT_EQUAL(phase_of(6), TF_ALLOCATION_CLAIMING);
+    driver_release(&d);
+}
+
+/* It goes on from what is stored with the claims, and ends when it would have ended. */
+static void test_the_brake_holds_over_a_restart(void)
+{
+    one_of_three_was_evicted();
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(tf_buf_text(&d.log), "persist allocation:4 floor evictions allocation:1\n"));
+    driver_pass(&d, 20 * TF_SECOND);
+    driver_crash(&d, true);
+    driver_list(&d);
+    driver_link(&d, true);
+    driver_set(&d, NULL, 0);
+    driver_change(&d, urgent(5, 9, 1));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(end_of(5));
+    CU_ASSERT_EQUAL(end_of(5)->reason, TF_REASON_BRAKE);
+    driver_pass(&d, 40 * TF_SECOND);
+    driver_change(&d, urgent(6, 10, 1));
+    CU_ASSERT_EQUAL(phase_of(6), TF_ALLOCATION_CLAIMING);
+    driver_release(&d);
+}
+
+/* A wall clock that went back makes it no longer than a minute. */
+static void test_the_brake_and_the_wall_clock(void)
+{
+    one_of_three_was_evicted();
+    d.now.wall.ms -= TF_HOUR;
+    driver_crash(&d, true);
+    driver_list(&d);
+    driver_link(&d, true);
+    driver_set(&d, NULL, 0);
+    driver_change(&d, urgent(5, 9, 1));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(end_of(5));
     CU_ASSERT_EQUAL(end_of(5)->reason, TF_REASON_BRAKE);
     driver_pass(&d, TF_MINUTE);
     driver_change(&d, urgent(6, 10, 1));
@@ -592,6 +637,8 @@ int main(void)
         {"free capacity that turned up is used", test_free_capacity_that_turned_up_is_used},
         {"a stuck stop ends the wait", test_a_stuck_stop_ends_the_wait},
         {"the brake", test_the_brake},
+        {"the brake holds over a restart", test_the_brake_holds_over_a_restart},
+        {"the brake and the wall clock", test_the_brake_and_the_wall_clock},
         {"a higher priority takes a claim", test_a_higher_priority_takes_a_claim},
         {"who takes a claim waits for who goes", test_who_takes_a_claim_waits_for_who_goes},
         {"a claim goes before who runs", test_a_claim_goes_before_who_runs},

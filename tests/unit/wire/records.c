@@ -23,6 +23,7 @@ static void test_keys(void)
         {{.kind = TF_RECORD_ROLLBACK}, "rollback"},
         {{.kind = TF_RECORD_POLICY}, "policy"},
         {{.kind = TF_RECORD_LEADERS}, "leaders"},
+        {{.kind = TF_RECORD_EVICTIONS}, "evictions"},
         {{.kind = TF_RECORD_ALLOCATION, .allocation = {.uid = {{0xab, 1}}}},
          "allocations/ab010000000000000000000000000000"},
         {{.kind = TF_RECORD_CORDON, .cordon = {.node = "n17"}}, "cordons/n17"},
