@@ -273,6 +273,8 @@ void tf_image_allocation(struct tf_image *image, struct tf_allocation *allocatio
     tf_image_number(image, &allocation->peers_version);
     tf_image_number(image, &allocation->last_shrink);
     tf_image_number(image, &allocation->last_grow);
+    tf_image_number(image, &allocation->last_checkpoint);
+    tf_image_number(image, &allocation->restart_took);
     tf_image_number(image, &allocation->short_since);
     tf_image_number(image, &allocation->restart_at);
     tf_image_number(image, &allocation->grow_after);
@@ -482,6 +484,8 @@ void tf_image_report(struct tf_image *image, struct tf_report *report)
     tf_image_number(image, &report->successor);
     tf_image_number(image, &report->declined);
     tf_image_number(image, &report->predecessor);
+    tf_image_number(image, &report->checkpoint);
+    tf_image_number(image, &report->restart_took);
     tf_image_list(image, &report->members, image_member);
     tf_image_close(image);
 }

@@ -179,6 +179,8 @@ struct tf_allocation {
     struct tf_evicted evicted; /* those of the last day, with those of this epoch */
     uint64_t peers_version;
     struct tf_wall last_shrink, last_grow;
+    struct tf_wall last_checkpoint; /* that it has told of; 0 = none in this epoch */
+    int64_t restart_took;       /* ms from stop to ready, when it last restarted as a whole; 0 = it has not */
     struct tf_wall short_since; /* below its min, or without anything that runs, since then; 0 = it is not */
     struct tf_wall restart_at;  /* those that stay start again together then; 0 = nothing is due */
     struct tf_wall grow_after;  /* the latest growth failed: none before; 0 = at any time */

@@ -207,6 +207,8 @@ static const struct tf_wire_row job_rows[] = {
     WIRE_COUNTER(events_dropped),
     WIRE_WALL(archived),
     WIRE_INT32(last_size, 0, TF_INSTANCES_MAX),
+    WIRE_WALL(checkpoint),
+    WIRE_DURATION(restart_took),
 };
 static const struct tf_wire_table job = WIRE_TABLE(job_rows, tidefed__v1__job__descriptor);
 #undef MODEL

@@ -102,6 +102,8 @@ struct tf_job_view {
     TF_VEC(struct tf_job_event) events; /* not in lists */
     uint64_t events_dropped;            /* before the first of these */
     int32_t last_size;                  /* of the last epoch that ended, at its end */
+    struct tf_wall checkpoint;          /* the latest that the present epoch has told of */
+    int64_t restart_took;               /* ms, when it last restarted as a whole; 0 = it has not */
 };
 
 struct tf_list_reply {

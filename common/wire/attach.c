@@ -49,6 +49,8 @@ static const struct tf_wire_row report_rows[] = {
     WIRE_COUNTER(successor),
     WIRE_COUNTER(declined),
     WIRE_COUNTER(predecessor),
+    WIRE_WALL(checkpoint),
+    WIRE_DURATION(restart_took),
 };
 const struct tf_wire_table tf_wire_report = WIRE_TABLE(report_rows, tidefed__v1__report__descriptor);
 #undef MODEL

@@ -280,6 +280,8 @@ static const struct tf_wire_row allocation_rows[] = {
     WIRE_COUNTER(declined),
     WIRE_WALL(leave_at),
     WIRE_COUNTER(predecessor),
+    WIRE_WALL(last_checkpoint),
+    WIRE_DURATION(restart_took),
 };
 const struct tf_wire_table tf_wire_allocation =
     WIRE_TABLE(allocation_rows, tidefed__v1__allocation__descriptor);

@@ -183,7 +183,7 @@ static bool is_sane(const struct tf_report *r)
 {
     return r->phase <= TF_PHASE_DELETED && r->ended.end <= TF_END_UNKNOWN && r->ended.failures >= 0 &&
            r->restarts >= 0 && r->size >= 0 && r->size <= TF_INSTANCES_MAX && r->ready >= 0 &&
-           r->unreachable >= 0;
+           r->unreachable >= 0 && r->restart_took >= 0;
 }
 
 void fed_report_take(struct fed *fed, struct cluster *cluster, struct tf_report *report)

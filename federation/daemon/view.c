@@ -95,6 +95,8 @@ static void view_placement(const struct fedd *fedd, const struct tf_job_record *
         out->conditions |= TF_CONDITION_MOVING;
     out->restarts += report->restarts; /* the record counts those of ended epochs */
     out->retries_used = report->retries_used;
+    out->checkpoint = report->checkpoint;
+    out->restart_took = report->restart_took;
     if (report->ready < report->size && job->message)
         out->reason_text = tf_strdup(job->message);
     if (report->unreachable) {

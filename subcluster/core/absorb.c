@@ -2,6 +2,7 @@
 /* Owns whose turn it is to grow, and when. How what is free is divided is absorb_plan.c's, how a job grows is
  * grow.c's. */
 #include "subcluster/core/absorb_private.h"
+#include "subcluster/core/checkpoint.h"
 #include "subcluster/core/grow.h"
 #include "subcluster/core/image.h"
 #include "subcluster/core/levels.h"
@@ -112,25 +113,11 @@ void absorb_again(struct sub *sub, struct tf_mono at)
 
 /* ---- those that restart to grow ---- */
 
-/* What the latest start took, until the slowest of its instances was ready; -1: they are not. */
-static int64_t start_time(const struct tf_allocation *record)
-{
-    int64_t most = 0;
-    tf_vec_each (m, &record->members) {
-        if (!member_counts(m))
-            continue;
-        if (m->state != TF_MEMBER_READY)
-            return -1;
-        most = m->ready.ms - m->started.ms > most ? m->ready.ms - m->started.ms : most;
-    }
-    return most;
-}
-
 /* BOUNDS.md §5: who changes once in m and loses r by it loses r / (m + r) of its time; that is e for
  * m = r (1 - e) / e. */
 static struct tf_mono dwell_end(const struct sub *sub, const struct job *job)
 {
-    int64_t e = sub->boot.resize_loss, r = start_time(&job->record);
+    int64_t e = sub->boot.resize_loss, r = restart_cost(job);
     if (r < 0)
         return TF_NEVER; /* it is looked at again when they are */
     return (struct tf_mono){job->resized.ms + r * (10000 - e) / e};
@@ -145,6 +132,14 @@ static bool restarts_anyway(const struct job *job)
         if (member_counts(m) && (m->state == TF_MEMBER_STOPPING || m->state == TF_MEMBER_BACKOFF))
             return true;
     return false;
+}
+
+/* Whatever is lost by that was done since the latest checkpoint; a job that tells of none would lose it all.
+ */
+static bool may_restart_now(const struct sub *sub, const struct job *job)
+{
+    return job->record.spec.grow != TF_GROW_ON_RESTART || restarts_anyway(job) ||
+           job->record.spec.on_resize != TF_ON_RESIZE_RESTART || checkpoint_is_fresh(sub, job);
 }
 
 static bool may_grow_now(struct sub *sub, const struct job *job)
@@ -217,8 +212,10 @@ static void list_hungry(struct sub *sub, struct hungry *hungry)
 {
     hungry->count = 0;
     for (struct job *job = absorb_first(sub); job; job = absorb_next(job))
-        if (is_hungry(sub, job))
+        if (is_hungry(sub, job) && may_restart_now(sub, job))
             tf_vec_push(hungry, job);
+        else if (job->wants.ms == TF_NEVER.ms && is_hungry(sub, job))
+            job->wants = sub->now.mono; /* while it waits for a checkpoint, its dwell goes on */
 }
 
 /* Nodes whose offers are over. */

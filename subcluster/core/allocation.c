@@ -27,6 +27,7 @@ static void epoch_over(struct sub *sub, struct job *job)
     job->runtime_due = job->protected_until = job->restart_due = job->repair_due = TF_NEVER;
     job->leave_due = TF_NEVER;
     job->grow_at = job->move_at = (struct tf_mono){0};
+    job->restarting = TF_NEVER;
     job->unconfirmed = false;
     job->peers_due = false;
     job_due_again(sub, job);

@@ -59,11 +59,13 @@ static int action_kind(const void *action)
 static const char *event_name(int kind)
 {
     static const char *const names[] = {
-        [SUB_EV_BOOT] = "boot",           [SUB_EV_RECORD] = "record",   [SUB_EV_LOADED] = "loaded",
-        [SUB_EV_COMMITTED] = "committed", [SUB_EV_NODE] = "node",       [SUB_EV_INSTANCE] = "instance",
-        [SUB_EV_LISTED] = "listed",       [SUB_EV_LINK_UP] = "link up", [SUB_EV_LINK_DOWN] = "link down",
-        [SUB_EV_DOWN] = "down",           [SUB_EV_TIMER] = "timer",     [SUB_EV_CONTINUE] = "continue",
-        [SUB_EV_SETTINGS] = "settings",
+        [SUB_EV_BOOT] = "boot",           [SUB_EV_RECORD] = "record",
+        [SUB_EV_LOADED] = "loaded",       [SUB_EV_COMMITTED] = "committed",
+        [SUB_EV_NODE] = "node",           [SUB_EV_INSTANCE] = "instance",
+        [SUB_EV_LISTED] = "listed",       [SUB_EV_LINK_UP] = "link up",
+        [SUB_EV_LINK_DOWN] = "link down", [SUB_EV_DOWN] = "down",
+        [SUB_EV_TIMER] = "timer",         [SUB_EV_CONTINUE] = "continue",
+        [SUB_EV_SETTINGS] = "settings",   [SUB_EV_CHECKPOINT] = "checkpoint",
     };
     return kind > 0 && (size_t)kind < TF_ARRAY_LEN(names) ? names[kind] : "?";
 }

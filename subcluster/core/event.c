@@ -51,6 +51,7 @@ void sub_event_release(struct sub_event *event)
     case SUB_EV_TIMER:
     case SUB_EV_CONTINUE:
     case SUB_EV_SETTINGS:
+    case SUB_EV_CHECKPOINT:
         break;
     }
     *event = (struct sub_event){0};

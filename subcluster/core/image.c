@@ -91,6 +91,9 @@ static void image_event_part(struct tf_image *image, struct sub_event *event)
     case SUB_EV_SETTINGS:
         image_settings(image, &event->settings);
         return;
+    case SUB_EV_CHECKPOINT:
+        tf_image_instance_id(image, &event->checkpoint);
+        return;
     case SUB_EV_LOADED:
     case SUB_EV_COMMITTED:
     case SUB_EV_LISTED:

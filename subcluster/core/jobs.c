@@ -77,7 +77,7 @@ struct job *jobs_add(struct sub *sub, struct tf_uid uid)
     struct job *job = tf_calloc(1, sizeof *job);
     job->record.uid = uid;
     job->due = job->runtime_due = job->protected_until = TF_NEVER;
-    job->restart_due = job->repair_due = job->leave_due = job->wants = TF_NEVER;
+    job->restart_due = job->repair_due = job->leave_due = job->wants = job->restarting = TF_NEVER;
     tf_tree_insert(&sub->jobs, &job->by_uid);
     return job;
 }
@@ -213,6 +213,8 @@ static void image_job(struct tf_image *image, struct sub *sub, struct job *job)
     tf_image_number(image, &job->serve);
     tf_image_number(image, &job->resized);
     tf_image_number(image, &job->noted_size);
+    tf_image_number(image, &job->saved);
+    tf_image_number(image, &job->restarting);
     tf_image_number(image, &job->wants);
     tf_image_skip(image, &job->by_elastic, "filed by its uid, if it was:");
     bool elastic = tf_image_flag(image, tf_tree_linked(&job->by_elastic));

@@ -6,6 +6,7 @@
 #include "subcluster/core/absorb.h"
 #include "subcluster/core/allocation.h"
 #include "subcluster/core/brake.h"
+#include "subcluster/core/checkpoint.h"
 #include "subcluster/core/cordon.h"
 #include "subcluster/core/grow.h"
 #include "subcluster/core/health.h"
@@ -256,6 +257,7 @@ static void resume_waits(struct sub *sub, struct job *job)
     grow_load(sub, job);
     moving_load(sub, job);
     absorb_load(sub, job);
+    checkpoint_load(sub, job);
     repair_note(sub, job);
     loss_load(sub, job);
     job_due_again(sub, job);

@@ -5,6 +5,7 @@
 
 #include "subcluster/core/allocation.h"
 #include "subcluster/core/calls.h"
+#include "subcluster/core/checkpoint.h"
 #include "subcluster/core/members_private.h"
 #include "subcluster/core/migrate.h"
 #include "subcluster/core/moving.h"
@@ -182,6 +183,7 @@ void member_fail(struct sub *sub, struct job *job, size_t place, struct failure 
     }
     record->retries_used++;
     record->ending.failures++;
+    restart_fails(job);
     remember_trouble(sub, record, &f);
     int64_t wait = member_backoff(job, m);
     trace_epoch(sub, job, "%s: retry %d of %d in %lld ms", f.message, record->retries_used,
@@ -207,6 +209,7 @@ void member_waits(struct sub *sub, struct job *job, size_t place)
 
 void members_restart(struct sub *sub, struct job *job)
 {
+    restart_begins(sub, job);
     mark_others(sub, job);
     stop_marked(sub, job, SIZE_MAX);
     members_retry(sub, job); /* they may have waited for one that went */

@@ -8,16 +8,18 @@
 
 enum { EVICTIONS_MAX = 10000 }; /* beyond, they weigh no more: sums stay in bounds */
 
-static struct tf_wall unsafe_since(const struct sub *sub, const struct tf_member *m)
+/* What it did before its job's latest checkpoint is safe. */
+static struct tf_wall unsafe_since(const struct sub *sub, const struct job *job, const struct tf_member *m)
 {
-    return m->ready.ms ? m->ready : m->started.ms ? m->started : sub->now.wall;
+    struct tf_wall since = m->ready.ms ? m->ready : m->started.ms ? m->started : sub->now.wall;
+    return job->record.last_checkpoint.ms > since.ms ? job->record.last_checkpoint : since;
 }
 
 int64_t member_loss(const struct sub *sub, const struct job *job, const struct tf_member *m)
 {
     if (m->role == TF_MEMBER_JOINS || m->role == TF_MEMBER_MOVES_IN)
         return 0; /* no member yet: it costs nothing */
-    int64_t ms = sub->now.wall.ms - unsafe_since(sub, m).ms;
+    int64_t ms = sub->now.wall.ms - unsafe_since(sub, job, m).ms;
     ms = ms < 0 ? 0 : ms < sub->boot.loss_cap ? ms : sub->boot.loss_cap;
     return ms / TF_SECOND * job->record.spec.group.shape.gpus;
 }
@@ -35,7 +37,7 @@ int64_t evictions_weight(const struct sub *sub, int64_t evictions, int64_t gpus)
 
 struct ledger_stake member_stake(const struct sub *sub, const struct job *job, const struct tf_member *m)
 {
-    return (struct ledger_stake){.since = unsafe_since(sub, m).ms / TF_SECOND,
+    return (struct ledger_stake){.since = unsafe_since(sub, job, m).ms / TF_SECOND,
                                  .evictions = job_evicted_lately(sub, job)};
 }
 

@@ -38,7 +38,9 @@ struct job {
     bool unconfirmed;               /* of a restored store, and the leader has not named its epoch since */
     struct tf_mono resized;         /* it has its size since then, */
     int32_t noted_size;             /* which is that */
-    struct tf_mono wants; /* a step more, since then; TF_NEVER: it does not. A restart begins anew */
+    struct tf_mono saved;           /* its latest checkpoint; means nothing while its record knows of none */
+    struct tf_mono restarting; /* all were stopped, to start again, then; TF_NEVER: nothing is measured */
+    struct tf_mono wants;      /* a step more, since then; TF_NEVER: it does not. A restart begins anew */
     struct tf_tree_node by_elastic; /* linked while it runs and its max is above its min */
     struct tf_tree_node by_due;     /* linked while due is not TF_NEVER */
     struct tf_mono due;             /* at most the earliest of runtime_due and its members' due */

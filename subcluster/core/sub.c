@@ -5,6 +5,7 @@
 
 #include "subcluster/core/absorb.h"
 #include "subcluster/core/candidates.h"
+#include "subcluster/core/checkpoint.h"
 #include "subcluster/core/drain.h"
 #include "subcluster/core/event.h"
 #include "subcluster/core/health.h"
@@ -170,6 +171,10 @@ static void take(struct sub *sub, struct sub_event *event)
         break;
     case SUB_EV_CONTINUE:
         sub->link.continue_asked = false;
+        break;
+    case SUB_EV_CHECKPOINT:
+        assert(sub->loaded);
+        checkpoint_told(sub, &event->checkpoint);
         break;
     case SUB_EV_SETTINGS:
         sub->boot.profile_interval = event->settings.profile_interval;

@@ -39,7 +39,8 @@ enum sub_event_kind {
     SUB_EV_DOWN,  /* a message from it */
     SUB_EV_TIMER, /* the moment of the last SUB_ACT_WAKE has come */
     SUB_EV_CONTINUE,
-    SUB_EV_SETTINGS, /* reloaded configuration */
+    SUB_EV_SETTINGS,   /* reloaded configuration */
+    SUB_EV_CHECKPOINT, /* an instance has told of a finished checkpoint */
 };
 
 enum sub_instance_state {
@@ -101,6 +102,7 @@ struct sub_event {
         struct sub_instance_event instance;
         struct tf_down down;
         struct sub_settings_event settings;
+        struct tf_instance_id checkpoint;
     };
 };
 void sub_event_release(struct sub_event *event);

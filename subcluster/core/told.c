@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Owns what the engine's word means for a member's present attempt. */
 #include "subcluster/core/allocation.h"
+#include "subcluster/core/checkpoint.h"
 #include "subcluster/core/grow.h"
 #include "subcluster/core/loss.h"
 #include "subcluster/core/members_private.h"
@@ -84,6 +85,7 @@ static void told_ready(struct sub *sub, struct job *job, size_t place, const str
         return;
     }
     peers_change(sub, job);
+    restart_look(sub, job);
     grow_all_ready(sub, job);
     epoch_look(sub, job);
 }

@@ -382,7 +382,8 @@ static void on_engine(void *context, const struct tf_engine_event *e)
     case TF_ENGINE_INSTANCE:
         on_instance(r, e);
         break;
-    case TF_ENGINE_CHECKPOINT: /* the core does not count lost work yet */
+    case TF_ENGINE_CHECKPOINT:
+        subd_feed(r->subd, &(struct sub_event){.kind = SUB_EV_CHECKPOINT, .checkpoint = e->id});
         break;
     case TF_ENGINE_LISTED:
         on_listed(r);

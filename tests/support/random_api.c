@@ -75,6 +75,8 @@ void random_job_view(struct tf_rng *r, struct tf_job_view *out)
         LATER,
         COUNTER,
         INSTANCES,
+        WALL, /* checkpoint */
+        TIME,
     };
     RANDOM_LIST(r, &out->members, random_member);
     RANDOM_LIST(r, &out->events, random_job_event);

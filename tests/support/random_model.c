@@ -516,6 +516,8 @@ void random_allocation(struct tf_rng *r, struct tf_allocation *out)
         COUNTER,
         WALL,
         WALL,
+        WALL, /* last_checkpoint */
+        TIME,
         WALL,
         WALL,
         WALL,
@@ -671,6 +673,8 @@ static void random_report(struct tf_rng *r, struct tf_report *out)
                               COUNTER,
                               COUNTER,
                               COUNTER,
+                              WALL,
+                              TIME,
                               LATER};
     RANDOM_LIST(r, &out->members, random_member);
 }

@@ -506,6 +506,12 @@ void driver_stopped(struct sub_driver *d, uint8_t uid, uint64_t epoch, uint32_t 
     driver_told(d, uid, epoch, index, attempt, SUB_INSTANCE_EXITED, 143, true);
 }
 
+void driver_checkpoint(struct sub_driver *d, uint8_t uid, uint64_t epoch, uint32_t index, uint32_t attempt)
+{
+    struct tf_instance_id id = {driver_uid(uid), epoch, index, attempt};
+    driver_step(d, (struct sub_event){.kind = SUB_EV_CHECKPOINT, .checkpoint = id});
+}
+
 void driver_all_ready(struct sub_driver *d)
 {
     for (size_t i = 0; i < d->instances.count; i++) {

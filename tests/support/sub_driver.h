@@ -85,6 +85,8 @@ void driver_told(struct sub_driver *d, uint8_t uid, uint64_t epoch, uint32_t ind
 void driver_exits(struct sub_driver *d, uint8_t uid, uint64_t epoch, uint32_t index, uint32_t attempt,
                   int32_t code);
 void driver_stopped(struct sub_driver *d, uint8_t uid, uint64_t epoch, uint32_t index, uint32_t attempt);
+/* One that runs tells of a checkpoint. */
+void driver_checkpoint(struct sub_driver *d, uint8_t uid, uint64_t epoch, uint32_t index, uint32_t attempt);
 /* READY, of all that were started and of which nothing was said yet. */
 void driver_all_ready(struct sub_driver *d);
 /* An instance that nobody here started. */

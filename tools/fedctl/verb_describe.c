@@ -119,6 +119,10 @@ static void job_place(const struct tf_job_view *job, struct tf_wall now, struct 
     time_field(buf, "Finished:", job->finished, now);
     field(buf, "Counts:", "restarts %d, evictions %d, losses %d, retries %d of %d", job->restarts,
           job->evictions, job->losses, job->retries_used, job->manifest.spec.retry_limit);
+    time_field(buf, "Checkpoint:", job->checkpoint, now);
+    if (job->restart_took)
+        field(buf, "Restart:", "%lld s from stop to ready, last time",
+              (long long)((job->restart_took + TF_SECOND - 1) / TF_SECOND));
     if (job->lost_gpu_seconds)
         field(buf, "Lost work:", "%lld GPU seconds", (long long)job->lost_gpu_seconds);
 }

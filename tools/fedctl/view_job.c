@@ -81,9 +81,9 @@ struct job_doc {
     bool held, deleted;
     int64_t epoch;
     int32_t size, ready, last_size;
-    char *submitted, *placed, *started, *changed, *finished, *archived;
+    char *submitted, *placed, *started, *changed, *finished, *archived, *checkpoint;
     int32_t restarts, evictions, losses, retries_used, exit_code;
-    int64_t lost_gpu_seconds, events_dropped;
+    int64_t lost_gpu_seconds, events_dropped, restart_took;
     char *message, *output;
     TF_VEC(struct member_doc) members;
     TF_VEC(struct event_doc) events;
@@ -116,6 +116,8 @@ static const struct tf_row status_rows[] = {
     {.key = "changed", TF_STRING(J, changed)},
     {.key = "finished", TF_STRING(J, finished)},
     {.key = "archived", TF_STRING(J, archived)},
+    {.key = "checkpoint", TF_STRING(J, checkpoint)},
+    {.key = "restartMilliseconds", TF_INT64(J, restart_took), .flags = TF_ROW_ZERO},
     {.key = "restarts", TF_INT32(J, restarts)},
     {.key = "evictions", TF_INT32(J, evictions)},
     {.key = "losses", TF_INT32(J, losses)},
@@ -208,6 +210,8 @@ static void fill_job(const void *object, void *document, struct tf_arena *arena)
         .changed = view_time(job->changed, arena),
         .finished = view_time(job->finished, arena),
         .archived = view_time(job->archived, arena),
+        .checkpoint = view_time(job->checkpoint, arena),
+        .restart_took = job->restart_took,
         .restarts = job->restarts,
         .evictions = job->evictions,
         .losses = job->losses,

@@ -145,6 +145,21 @@ static void by_itself_ends(void *arg, uint64_t number)
         fleet_end(fleet, i, SIM_EXITED, i->exit_code, false);
 }
 
+/* Not while it is being stopped; and not on the way to rest, which it would keep the world from. */
+static void saves(void *arg, uint64_t number)
+{
+    struct sim_fleet *fleet = arg;
+    struct sim_instance *i = by_number(fleet, number);
+    if (!i || i->state != SIM_READY || i->dies.ms != TF_NEVER.ms || world_of(fleet)->healed)
+        return;
+    say(fleet, i, "has made a checkpoint");
+    tf_vec_each (subd, &fleet->site->subds)
+        if ((*subd)->adopted && is_heard(fleet, i))
+            subd_told(*subd, (struct sub_event){.kind = SUB_EV_CHECKPOINT, .checkpoint = i->id});
+    sim_agenda_in(&world_of(fleet)->agenda, world_nature(world_of(fleet), i->id.uid)->checkpoint_every, saves,
+                  fleet, number);
+}
+
 static void gets_ready(void *arg, uint64_t number)
 {
     struct sim_fleet *fleet = arg;
@@ -159,6 +174,9 @@ static void gets_ready(void *arg, uint64_t number)
         audit_ready(world_of(fleet)->audit, fleet->site->name, &i->id);
     tell_world(fleet, SIM_FACT_READY, i);
     fleet_tell(fleet, i);
+    int64_t every = world_nature(world_of(fleet), i->id.uid)->checkpoint_every;
+    if (every > 0)
+        sim_agenda_in(&world_of(fleet)->agenda, every, saves, fleet, number);
 }
 
 static bool draw(struct tf_rng *rng, uint32_t permille)

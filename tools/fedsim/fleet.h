@@ -21,6 +21,7 @@ struct sim_nature {
     int64_t start_min, start_max; /* ms until ready */
     int64_t stop_min, stop_max;   /* ms from the polite stop to the end; beyond grace it is killed */
     int64_t run_min, run_max;     /* ms from ready to the end; 0 = for ever */
+    int64_t checkpoint_every;     /* ms from ready, and from each checkpoint to the next; 0 = never */
     uint32_t fail, fail_early;    /* permille of attempts: end with a code; before they are ready */
     uint32_t never_ready;         /* permille */
     uint32_t deaf;                /* permille: ignores the polite stop */

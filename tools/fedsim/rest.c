@@ -50,6 +50,7 @@ static void heal(struct sim_world *world)
     world_say(world, "chaos", "all faults are healed");
     world->busy_at = world->agenda.now;
     world->clients.lose = 0;
+    world->healed = true;
     store_is_well(&world->store);
     tf_vec_each (fedd, &world->fedds)
         heal_process(&(*fedd)->process);

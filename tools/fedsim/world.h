@@ -99,6 +99,7 @@ struct sim_world {
     const char *record;            /* folder in which every daemon records its events; NULL = none do */
     uint64_t renew_every, steps;   /* renew.h; steps of all cores so far */
     struct sim_situations reached; /* by all cores and guards that are gone */
+    bool healed;                   /* all faults are, and the world is to come to rest */
     bool rests;                    /* the last run ended because nothing happened any more */
     bool breached;
 };

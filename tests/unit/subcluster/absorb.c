@@ -337,8 +337,15 @@ static void wave_second(int64_t *asked_at, uint64_t *asked, int64_t second)
     *asked = d.starts;
 }
 
-/* Job 1 lives beside a service that has 8 of the 16 GPUs every other five minutes, for two hours. */
-static void ride(enum tf_grow grow, enum tf_on_resize on_resize)
+static void save(int64_t second, int64_t every)
+{
+    if (every && second % every == 0)
+        driver_checkpoint(&d, 1, 1, 0, driver_allocation(&d, 1)->members.items[0].attempt);
+}
+
+/* Job 1 lives beside a service that has 8 of the 16 GPUs every other five minutes, for two hours. It tells of
+ * a checkpoint every so many seconds, 0 = never. */
+static void ride(enum tf_grow grow, enum tf_on_resize on_resize, int64_t every)
 {
     int64_t asked_at = 0;
     uint64_t asked = 0;
@@ -361,6 +368,7 @@ static void ride(enum tf_grow grow, enum tf_on_resize on_resize)
         } else if (second % WAVE == 0 && second)
             driver_tell(&d, TF_ENTRY_RELEASE, 2, epoch - 1);
         wave_second(&asked_at, &asked, second);
+        save(second, every);
         note_growth(before, second);
     }
     end();
@@ -369,15 +377,22 @@ static void ride(enum tf_grow grow, enum tf_on_resize on_resize)
 /* A training job loses 40 s by each start: at 5 % that pays once in 760 s. */
 static void test_training_does_not_swing(void)
 {
-    ride(TF_GROW_ON_RESTART, TF_ON_RESIZE_RESTART);
+    ride(TF_GROW_ON_RESTART, TF_ON_RESIZE_RESTART, 120);
     CU_ASSERT(growths >= 2);
     CU_ASSERT(least_between >= 760);
+}
+
+/* One that tells of no checkpoint would lose all that it has done. */
+static void test_without_a_checkpoint_it_stays(void)
+{
+    ride(TF_GROW_ON_RESTART, TF_ON_RESIZE_RESTART, 0);
+    CU_ASSERT_EQUAL(growths, 0);
 }
 
 /* One that loses nothing follows the wave. */
 static void test_offline_follows(void)
 {
-    ride(TF_GROW_CONTINUOUS, TF_ON_RESIZE_NONE);
+    ride(TF_GROW_CONTINUOUS, TF_ON_RESIZE_NONE, 0);
     CU_ASSERT(growths >= 10);
 }
 
@@ -393,6 +408,7 @@ int main(void)
         {"surplus of lower priorities, after a while", test_takes_lower_surplus},
         {"surplus for what a short job lacks, at once", test_surplus_goes_for_a_short_job},
         {"a job that restarts to grow does not swing", test_training_does_not_swing},
+        {"a job without a checkpoint does not restart to grow", test_without_a_checkpoint_it_stays},
         {"a job that just grows follows the tide", test_offline_follows},
         {"equals even out, then rest", test_equals_even_out},
         {"steps that join out of order have marks of their own", test_steps_join_out_of_order},

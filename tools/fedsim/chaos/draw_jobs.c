@@ -166,6 +166,8 @@ static void draw_job(struct draw *draw, size_t number, int64_t at)
     draw_spec(draw, &job.spec);
     job.stop_time = draw_between(draw, 0, 500);
     job.chance = draw_chance(draw);
+    if (job.chance.seed % 3 == 0) /* no draw of its own, so that all else stays as it is */
+        job.checkpoint_every = (5 + job.chance.seed / 3 % 25) * TF_SECOND;
     if (draw->alike)
         make_alike(&job);
     tf_job_spec_fill(&job.spec);

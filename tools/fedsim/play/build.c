@@ -163,6 +163,7 @@ static struct sim_nature nature_of(struct sim_world *world, const struct scenari
         .stop_max = job->stop_time,
         .run_min = c->run_min,
         .run_max = c->run_max,
+        .checkpoint_every = job->checkpoint_every,
         .fail = permille(c->fail),
         .fail_early = permille(c->fail_early),
         .never_ready = permille(c->never_ready),
