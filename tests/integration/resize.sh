@@ -82,4 +82,24 @@ wait_for "eight sleepers again" has_size rec/sleepers 8
 kept=$(attempts)
 [ "$(jq -n --argjson a "$before" --argjson b "$kept" '[$a[] | select(. as $x | $b | index($x))] | length')" = 4 ] ||
     fail "those that stayed did not stay as they were: $before, then $kept"
+
+# ---- who wants to be told by a signal is: those that stay, when their peers change ----
+
+fedctl delete rec/sleepers --wait >/dev/null
+mkdir "$home/told"
+sed "/instance:/i\\  onResize: {signal: SIGUSR1}" <(manifest told offline "{min: 2, max: 4, step: 2}" "bash, -c, '
+    say() { head -n 1 \"\$TIDEFED_PEERS_FILE\" >>$home/told/\$TIDEFED_INDEX; touch \"\$TIDEFED_CHECKPOINT_FILE\"; };
+    trap say USR1; say; while :; do sleep 1000 & wait; done'") | fedctl apply -f -
+wait_for "four that listen" has_size rec/told 4
+fedctl scale rec/told --max 2 >/dev/null
+wait_for "two that listen" has_size rec/told 2
+told() { [ "$(cat "$home/told"/* | grep -c '"size":2,')" -ge 2 ]; }
+wait_for "both to be told of their new size" told
+[ "$(field rec/told .status.restarts)" = 0 ] || fail "who was told was started again"
+
+# ---- a checkpoint that a job tells of is shown ----
+
+checkpointed() { [ "$(field rec/told '.status.checkpoint // ""')" != "" ]; }
+wait_for "its checkpoint" checkpointed
+fedctl describe job rec/told | grep -q '^Checkpoint:' || fail "describe says nothing of its checkpoint"
 echo "resized: 8, 4, 8; 400 files once each"

@@ -159,11 +159,14 @@ static int signal_number(const char *name)
     return 0;
 }
 
+/* A command that has not yet said what it does at the signal would be ended by it: peers files change soon
+ * after a start, too. It reads the file when it has said so, as whoever waits for a signal must. */
 static void tell_of_peers(struct shim *s)
 {
     uint64_t inode = peers_inode(s);
     int number = s->spec.start.resize_signal ? signal_number(s->spec.start.resize_signal) : 0;
-    if (inode != s->peers_inode && number && s->command && !s->command_ended && s->start_pipe < 0)
+    if (inode != s->peers_inode && number && s->command && !s->command_ended && s->start_pipe < 0 &&
+        tf_process_minds(s->command, number))
         kill(s->command, number);
     s->peers_inode = inode;
 }

@@ -89,6 +89,25 @@ int tf_process_signal(pid_t pid, uint64_t ticks, int signal)
     return rc;
 }
 
+/* A line of /proc/PID/status: "SigCgt:\t0000000000010000", a bit a signal from 1 on. */
+static uint64_t signals_of(const char *status, const char *line)
+{
+    const char *at = strstr(status, line);
+    return at ? strtoull(at + strlen(line), NULL, 16) : 0;
+}
+
+bool tf_process_minds(pid_t pid, int signal)
+{
+    char path[64], text[4096];
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    if (slurp(path, text, sizeof text) <= 0)
+        return false;
+    uint64_t blocked = signals_of(text, "\nSigBlk:");
+    if (__builtin_popcountll(blocked) > 32)
+        blocked = 0; /* shells and libraries block all for a moment when they fork: nobody waits for it */
+    return (signals_of(text, "\nSigCgt:") | signals_of(text, "\nSigIgn:") | blocked) >> (signal - 1) & 1;
+}
+
 void tf_process_each(bool (*each)(void *context, pid_t pid), void *context)
 {
     DIR *dir = opendir("/proc");

@@ -21,6 +21,10 @@ bool tf_process_ticks(pid_t pid, uint64_t *ticks);
 /* Sends a signal to that very process, not to a later one of the same number. -1 if it is gone. */
 int tf_process_signal(pid_t pid, uint64_t ticks, int signal);
 
+/* Whether it does something of its own at that signal, or ignores it; by default most signals end a process.
+ */
+bool tf_process_minds(pid_t pid, int signal);
+
 /* Calls each(context, pid) for all processes; ends early when it returns false. */
 void tf_process_each(bool (*each)(void *context, pid_t pid), void *context);
 

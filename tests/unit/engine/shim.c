@@ -520,6 +520,29 @@ static void test_resize_signal(void)
     bench_release(&b);
 }
 
+/* It would be ended by the signal; later it listens, and is told. */
+static void test_resize_signal_unheard(void)
+{
+    struct bench b;
+    bench_init(&b,
+               ": >UP; sleep 0.4; trap ': >RESIZED' USR1; : >LISTENS; while :; do sleep 1000 & wait; done");
+    b.spec.start.resize_signal = tf_strdup("SIGUSR1");
+    CU_ASSERT_EQUAL(tf_file_save(b.epoch_folder, "peers", "one\n", 4, false, NULL), 0);
+    CU_ASSERT_EQUAL(bench_start(&b), TF_SHIM_OK);
+    CU_ASSERT_TRUE(bench_file(&b, "UP"));
+    CU_ASSERT_EQUAL(tf_file_save(b.epoch_folder, "peers", "two\n", 4, false, NULL), 0);
+    bench_poke(&b);
+    CU_ASSERT_TRUE(bench_file(&b, "LISTENS"));
+    CU_ASSERT_EQUAL(tf_file_save(b.epoch_folder, "peers", "three\n", 6, false, NULL), 0);
+    bench_poke(&b);
+    CU_ASSERT_TRUE(bench_file(&b, "RESIZED"));
+    bench_stop(&b, 0, 0);
+    struct tf_exit_record end;
+    CU_ASSERT_TRUE(bench_exit(&b, &end));
+    tf_exit_record_release(&end);
+    bench_release(&b);
+}
+
 static void test_bad_calls(void)
 {
     struct bench b;
@@ -574,6 +597,7 @@ int main(void)
         {"kill", test_kill},
         {"reboot", test_reboot},
         {"resize signal", test_resize_signal},
+        {"resize signal to one that does not listen", test_resize_signal_unheard},
         {"bad calls", test_bad_calls},
     };
     return suite_run("shim", tests, TF_ARRAY_LEN(tests));
