@@ -84,7 +84,7 @@ static void test_of_the_federation(void)
 
 static void test_of_a_subcluster(void)
 {
-    test_kinds(&sub_core, sub_kind_returns, SUB_EV_SETTINGS);
+    test_kinds(&sub_core, sub_kind_returns, SUB_EV_CHECKPOINT);
 }
 
 static void test_settings_return(void)
