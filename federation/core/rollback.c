@@ -17,6 +17,20 @@
 
 #include <inttypes.h>
 
+/* Each era has numbers of its own. Subclusters may have been restored, too, and know an epoch no more that an
+ * older copy of this store still places elsewhere, or of which the engine keeps traces: given out anew it
+ * would be two. Eras only grow, so from here on nobody can have met the number before. */
+#define EPOCHS_OF_AN_ERA UINT64_C(1000000000)
+
+static void begin_era(struct fed *fed)
+{
+    uint64_t first = (fed->term.era - 1) * EPOCHS_OF_AN_ERA;
+    if (first <= fed->epoch)
+        return;
+    fed->epoch = first;
+    fed_touch_epoch(fed);
+}
+
 static void set(struct fed *fed, uint64_t number)
 {
     fed->adopted_up_to = number;
@@ -50,6 +64,7 @@ void fed_rollback_look(struct fed *fed)
     tf_vec_each (c, &fed->clusters)
         if (!(*c)->told)
             return;
+    begin_era(fed);
     set(fed, fed->epoch);
     fed_touch_rollback(fed);
     fed->more_room = true;

@@ -189,7 +189,12 @@ void members_lost(struct sub *sub, struct job *job, const struct places *all, co
 static void stop_and_miss(struct sub *sub, struct job *job, const struct places *sent)
 {
     tf_vec_each (place, sent) {
-        job->record.members.items[*place].role = TF_MEMBER_REPLACES;
+        struct tf_member *m = &job->record.members.items[*place];
+        if (!member_lives(m->state)) { /* it waits for its retry: nothing of it runs */
+            member_let_go(sub, job, m, TF_MEMBER_MISSING);
+            continue;
+        }
+        m->role = TF_MEMBER_REPLACES;
         member_stop(sub, job, *place);
     }
     job_changed(sub, job);
@@ -250,6 +255,7 @@ void loss_restart(struct sub *sub, struct job *job)
     tf_reached(sub, SUB_RESTART_SETTLED);
     trace_epoch(sub, job, "restarts with %d instances", job->record.size);
     members_restart(sub, job);
+    repair_unbarred(sub, job);
 }
 
 /* ---- the wait for a repair ---- */

@@ -13,6 +13,7 @@
 #include "subcluster/core/moving.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/peers.h"
+#include "subcluster/core/repair.h"
 #include "subcluster/core/retries.h"
 #include "subcluster/core/size.h"
 #include "subcluster/core/stakes.h"
@@ -196,6 +197,8 @@ void member_replace(struct sub *sub, struct job *job, size_t place, const char *
 void member_let_go(struct sub *sub, struct job *job, struct tf_member *m, enum tf_member_state state)
 {
     assert(member_holds(m->state) && !member_holds(state));
+    if (m->state == TF_MEMBER_LEAVING)
+        repair_unbarred(sub, job);
     m->state = state;
     m->role = TF_MEMBER_OF_JOB;
     m->ended = sub->now.wall;

@@ -10,6 +10,7 @@
 #include "subcluster/core/moving.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/policy.h"
+#include "subcluster/core/repair.h"
 #include "subcluster/core/retries.h"
 #include "subcluster/core/trace.h"
 
@@ -123,7 +124,7 @@ static bool ends_with(const struct job *job, const struct tf_move *move)
 static void set_state(struct sub *sub, struct migration *m, size_t i, enum tf_move_state state)
 {
     struct tf_move *move = &m->record.moves.items[i];
-    const struct job *job = job_find(sub, move->uid);
+    struct job *job = job_find(sub, move->uid);
     assert(!tf_move_is_over(move->state));
     move->state = state;
     m->due.items[i] = TF_NEVER;
@@ -133,6 +134,8 @@ static void set_state(struct sub *sub, struct migration *m, size_t i, enum tf_mo
     out_touch_migration(sub, m->record.id);
     if (!tf_move_is_over(state))
         return;
+    if (job)
+        repair_unbarred(sub, job);
     wait_anew(sub, m);
     if (!tf_migration_is_over(&m->record))
         return;

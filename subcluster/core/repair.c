@@ -77,6 +77,14 @@ void repair_note(struct sub *sub, struct job *job)
     loss_note(sub, job);
 }
 
+void repair_unbarred(struct sub *sub, struct job *job)
+{
+    if (job->record.short_since.ms == 0)
+        return;
+    job->serve = true;
+    sub->serve = true;
+}
+
 /* ---- queue order: priority, submit time, uid (§5) ---- */
 
 struct queued {

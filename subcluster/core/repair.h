@@ -10,6 +10,9 @@
 
 /* The job's size or its sizes have changed, or it was loaded: it may be short, or no longer. */
 void repair_note(struct sub *sub, struct job *job);
+/* What kept it from growing may be over: a member has left, a move has ended (grow_bar). That need not make
+ * anything free, so that nothing else would tell. */
+void repair_unbarred(struct sub *sub, struct job *job);
 /* Looks at all that are short, when something has become free for them. The ledger must have been refreshed.
  */
 void repair_look(struct sub *sub);

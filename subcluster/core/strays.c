@@ -104,6 +104,9 @@ static void stray_free(struct stray *stray)
 void stray_remove(struct sub *sub, size_t at)
 {
     struct stray *stray = &sub->strays.items[at];
+    struct job *job = job_find(sub, stray->id.uid);
+    if (job)
+        repair_unbarred(sub, job);
     ledger_unblock(&sub->ledger, stray->node, &stray->id);
     health_stray_gone(sub, stray->node);
     stray_free(stray);

@@ -223,6 +223,51 @@ static void test_what_waits_for_a_move_goes_at_the_deadline(void)
     end();
 }
 
+/* A gang that cannot go on without one that waits for its retry on the node: that one starts elsewhere. */
+static void test_one_that_waits_for_its_retry(void)
+{
+    asks = 0;
+    driver_two_nodes(&d);
+    struct tf_entry gang = driver_place_entry(1, 5, 2, 4);
+    gang.spec.below_min = TF_BELOW_MIN_STOP;
+    gang.spec.migration = TF_MIGRATION_NEVER;
+    gang.spec.retry_backoff = 60 * TF_SECOND;
+    driver_change(&d, gang);
+    driver_all_ready(&d);
+    driver_exits(&d, 1, 5, 0, 1, 3);
+    CU_ASSERT_EQUAL(driver_count_in(&d, 1, TF_MEMBER_BACKOFF), 1);
+    drain("n1", 10 * TF_SECOND, false);
+    live(50 * TF_SECOND);
+    CU_ASSERT_EQUAL(on_node(1, "n1"), 0);
+    CU_ASSERT_EQUAL(on_node(1, "n2"), 2);
+    CU_ASSERT_EQUAL(driver_allocation(&d, 1)->epoch, 5);
+    end();
+}
+
+/* What leaves the node makes nothing free, as the node takes nothing: whom it makes short claims room
+ * elsewhere all the same. */
+static void test_who_becomes_short_claims_room(void)
+{
+    asks = 0;
+    driver_two_nodes(&d);
+    struct tf_entry entry = driver_place_entry(1, 5, 3, 4), low = driver_place_entry(2, 6, 1, 4);
+    entry.spec.elastic.step = 1;
+    entry.spec.migration = TF_MIGRATION_NEVER;
+    tf_str_set(&low.spec.priority, "low");
+    driver_change(&d, entry);
+    driver_change(&d, low);
+    driver_all_ready(&d);
+    bool first = on_node(1, "n1") == 2;
+    const char *drained = first ? "n1" : "n2", *other = first ? "n2" : "n1";
+    CU_ASSERT_EQUAL(on_node(1, drained), 2);
+    CU_ASSERT_EQUAL(on_node(2, other), 1);
+    drain(drained, 10 * TF_SECOND, false);
+    live(60 * TF_SECOND);
+    CU_ASSERT_EQUAL(on_node(2, other), 0);
+    CU_ASSERT_EQUAL(on_node(1, other), 2);
+    end();
+}
+
 int main(void)
 {
     static const struct suite_test tests[] = {
@@ -235,6 +280,8 @@ int main(void)
         {"uncordon", test_uncordon},
         {"a restart of the daemon", test_a_restart_of_the_daemon},
         {"what waits for a move goes at the deadline", test_what_waits_for_a_move_goes_at_the_deadline},
+        {"one that waits for its retry", test_one_that_waits_for_its_retry},
+        {"who becomes short claims room", test_who_becomes_short_claims_room},
     };
     return suite_run("unit/subcluster/drain", tests, TF_ARRAY_LEN(tests));
 }
