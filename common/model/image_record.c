@@ -184,6 +184,14 @@ void tf_image_job_record(struct tf_image *image, struct tf_job_record *record)
     tf_image_close(image);
 }
 
+static void image_left_alone(struct tf_image *image, struct tf_left_alone *alone)
+{
+    tf_image_open(image, alone);
+    tf_image_uid(image, &alone->uid);
+    tf_image_number(image, &alone->epoch);
+    tf_image_close(image);
+}
+
 void tf_image_cluster_record(struct tf_image *image, struct tf_cluster_record *record)
 {
     tf_image_open(image, record);
@@ -197,6 +205,7 @@ void tf_image_cluster_record(struct tf_image *image, struct tf_cluster_record *r
     tf_image_number(image, &record->forgotten);
     tf_image_list(image, &record->events, image_job_event);
     tf_image_number(image, &record->events_dropped);
+    tf_image_list(image, &record->left_alone, image_left_alone);
     tf_image_close(image);
 }
 

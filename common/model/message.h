@@ -43,11 +43,10 @@ struct tf_report {
     int32_t size, ready; /* members granted; members ready now */
     struct tf_wall accepted, started;
     int32_t retries_used, restarts;
-    int32_t unreachable;  /* members on nodes that do not answer */
-    uint64_t successor;   /* the epoch to which this one is promised to yield; 0 = none */
-    uint64_t declined;    /* the highest to which it will not be */
-    uint64_t predecessor; /* the epoch that was the job when this one was placed; 0 = none */
     int32_t unreachable;       /* members on nodes that do not answer */
+    uint64_t successor;        /* the epoch to which this one is promised to yield; 0 = none */
+    uint64_t declined;         /* the highest to which it will not be */
+    uint64_t predecessor;      /* the epoch that was the job when this one was placed; 0 = none */
     struct tf_wall checkpoint; /* the latest that it has told of; 0 = none */
     int64_t restart_took;      /* ms, when it last restarted as a whole; 0 = it has not */
     TF_VEC(struct tf_member) members;

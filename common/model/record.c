@@ -202,6 +202,7 @@ void tf_cluster_record_release(struct tf_cluster_record *record)
     tf_pairs_release(&record->labels);
     free(record->cordon_reason);
     release_events(&record->events);
+    tf_vec_release(&record->left_alone);
     *record = (struct tf_cluster_record){0};
 }
 
@@ -214,6 +215,9 @@ void tf_cluster_record_copy(struct tf_cluster_record *to, const struct tf_cluste
     copy.labels = (struct tf_pairs){0};
     tf_pairs_copy(&copy.labels, &from->labels);
     copy_events(&copy.events, &from->events, &to->events);
+    memset(&copy.left_alone, 0, sizeof copy.left_alone);
+    tf_vec_each (alone, &from->left_alone)
+        tf_vec_push(&copy.left_alone, *alone);
     tf_cluster_record_release(to);
     *to = copy;
 }

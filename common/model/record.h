@@ -93,6 +93,13 @@ struct tf_job_record {
     struct tf_cross cross; /* its latest move between subclusters */
 };
 
+/* An epoch of a job that a restored store of the federation knows nothing of. */
+struct tf_left_alone {
+    struct tf_uid uid;
+    uint64_t epoch;
+};
+enum { TF_LEFT_ALONE_MAX = 4096 }; /* in one record */
+
 /* Registration of a subcluster: it exists from its first attach. */
 struct tf_cluster_record {
     char *name, *region;
@@ -104,6 +111,7 @@ struct tf_cluster_record {
     bool forgotten;         /* cluster forget: its unfinished epochs were ended lost */
     struct tf_job_events events;
     uint64_t events_dropped;
+    TF_VEC(struct tf_left_alone) left_alone; /* that run there */
 };
 
 /* Written at most every 30 s: what is known of a subcluster without it. */

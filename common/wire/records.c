@@ -134,6 +134,17 @@ const struct tf_wire_table tf_wire_job_record =
 #undef MODEL
 #undef WIRE
 
+#define MODEL struct tf_left_alone
+#define WIRE Tidefed__V1__LeftAlone
+static const struct tf_wire_row left_alone_rows[] = {
+    WIRE_UID(uid, TF_WIRE_REQUIRED),
+    WIRE_COUNTER(epoch),
+};
+const struct tf_wire_table tf_wire_left_alone =
+    WIRE_TABLE(left_alone_rows, tidefed__v1__left_alone__descriptor);
+#undef MODEL
+#undef WIRE
+
 #define MODEL struct tf_cluster_record
 #define WIRE Tidefed__V1__ClusterRecord
 static const struct tf_wire_row cluster_record_rows[] = {
@@ -147,6 +158,7 @@ static const struct tf_wire_row cluster_record_rows[] = {
     WIRE_BOOL(forgotten),
     WIRE_LIST(events, tf_wire_job_event, TF_JOB_EVENTS_MAX),
     WIRE_COUNTER(events_dropped),
+    WIRE_LIST(left_alone, tf_wire_left_alone, TF_LEFT_ALONE_MAX),
 };
 const struct tf_wire_table tf_wire_cluster_record =
     WIRE_TABLE(cluster_record_rows, tidefed__v1__cluster_record__descriptor);

@@ -22,9 +22,9 @@ extern const struct tf_wire_table tf_wire_place_plan;
 extern const struct tf_wire_table tf_wire_defrag_order, tf_wire_defrag_plan;
 /* records.c: what store.proto says */
 extern const struct tf_wire_table tf_wire_counter, tf_wire_placement, tf_wire_refusal, tf_wire_job_record,
-    tf_wire_cross, tf_wire_cluster_record, tf_wire_summary_record, tf_wire_class, tf_wire_policy,
-    tf_wire_claim, tf_wire_move, tf_wire_migration, tf_wire_migrate_order, tf_wire_drain_order,
-    tf_wire_allocation, tf_wire_evicted_hour, tf_wire_leader, tf_wire_leaders;
+    tf_wire_cross, tf_wire_left_alone, tf_wire_cluster_record, tf_wire_summary_record, tf_wire_class,
+    tf_wire_policy, tf_wire_claim, tf_wire_move, tf_wire_migration, tf_wire_migrate_order,
+    tf_wire_drain_order, tf_wire_allocation, tf_wire_evicted_hour, tf_wire_leader, tf_wire_leaders;
 /* attach.c */
 extern const struct tf_wire_table tf_wire_hello, tf_wire_report, tf_wire_answer, tf_wire_entry, tf_wire_ask,
     tf_wire_down, tf_wire_log_chunk;

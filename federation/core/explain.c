@@ -460,6 +460,11 @@ char *fed_explain_waiting(const struct fed *fed, const struct job *job, const ch
             "%s %s (NOT_CONSIDERED_YET): after --accept-rollback nothing is placed until every "
             "registered subcluster has told what runs there, or is forgotten anew",
             job->key, waits);
+    if (job->awaited)
+        return tf_asprintf(
+            "%s %s (NOT_CONSIDERED_YET): it was left alone where it ran when the store was restored; "
+            "that subcluster must tell whether it still does, or be forgotten",
+            job->key, waits);
     if (!best)
         return tf_asprintf(
             "%s %s (NO_CLUSTERS): no subcluster is registered; one is from its first attach on", job->key,

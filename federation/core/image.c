@@ -405,6 +405,7 @@ static void image_job(struct tf_image *image, struct fed *fed, struct job *job)
     tf_image_number(image, &job->epoch_restarts);
     tf_image_strings(image, &job->decisions);
     tf_image_number(image, &job->told_to_wait);
+    tf_image_number(image, &job->awaited);
     tf_image_skip(image, &job->finished, "filed if it was:");
     tf_image_skip(image, &job->expiry, "filed if it was:");
     bool kept = tf_image_flag(image, tf_tree_linked(&job->finished));

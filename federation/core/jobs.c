@@ -146,7 +146,8 @@ void fed_job_remove(struct fed *fed, struct job *job)
 bool fed_job_is_waiting(const struct job *job)
 {
     const struct tf_job_record *r = &job->record;
-    return r->phase == TF_PHASE_PENDING && !r->held && !r->deleted && r->placements.count == 0;
+    return r->phase == TF_PHASE_PENDING && !r->held && !r->deleted && r->placements.count == 0 &&
+           !job->awaited;
 }
 
 struct tf_placement *fed_job_placement(struct job *job, uint64_t epoch)

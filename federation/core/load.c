@@ -136,6 +136,7 @@ void fed_load_done(struct fed *fed)
     for (struct job *job = fed_job_first(fed); job; job = fed_job_following(job)) {
         enum tf_phase phase = job->record.phase;
         fed_refusals_load(fed, job);
+        fed_rollback_loaded(fed, job);
         fed_job_settle(fed, job);
         if (fed->accept_rollback)
             fed_cross_restored(fed, job);

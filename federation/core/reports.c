@@ -172,7 +172,7 @@ static void is_not_ours(struct fed *fed, struct cluster *cluster, struct job *jo
 {
     tf_reached_if(report->ended.end != TF_END_NONE, fed, FED_END_REPEATED);
     if (report->ended.end != TF_END_NONE) {
-        fed_rollback_ended(cluster, report->uid, report->epoch);
+        fed_rollback_ended(fed, cluster, report->uid, report->epoch);
         fed_desired_stored(cluster, report->uid, report->epoch);
     } else if (!fed_rollback_adopt(fed, cluster, job, report) && report->phase != TF_PHASE_STOPPING)
         is_orphan(fed, cluster, report); /* one that is being ended is not told so again and again */
@@ -222,5 +222,6 @@ void fed_report_listed(struct fed *fed, struct cluster *cluster)
     }
     cluster->unknown.count = 0;
     cluster->told = true;
+    fed_rollback_told(fed, cluster);
     fed_rollback_look(fed);
 }

@@ -86,6 +86,47 @@ static struct tf_report *alone(const struct cluster *cluster, struct tf_uid uid,
     return NULL;
 }
 
+/* The next leader must know of it, too, before it places the job anew. */
+static struct tf_left_alone *kept_alone(const struct cluster *cluster, struct tf_uid uid, uint64_t epoch)
+{
+    tf_vec_each (kept, &cluster->record.left_alone)
+        if (kept->epoch == epoch && tf_uid_eq(kept->uid, uid))
+            return kept;
+    return NULL;
+}
+
+static void keep_alone(struct fed *fed, struct cluster *cluster, struct tf_uid uid, uint64_t epoch)
+{
+    if (kept_alone(cluster, uid, epoch) || cluster->record.left_alone.count == TF_LEFT_ALONE_MAX)
+        return;
+    tf_vec_push(&cluster->record.left_alone, (struct tf_left_alone){uid, epoch});
+    fed_touch_cluster(fed, cluster);
+}
+
+static bool is_awaited(const struct fed *fed, struct tf_uid uid)
+{
+    tf_vec_each (c, &fed->clusters)
+        for (size_t i = 0; !(*c)->told && i < (*c)->record.left_alone.count; i++)
+            if (tf_uid_eq((*c)->record.left_alone.items[i].uid, uid))
+                return true;
+    return false;
+}
+
+void fed_rollback_loaded(struct fed *fed, struct job *job)
+{
+    job->awaited = is_awaited(fed, job->record.uid);
+    tf_reached_if(job->awaited, fed, FED_AWAITED);
+}
+
+static void wait_no_longer(struct fed *fed, struct tf_uid uid)
+{
+    struct job *job = fed_job_by_uid(fed, uid);
+    if (!job || !job->awaited || is_awaited(fed, uid))
+        return;
+    job->awaited = false;
+    fed_job_settle(fed, job);
+}
+
 static void leave_alone(struct fed *fed, struct cluster *cluster, struct tf_report *report)
 {
     struct tf_report *known = alone(cluster, report->uid, report->epoch);
@@ -101,15 +142,39 @@ static void leave_alone(struct fed *fed, struct cluster *cluster, struct tf_repo
     tf_report_release(known);
     *known = *report;
     *report = (struct tf_report){0};
+    keep_alone(fed, cluster, known->uid, known->epoch);
 }
 
-void fed_rollback_ended(struct cluster *cluster, struct tf_uid uid, uint64_t epoch)
+/* It has ended, or is the job's again. */
+static void alone_no_more(struct fed *fed, struct cluster *cluster, struct tf_uid uid, uint64_t epoch)
+{
+    struct tf_left_alone *kept = kept_alone(cluster, uid, epoch);
+    if (!kept)
+        return;
+    tf_vec_remove(&cluster->record.left_alone, (size_t)(kept - cluster->record.left_alone.items));
+    fed_touch_cluster(fed, cluster);
+    wait_no_longer(fed, uid);
+}
+
+void fed_rollback_ended(struct fed *fed, struct cluster *cluster, struct tf_uid uid, uint64_t epoch)
 {
     struct tf_report *report = alone(cluster, uid, epoch);
+    alone_no_more(fed, cluster, uid, epoch);
     if (!report)
         return;
     tf_report_release(report);
     tf_vec_remove(&cluster->alone, (size_t)(report - cluster->alone.items));
+}
+
+void fed_rollback_told(struct fed *fed, struct cluster *cluster)
+{
+    for (size_t i = cluster->record.left_alone.count; i-- > 0;) {
+        struct tf_left_alone kept = cluster->record.left_alone.items[i];
+        if (alone(cluster, kept.uid, kept.epoch))
+            wait_no_longer(fed, kept.uid);
+        else
+            alone_no_more(fed, cluster, kept.uid, kept.epoch);
+    }
 }
 
 void fed_rollback_forget(struct cluster *cluster)

@@ -20,8 +20,12 @@ void fed_rollback_look(struct fed *fed);
 bool fed_rollback_adopt(struct fed *fed, struct cluster *cluster, struct job *job, struct tf_report *report);
 /* A job is there again, which has no placement: what was left alone of it is adopted. */
 void fed_rollback_submitted(struct fed *fed, struct job *job);
+/* The job was read, or submitted: if it was left alone where nobody has told yet, it waits for that. */
+void fed_rollback_loaded(struct fed *fed, struct job *job);
 /* The epoch has ended there. */
-void fed_rollback_ended(struct cluster *cluster, struct tf_uid uid, uint64_t epoch);
+void fed_rollback_ended(struct fed *fed, struct cluster *cluster, struct tf_uid uid, uint64_t epoch);
+/* It has told of all that runs there, or nobody will: what it did not tell of is not waited for. */
+void fed_rollback_told(struct fed *fed, struct cluster *cluster);
 void fed_rollback_forget(struct cluster *cluster);
 
 #endif

@@ -46,6 +46,7 @@
 
 #define FED_SITUATIONS_OTHER(X)                                                                         \
     X(FED_CLAIM_ASKED, "federation: nodes are kept for a job because somebody asked for it")            \
+    X(FED_AWAITED, "federation: a job waited for a subcluster where it was left alone")                 \
     X(FED_DELTA_GAP, "federation: a profile's delta did not fit and a full one was asked for")          \
     X(FED_UNKNOWN_WAITS, "federation: an unknown epoch waited for the engine's listing")                \
     X(FED_UNKNOWN_LOST, "federation: an unknown epoch was stored as lost")                              \

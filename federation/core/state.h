@@ -59,6 +59,7 @@ struct job {
     int32_t epoch_restarts;   /* of it, as reported */
     struct tf_strs decisions;
     bool told_to_wait; /* traced that it fits nowhere, since it was queued */
+    bool awaited;      /* may run already where it was left alone: that one must tell before it is placed */
 
     struct tf_tree_node finished; /* in order of end, oldest first, until archiving begins */
     struct tf_tree_node expiry;   /* in order of due */

@@ -118,6 +118,7 @@ static struct job *create(struct fed *fed, struct tf_job_record *record)
 {
     struct job *job = fed_job_add(fed, record);
     fed_touch_job(fed, job);
+    fed_rollback_loaded(fed, job);
     fed_job_settle(fed, job);
     fed_rollback_submitted(fed, job);
     return job;

@@ -227,6 +227,7 @@ void fed_verb_forget(struct fed *fed, const struct fed_event *event)
                           cluster->placed.count);
         end_all(fed, cluster);
         fed_rollback_forget(cluster);
+        fed_rollback_told(fed, cluster);
     }
     fed_rollback_look(fed);
     fed_reply_done(fed, event->request, FED_OUTCOME_DONE, (struct tf_uid){{0}}, 0);

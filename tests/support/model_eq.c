@@ -200,6 +200,11 @@ static bool eq_job_record(const struct tf_job_record *a, const struct tf_job_rec
     return EQ_END;
 }
 
+static bool eq_left_alone(const struct tf_left_alone *a, const struct tf_left_alone *b)
+{
+    return tf_uid_eq(a->uid, b->uid) && a->epoch == b->epoch;
+}
+
 static bool eq_cluster_record(const struct tf_cluster_record *a, const struct tf_cluster_record *b)
 {
     EQ_BEGIN(struct tf_cluster_record);
@@ -208,6 +213,7 @@ static bool eq_cluster_record(const struct tf_cluster_record *a, const struct tf
     EQ_WITH(labels, tf_pairs_eq);
     EQ_STR(cordon_reason);
     EQ_LIST(events, eq_job_event);
+    EQ_LIST(left_alone, eq_left_alone);
     return EQ_END;
 }
 

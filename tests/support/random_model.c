@@ -480,11 +480,17 @@ void random_job_record(struct tf_rng *r, struct tf_job_record *out)
     RANDOM_LIST(r, &out->events, random_job_event);
 }
 
+static void random_left_alone(struct tf_rng *r, struct tf_left_alone *out)
+{
+    *out = (struct tf_left_alone){random_uid(r), COUNTER};
+}
+
 static void random_cluster_record(struct tf_rng *r, struct tf_cluster_record *out)
 {
-    *out = (struct tf_cluster_record){NAME, OPTIONAL, LATER, BOOL,  OPTIONAL,
-                                      WALL, COUNTER,  BOOL,  LATER, COUNTER};
+    *out = (struct tf_cluster_record){NAME,    OPTIONAL, LATER, BOOL,    OPTIONAL, WALL,
+                                      COUNTER, BOOL,     LATER, COUNTER, LATER};
     RANDOM_LIST(r, &out->events, random_job_event);
+    RANDOM_LIST(r, &out->left_alone, random_left_alone);
     random_pairs(r, &out->labels);
 }
 

@@ -527,6 +527,50 @@ static void test_an_accepted_rollback_adopts(void)
     drive_release(&d);
 }
 
+static struct tf_hello hello_ahead(void)
+{
+    struct tf_hello ahead = hello("bj-a");
+    ahead.highest_term = (struct tf_term){1, 99};
+    ahead.highest_epoch = 50;
+    return ahead;
+}
+
+/* What was left alone is known to the next leader, too: the job, submitted again, is not placed before the
+ * subcluster where it ran has told. */
+static void test_what_was_left_alone_is_waited_for(void)
+{
+    for (int runs = 0; runs < 2; runs++) {
+        struct drive d;
+        drive_init(&d);
+        drive_cluster_up(&d, "bj-a", "4x8");
+        drive_cluster_up(&d, "gz-b", "4x8");
+        d.term.era = 2;
+        drive_crash_with(&d, true);
+        drive_hello(&d, "bj-a", hello_ahead());
+        drive_report(&d, "bj-a", 1, 50, TF_PHASE_RUNNING, 1);
+        drive_listed(&d, "bj-a");
+        drive_attach(&d, "gz-b", "north");
+        drive_listed(&d, "gz-b");
+        CU_ASSERT_TRUE(fed_is_open(d.fed));
+        drive_crash(&d);
+        drive_cluster_up(&d, "gz-b", "4x8");
+        drive_submit(&d, "rec/x", "n=1 gpus=8");
+        drive_submit(&d, "rec/y", "n=1 gpus=8");
+        PHASE("rec/x", "Pending");
+        PHASE("rec/y", "Pending in gz-b e1000000001 x1");
+        drive_crash(&d);
+        drive_cluster_up(&d, "gz-b", "4x8");
+        PHASE("rec/x", "Pending");
+        drive_hello(&d, "bj-a", hello_ahead());
+        if (runs)
+            drive_report(&d, "bj-a", 1, 50, TF_PHASE_RUNNING, 1);
+        drive_listed(&d, "bj-a");
+        drive_profile(&d, "bj-a", "4x8");
+        PHASE("rec/x", runs ? "Running in bj-a e50 x0" : "Pending in gz-b e1000000002 x1");
+        drive_release(&d);
+    }
+}
+
 static void test_an_accepted_rollback_waits_no_longer_than_forget(void)
 {
     struct drive d;
@@ -690,6 +734,7 @@ static const struct suite_test tests[] = {
     {"a higher term is a restored store, too", test_a_higher_term_is_a_restored_store_too},
     {"a restored store that has caught up", test_a_restored_store_that_has_caught_up},
     {"an accepted rollback adopts", test_an_accepted_rollback_adopts},
+    {"what was left alone is waited for", test_what_was_left_alone_is_waited_for},
     {"an accepted rollback waits no longer than forget",
      test_an_accepted_rollback_waits_no_longer_than_forget},
     {"a later epoch takes the place of an earlier one", test_a_later_epoch_takes_the_place_of_an_earlier_one},
