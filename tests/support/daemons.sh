@@ -82,7 +82,7 @@ END
 fedctl() { "$bin/fedctl" "$@"; }
 
 # SETTINGS SUBCLUSTER...: an etcd, fedd with these settings ("" = none), and subclusterds of two nodes each (pids in
-# $pid_SUBCLUSTER), all attached. TIDEFED_ENDPOINTS names it.
+# $pid_fedd and $pid_SUBCLUSTER), all attached. TIDEFED_ENDPOINTS names it.
 launch_federation() {
     local settings=$1 fedd_at=$(new_address) store name
     shift
@@ -97,6 +97,7 @@ log: {file: "$home/log/fedd.log"}
 ${settings:+settings: $settings}
 END
     launch fedd-stderr "$bin/fedd" --config "$home/conf/fedd.yaml"
+    pid_fedd=$launched
     for name in "$@"; do
         cat >"$home/conf/$name.yaml" <<END
 name: $name

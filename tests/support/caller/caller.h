@@ -8,14 +8,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The addresses at which the ready members that a peers file lists answer under a port's name. */
+/* The addresses at which the ready members that peers files list answer under a port's name. */
 struct peers {
     TF_VEC(struct sockaddr_in) ready;
 };
 
-/* Replaces what was known by what the file says now. False, after saying why on stderr, if it cannot be read;
- * then nothing has changed. */
-bool peers_read(struct peers *peers, const char *path, const char *port);
+/* Replaces what was known by what the files say now whose paths match, as in a shell: those of all epochs of a
+ * job, say. False, after saying why on stderr, if none can be read; then nothing has changed. */
+bool peers_read(struct peers *peers, const char *pattern, const char *port);
 
 /* What became of a request. */
 enum outcome {

@@ -4,9 +4,10 @@
  *
  * Every 5 ms it opens a new connection to the next of the ready members that the peers file lists and asks
  * for
- * "/" there; it never tries a request again, and reads the file once a second. It goes on until it has asked
- * COUNT times and its stdin has ended, then prints one line of JSON: how many requests there were and what
- * became of them. Its exit code is 0 if each was answered, else 1. */
+ * "/" there; it never tries a request again, and reads the file once a second. PEERS may be a pattern: then
+ * it knows the members that all of these files list. It goes on until it has asked COUNT times and its stdin
+ * has ended, then prints one line of JSON: how many requests there were and what became of them. Its exit
+ * code is 0 if each was answered, else 1. */
 #include "tests/support/caller/caller.h"
 
 #include <poll.h>
