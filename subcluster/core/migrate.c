@@ -686,6 +686,7 @@ bool migrate_pause(struct sub *sub, struct tf_uid id, bool paused)
     m->record.paused = paused;
     wait_anew(sub, m);
     out_touch_migration(sub, id);
+    tf_reached_if(paused, sub, SUB_MOVES_PAUSED);
     trace(sub, "a chain of %zu moves %s", m->record.moves.count, paused ? "is paused" : "goes on");
     return true;
 }

@@ -29,6 +29,7 @@ struct sim_operator {
     TF_VEC(struct errand *) errands;
     TF_VEC(struct sim_drain *) drains;
     uint64_t calls;
+    bool paused;    /* moves, somewhere, once */
     bool restoring; /* the federation's store is being restored */
     bool accepting; /* fedds are started with --accept-rollback, until one has written that */
     bool unaware;   /* the store was restored and nobody has told the fedds: they must find out */
@@ -56,6 +57,10 @@ void operator_cordons(struct sim_site *site, bool on);
 /* Asked once of every subcluster that hears; one without the job has nothing to do. What is not heard is
  * lost: a move is no promise. */
 void operator_orders_move(struct sim_world *world, const struct tf_migrate_order *order);
+/* All that is under way in the subcluster: begins no further step, until it is resumed, which is seen
+ * through; or is taken back, as far as it can be and was heard. */
+void operator_pauses_moves(struct sim_site *site, bool on);
+void operator_aborts_moves(struct sim_site *site);
 /* As `fedctl drain node`, and with NULL as `uncordon`; asked until its subcluster says that it is so. */
 void operator_drains(struct sim_site *site, size_t node, const struct tf_drain_order *order);
 void operator_release_drains(struct sim_world *world);

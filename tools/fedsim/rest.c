@@ -35,6 +35,8 @@ static void heal_site(struct sim_site *site)
 {
     operator_cordons(site, false);
     operator_unfreezes(site);
+    if (site->world->operator.paused) /* what is paused may have come back with a copy of the store */
+        operator_pauses_moves(site, false);
     store_is_well(&site->store);
     tf_vec_each (subd, &site->subds)
         heal_process(&(*subd)->process);

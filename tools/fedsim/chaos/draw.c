@@ -152,6 +152,8 @@ void chaos_draw(uint64_t seed, enum chaos_size size, struct scenario *scenario)
     draw_automatic(&draw);
     draw_drains(&draw);
     draw_crosses(&draw);
+    draw_halts(&draw);
+    draw_closures(&draw);
     if (scenario_check(scenario, &complaints))
         return;
     fprintf(stderr, "seed %llu draws a wrong scenario: %s: %s\n", (unsigned long long)seed,

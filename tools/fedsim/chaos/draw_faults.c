@@ -261,15 +261,22 @@ static void cordon(struct draw *draw, int64_t at)
     e->lasts = draw_between(draw, 1, 60 * TF_SECOND);
 }
 
+/* name is taken. */
+static struct scenario_event *drained(struct draw *draw, int64_t at, char *name)
+{
+    struct scenario_event *e = draw_event(draw, true, at);
+    tf_vec_push(&e->node, name);
+    e->state = SCENARIO_DRAINING;
+    return e;
+}
+
 /* A node, or two at once; some for a while, some until the end and beyond: those are judged at rest. */
 static void drain(struct draw *draw, int64_t at)
 {
     for (int64_t n = draw_one_in(draw, 3) ? 2 : 1; n > 0; n--) {
-        struct scenario_event *e = draw_event(draw, true, at);
         char *name;
         some_node(draw, &name);
-        tf_vec_push(&e->node, name);
-        e->state = SCENARIO_DRAINING;
+        struct scenario_event *e = drained(draw, at, name);
         e->lasts = draw_one_in(draw, 3) ? 0 : draw_between(draw, 1, 90 * TF_SECOND);
         e->within = draw_one_in(draw, 2) ? 0 : draw_between(draw, 1, 60 * TF_SECOND);
         e->at_once = draw_one_in(draw, 2) ? 0 : (int32_t)draw_between(draw, 1, 2);
@@ -327,4 +334,53 @@ void draw_drains(struct draw *draw)
         return;
     for (int64_t n = many ? draw_between(draw, 2, 8) : 1; n > 0; n--)
         drain(draw, draw_between(draw, 5 * TF_SECOND, draw->ends));
+}
+
+/* A little after something is ordered to move, if anything is. */
+static int64_t while_it_moves(struct draw *draw)
+{
+    size_t count = draw->s->events.count;
+    for (int tries = 0; count && tries < 8; tries++) {
+        const struct scenario_event *e = &draw->s->events.items[draw_below(draw, count)];
+        if (e->migrate || e->defrag)
+            return e->at + draw_between(draw, 1, 5 * TF_SECOND);
+    }
+    return draw_between(draw, 5 * TF_SECOND, draw->ends);
+}
+
+/* All moves of a subcluster are paused for a while, or taken back. */
+void draw_halts(struct draw *draw)
+{
+    if (draw_one_in(draw, 2))
+        return;
+    for (int64_t n = draw_between(draw, 1, 6); n > 0; n--) {
+        struct scenario_event *e = draw_event(draw, true, while_it_moves(draw));
+        if (draw_one_in(draw, 3))
+            e->abort_moves = tf_strdup(some_cluster(draw)->name);
+        else {
+            e->pause_moves = tf_strdup(some_cluster(draw)->name);
+            e->lasts = draw_between(draw, 1, 60 * TF_SECOND);
+        }
+    }
+}
+
+/* All nodes of a subcluster at once: nothing has anywhere to go, and the deadline comes; perhaps its daemon
+ * has begun anew before that. */
+void draw_closures(struct draw *draw)
+{
+    if (!draw_one_in(draw, 6))
+        return;
+    const struct scenario_cluster *c = some_cluster(draw);
+    int64_t at = draw_between(draw, 5 * TF_SECOND, draw->ends);
+    int64_t within = draw_between(draw, 1, 20 * TF_SECOND);
+    int64_t lasts = draw_one_in(draw, 3) ? 0 : draw_between(draw, 1, 90 * TF_SECOND);
+    bool force = draw_one_in(draw, 3);
+    tf_vec_each (node, &c->nodes) {
+        struct scenario_event *e = drained(draw, at, tf_asprintf("%s/%s0", c->name, node->prefix));
+        e->within = within;
+        e->lasts = lasts;
+        e->force = force;
+    }
+    if (draw_one_in(draw, 3))
+        crash(draw, tf_asprintf("subclusterd/%s", c->name), at + draw_between(draw, 1, within));
 }

@@ -30,5 +30,7 @@ void draw_reservations(struct draw *draw); /* likewise; each is for something */
 void draw_defrags(struct draw *draw);      /* likewise */
 void draw_automatic(struct draw *draw);    /* likewise */
 void draw_drains(struct draw *draw);       /* likewise */
+void draw_closures(struct draw *draw);     /* likewise */
+void draw_halts(struct draw *draw);        /* likewise */
 
 #endif

@@ -544,6 +544,17 @@ static void happen_migrate(struct play *play, const struct scenario_event *event
     operator_orders_move(&play->world, &order);
 }
 
+static void happen_pause_moves(struct play *play, const struct scenario_event *event, bool over)
+{
+    operator_pauses_moves(site_of(play, event->pause_moves), !over);
+}
+
+static void happen_abort_moves(struct play *play, const struct scenario_event *event, bool over)
+{
+    (void)over;
+    operator_aborts_moves(site_of(play, event->abort_moves));
+}
+
 /* ---- all ---- */
 
 static happen_f *const happens[SCENARIO_KINDS] = {
@@ -573,6 +584,8 @@ static happen_f *const happens[SCENARIO_KINDS] = {
     [SCENARIO_LATE] = happen_late,
     [SCENARIO_DEFRAG] = happen_defrag,
     [SCENARIO_MIGRATE] = happen_migrate,
+    [SCENARIO_PAUSE_MOVES] = happen_pause_moves,
+    [SCENARIO_ABORT_MOVES] = happen_abort_moves,
 };
 
 static void is_over(void *arg, uint64_t tag)

@@ -60,6 +60,8 @@ static const struct {
     [SCENARIO_LATE] = {"late", 0, 0},
     [SCENARIO_DEFRAG] = {"defrag", MODEL | COUNT | ROOM_FOR, 0},
     [SCENARIO_MIGRATE] = {"migrate", INSTANCE | TO | FOR, 0},
+    [SCENARIO_PAUSE_MOVES] = {"pauseMoves", 0, FOR},
+    [SCENARIO_ABORT_MOVES] = {"abortMoves", 0, 0},
 };
 
 const char *scenario_kind_name(enum scenario_kind kind)
@@ -133,6 +135,10 @@ static bool is_subject(const struct scenario_event *e, enum scenario_kind kind)
         return e->defrag;
     case SCENARIO_MIGRATE:
         return e->migrate;
+    case SCENARIO_PAUSE_MOVES:
+        return e->pause_moves;
+    case SCENARIO_ABORT_MOVES:
+        return e->abort_moves;
     case SCENARIO_NOTHING:
     case SCENARIO_KINDS:
         break;

@@ -147,6 +147,8 @@ static void check_event(const struct scenario *scenario, const struct scenario_e
         {"cordon", e->cordon, find_cluster},
         {"freeze", e->freeze, find_cluster},
         {"burn", e->burn, find_cluster},
+        {"pauseMoves", e->pause_moves, find_cluster},
+        {"abortMoves", e->abort_moves, find_cluster},
         {"clockJump", e->clock_jump, find_daemon},
         {"late", e->late, find_cluster},
         {"defrag", e->defrag, find_cluster},

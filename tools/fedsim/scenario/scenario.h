@@ -151,7 +151,8 @@ struct scenario_event {
     int64_t by_ms;
     char *freeze; /* a subcluster, with what */
     enum scenario_freeze what;
-    char *cordon, *burn; /* a subcluster; burn: all of it is lost, then it is built anew */
+    char *cordon, *burn;             /* a subcluster; burn: all of it is lost, then it is built anew */
+    char *pause_moves, *abort_moves; /* a subcluster: all that is under way there */
     char *submit, *delete_job, *hold, *resume, *restart, *look, *scale;
     struct tf_elastic elastic; /* with scale */
     char *repeat, *late;       /* CLUSTER: an engine's event, a message of an old leader, once more */
@@ -188,6 +189,8 @@ enum scenario_kind {
     SCENARIO_LATE,
     SCENARIO_DEFRAG,
     SCENARIO_MIGRATE,
+    SCENARIO_PAUSE_MOVES,
+    SCENARIO_ABORT_MOVES,
     SCENARIO_KINDS
 };
 
