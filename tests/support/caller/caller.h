@@ -13,8 +13,8 @@ struct peers {
     TF_VEC(struct sockaddr_in) ready;
 };
 
-/* Replaces what was known by what the files say now whose paths match, as in a shell: those of all epochs of a
- * job, say. False, after saying why on stderr, if none can be read; then nothing has changed. */
+/* Replaces what was known by what the files say now whose paths match, as in a shell: those of all epochs of
+ * a job, say. False, after saying why on stderr, if none can be read; then nothing has changed. */
 bool peers_read(struct peers *peers, const char *pattern, const char *port);
 
 /* What became of a request. */
