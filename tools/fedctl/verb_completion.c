@@ -105,65 +105,127 @@ static int offer_names(struct fedctl *ctl, enum resource_kind kind)
     return code;
 }
 
-static int offer_kind(struct fedctl *ctl, const char *kind, const char *begun)
-{
-    if (tf_starts_with(kind, "cluster"))
-        return offer_names(ctl, RESOURCE_CLUSTERS);
-    if (tf_starts_with(kind, "node") || tf_starts_with(kind, "gpu"))
-        return offer_names(ctl, RESOURCE_NODES);
-    return offer_jobs(ctl, begun, false);
-}
-
 static int offer_settings(struct fedctl *ctl)
 {
     ctl->options.output = OUTPUT_NAME;
     return live_config_get(ctl, NULL);
 }
 
-/* ---- what follows a verb ---- */
+/* place: what stands for the name in a usage line, as long as `length`; kind: the word before it, or "". */
+static int offer_place(struct fedctl *ctl, const char *place, size_t length, const char *kind,
+                       const char *begun)
+{
+    static const struct {
+        const char *place;
+        enum resource_kind kind;
+    } names[] = {
+        {"TENANT/NAME/INDEX", RESOURCE_INSTANCES},
+        {"CLUSTER/NODE:INDEX", RESOURCE_NODES},
+        {"CLUSTER/NODE", RESOURCE_NODES},
+        {"NAME", RESOURCE_CLUSTERS},
+        {"ID", RESOURCE_MIGRATIONS},
+    };
+    TF_AUTO_FREE char *what = tf_strndup(place, length);
+    if (strcmp(what, "TENANT/NAME") == 0)
+        return tf_starts_with(kind, "reservation") ? offer_names(ctl, RESOURCE_RESERVATIONS)
+                                                   : offer_jobs(ctl, begun, false);
+    if (strcmp(what, "KEY") == 0)
+        return offer_settings(ctl);
+    if (strcmp(what, "VERB") == 0)
+        for (size_t i = 0; verbs[i]; i++)
+            offer(ctl, verbs[i]->name);
+    for (size_t i = 0; i < TF_ARRAY_LEN(names); i++)
+        if (strcmp(what, names[i].place) == 0)
+            return offer_names(ctl, names[i].kind);
+    return FEDCTL_DONE; /* files: the shell knows them */
+}
 
-static const char *const lists[] = {"jobs",      "clusters",     "nodes",  "gpus",
-                                    "instances", "reservations", "drains", NULL};
-static const char *const things[] = {"job", "cluster", "node", NULL};
-static const char *const event_kinds[] = {"cluster", NULL};
-static const char *const parts[] = {"node", "gpu", "cluster", NULL};
-static const char *const fleets[] = {"clusters", "nodes", NULL};
-static const char *const questions[] = {"job", "eviction", "node", "manifest", NULL};
-static const char *const ends[] = {"forget", NULL};
-static const char *const shells[] = {"bash", "zsh", NULL};
-static const char *const configs[] = {"get", "diff", "check", NULL};
+/* ---- what follows a verb: its usage lines say it, so that what is offered is what the help tells ---- */
 
-static const struct {
-    const char *verb;
-    const char *const *kinds; /* the first word; NULL: none is needed */
-    bool jobs;                /* it may be a job instead */
-} follows[] = {
-    {"get", lists, true},         {"watch", lists, false},  {"describe", things, true},
-    {"explain", questions, true}, {"cordon", parts, false}, {"uncordon", parts, false},
-    {"top", fleets, false},       {"logs", NULL, true},     {"events", event_kinds, true},
-    {"wait", NULL, true},         {"scale", NULL, true},    {"hold", NULL, true},
-    {"resume", NULL, true},       {"delete", NULL, true},   {"completion", shells, false},
-    {"config", configs, false},   {"cluster", ends, false},
+struct form {
+    struct tf_strs words; /* one of these comes first, if there are any */
+    bool optional;        /* the word may be left out */
+    const char *place;    /* what follows, in capitals: "CLUSTER/NODE"; borrowed from the usage */
+    size_t place_length;
 };
 
-/* first: the word after the verb, "" if it is the one being typed. */
-static int offer_words(struct fedctl *ctl, const char *verb, const char *first, const char *begun)
+static size_t span_place(const char *s)
 {
-    for (size_t i = 0; i < TF_ARRAY_LEN(follows); i++) {
-        if (strcmp(follows[i].verb, verb) != 0)
-            continue;
-        bool has_names = follows[i].kinds != shells && follows[i].kinds != configs;
-        if (follows[i].kinds == configs && strcmp(first, "get") == 0)
-            return offer_settings(ctl);
-        if (*first)
-            return has_names ? offer_kind(ctl, follows[i].kinds == ends ? verb : first, begun) : FEDCTL_DONE;
-        if (follows[i].kinds)
-            offer_all(ctl, follows[i].kinds);
-        return follows[i].jobs ? offer_jobs(ctl, begun, false) : FEDCTL_DONE;
+    return strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ/:");
+}
+
+/* line: one of a usage, as "[job] TENANT/NAME... [--wait]" or "pause|resume ID". */
+static void read_form(const char *line, struct form *form)
+{
+    size_t brackets = strspn(line, "[");
+    const char *at = line + brackets;
+    *form = (struct form){.optional = brackets > 0};
+    while (islower((unsigned char)*at)) {
+        size_t length = strcspn(at, "| ]\n");
+        TF_AUTO_FREE char *word = tf_strndup(at, length);
+        tf_strs_add(&form->words, word);
+        at += length;
+        if (*at == '|')
+            at++;
     }
-    for (size_t i = 0; verbs[i] && strcmp(verb, "help") == 0; i++)
-        offer(ctl, verbs[i]->name);
-    return FEDCTL_DONE; /* files: the shell knows them */
+    at += strspn(at, " ][");
+    form->place = at;
+    form->place_length = span_place(at);
+}
+
+static const char *next_line(const char *line)
+{
+    const char *end = strchr(line, '\n');
+    return end ? end + 1 : NULL;
+}
+
+/* Names that may stand without a word before them. */
+static int offer_bare(struct fedctl *ctl, const struct verb *verb, const char *begun)
+{
+    struct form bare = {0};
+    for (const char *line = verb->usage; line && !bare.place_length; line = next_line(line)) {
+        struct form form;
+        read_form(line, &form);
+        if (form.optional || !form.words.count)
+            bare = (struct form){.place = form.place, .place_length = form.place_length};
+        tf_strs_release(&form.words);
+    }
+    return bare.place_length ? offer_place(ctl, bare.place, bare.place_length, "", begun) : FEDCTL_DONE;
+}
+
+/* What a verb takes first: a word of its forms, or a name. */
+static int offer_first(struct fedctl *ctl, const struct verb *verb, const char *begun)
+{
+    struct tf_strs offered = {0};
+    for (const char *line = verb->usage; line; line = next_line(line)) {
+        struct form form;
+        read_form(line, &form);
+        tf_vec_each (word, &form.words) {
+            if (tf_strs_has(&offered, *word))
+                continue;
+            tf_strs_add(&offered, *word);
+            offer(ctl, *word);
+        }
+        tf_strs_release(&form.words);
+    }
+    tf_strs_release(&offered);
+    return offer_bare(ctl, verb, begun);
+}
+
+/* What comes after `first`: the names that the first form with this word asks for, else those without a word.
+ */
+static int offer_names_after(struct fedctl *ctl, const struct verb *verb, const char *first,
+                             const char *begun)
+{
+    for (const char *line = verb->usage; line; line = next_line(line)) {
+        struct form form;
+        read_form(line, &form);
+        bool matches = tf_strs_has(&form.words, first);
+        tf_strs_release(&form.words);
+        if (matches)
+            return offer_place(ctl, form.place, form.place_length, first, begun);
+    }
+    return offer_bare(ctl, verb, begun);
 }
 
 /* ---- options ---- */
@@ -205,7 +267,7 @@ static void offer_phases(struct fedctl *ctl)
     }
 }
 
-static int offer_values(struct fedctl *ctl, const struct option *option)
+static int offer_values(struct fedctl *ctl, const struct option *option, const char *begun)
 {
     const char *key = option->row.key;
     if (strcmp(key, "cluster") == 0)
@@ -219,6 +281,8 @@ static int offer_values(struct fedctl *ctl, const struct option *option)
             offer(ctl, context->name);
     else if (option->row.type == TF_ROW_ENUM)
         offer_all(ctl, option->row.names + 1); /* the first stands for "not said" */
+    else if (strchr(option->value, '/'))
+        return offer_place(ctl, option->value, strlen(option->value), "", begun);
     return FEDCTL_DONE;
 }
 
@@ -243,7 +307,7 @@ static int complete(struct fedctl *ctl, char *const *words, size_t count)
         return FEDCTL_DONE;
     const struct option *option = count > 2 ? option_with_value(verb, words[count - 2]) : NULL;
     if (option)
-        return offer_values(ctl, option);
+        return offer_values(ctl, option, begun);
     if (begun[0] == '-') {
         offer_options(ctl, verb->options);
         offer_options(ctl, global_options);
@@ -255,7 +319,7 @@ static int complete(struct fedctl *ctl, char *const *words, size_t count)
         else if (words[i][0] != '-')
             first = words[i];
     }
-    return offer_words(ctl, verb->name, first, begun);
+    return *first ? offer_names_after(ctl, verb, first, begun) : offer_first(ctl, verb, begun);
 }
 
 static int run(struct fedctl *ctl)
@@ -277,7 +341,7 @@ static int run(struct fedctl *ctl)
 
 const struct verb verb_completion = {
     .name = "completion",
-    .usage = "bash|zsh\nwords -- [WORD...]",
+    .usage = "bash|zsh",
     .help = "Print what makes bash or zsh complete verbs, options and names",
     .more = "Names of jobs, clusters and nodes are asked of the federation, for at most 2s; at most 1000 "
             "jobs are\n"

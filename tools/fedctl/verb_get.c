@@ -97,7 +97,7 @@ static int run(struct fedctl *ctl)
 
 const struct verb verb_get = {
     .name = "get",
-    .usage = "jobs [TENANT/NAME...]\nclusters [NAME...]\nnodes [CLUSTER/NODE...]\ngpus "
+    .usage = "[jobs] [TENANT/NAME...]\nclusters [NAME...]\nnodes [CLUSTER/NODE...]\ngpus "
              "[CLUSTER/NODE...]\ninstances [TENANT/NAME...]\nreservations [TENANT/NAME...]\nmigrations "
              "[ID...]\ndrains "
              "[CLUSTER/NODE...]",

@@ -366,6 +366,17 @@ offers config get ""
 offers events ""
 offers events cluster b
 offers help rep
+offers drain ""
+offers describe reservation re
+offers delete reservation ""
+offers migrate ""
+offers migrate instance web/
+offers migrate --from gz-b/
+offers freeze ""
+offers node ""
+offers node confirm-lost gz-b/
+offers defrag ""
+offers defrag plan --for web/
 offers apply -f ""
 TIDEFED_ENDPOINTS=127.0.0.1:1 offers get clusters ""
 TIDEFED_ENDPOINTS=127.0.0.1:1 offers sub
