@@ -12,10 +12,8 @@ enum { ASK_MS = 5000 };
 static void test_submit(void)
 {
     struct tf_error err;
-    if (!bench_open(&b, NULL, 0))
+    if (!bench_open_steady(&b, NULL, 0))
         return;
-    b.lease = "30s";
-    bench_one_leader(&b);
     CU_ASSERT_EQUAL(bench_submit(&b, 0, "one", 1, ASK_MS, &err), TF_OK);
     /* the same request gets the same answer, another of that name none */
     CU_ASSERT_EQUAL(bench_submit(&b, 0, "one", 1, ASK_MS, &err), TF_OK);
@@ -37,10 +35,8 @@ static void test_submit(void)
 /* What is wrong comes with the path of the field. */
 static void test_refusals(void)
 {
-    if (!bench_open(&b, NULL, 0))
+    if (!bench_open_steady(&b, NULL, 0))
         return;
-    b.lease = "30s";
-    bench_one_leader(&b);
     struct tf_error err = TF_ERROR_INIT;
     struct tf_error_detail detail = {0};
     struct tf_request request = {.method = TF_METHOD_SUBMIT, .submit.uid = bench_uid(1)};
@@ -113,10 +109,8 @@ static size_t list_all(struct tf_list_request *list, size_t *pages)
 static void test_list(void)
 {
     size_t pages;
-    if (!bench_open(&b, NULL, 0))
+    if (!bench_open_steady(&b, NULL, 0))
         return;
-    b.lease = "30s";
-    bench_one_leader(&b);
     submit_many();
     CU_ASSERT_EQUAL(list_all(&(struct tf_list_request){0}, &pages), JOBS);
     CU_ASSERT_EQUAL(pages, 1);
@@ -153,10 +147,8 @@ static void test_list(void)
 static void test_changes(void)
 {
     struct tf_job_view job = {0};
-    if (!bench_open(&b, NULL, 0))
+    if (!bench_open_steady(&b, NULL, 0))
         return;
-    b.lease = "30s";
-    bench_one_leader(&b);
     bench_submit(&b, 0, "one", 1, ASK_MS, NULL);
     CU_ASSERT_EQUAL(bench_change(&b, 0, TF_METHOD_HOLD, "one"), TF_OK);
     CU_ASSERT_TRUE_FATAL(bench_get(&b, 0, "one", &job));
@@ -179,10 +171,8 @@ static void test_changes(void)
 static void test_explain_and_status(void)
 {
     struct tf_reply reply = {0};
-    if (!bench_open(&b, NULL, 0))
+    if (!bench_open_steady(&b, NULL, 0))
         return;
-    b.lease = "30s";
-    bench_one_leader(&b);
     bench_submit(&b, 0, "one", 1, ASK_MS, NULL);
     struct tf_request explain = {.method = TF_METHOD_EXPLAIN, .job.uid = bench_uid(1)};
     CU_ASSERT_EQUAL_FATAL(bench_ask(&b, 0, &explain, ASK_MS, &reply, NULL, NULL), 0);
@@ -207,10 +197,8 @@ static void test_explain_and_status(void)
 /* A polite stop ends at once, and the next start has everything. */
 static void test_stop(void)
 {
-    if (!bench_open(&b, NULL, 0))
+    if (!bench_open_steady(&b, NULL, 0))
         return;
-    b.lease = "30s";
-    bench_one_leader(&b);
     bench_submit(&b, 0, "one", 1, ASK_MS, NULL);
     CU_ASSERT_EQUAL(bench_stop(&b, 0), 0);
     CU_ASSERT_TRUE(bench_log_has(&b, 0, "gave the lead up"));

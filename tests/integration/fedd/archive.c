@@ -166,20 +166,16 @@ static bool is_trimmed(void *arg)
 
 static void test_limits(void)
 {
-    if (!bench_open(&b, "  history: {max: 10}\n", 0))
+    if (!bench_open_steady(&b, "  history: {max: 10}\n", 0))
         return;
-    b.lease = "30s";
-    bench_one_leader(&b);
     archive(0, 1, 25);
     CU_ASSERT_TRUE(bench_until(&b, is_trimmed, NULL)); /* after the last has been answered */
     CU_ASSERT_TRUE(count(0, request(NULL, NULL, 0)) >= 9);
     CU_ASSERT_EQUAL(count(0, request("j25", NULL, 0)), 1);
     CU_ASSERT_EQUAL(count(0, request("j10", NULL, 0)), 0);
     bench_close(&b);
-    if (!bench_open(&b, "  history: {keep: 5s}\n", 0))
+    if (!bench_open_steady(&b, "  history: {keep: 5s}\n", 0))
         return;
-    b.lease = "30s";
-    bench_one_leader(&b);
     archive(0, 1, 2);
     CU_ASSERT_EQUAL(count(0, request(NULL, NULL, 0)), 2);
     CU_ASSERT_TRUE(bench_until(&b, shows_none, NULL)); /* no longer shown */

@@ -98,12 +98,9 @@ static void check_clusters(void)
 
 static void test_life(void)
 {
-    if (!bench_open(&b, NULL, 0))
+    if (!bench_open_steady(&b, NULL, 0))
         return;
-    b.lease = "30s";
-    bench_one_leader(&b);
-    fake_init(&fake, &b, "bj-a", 4);
-    fake_attach(&fake, 0);
+    fake_join(&fake, &b);
     CU_ASSERT_EQUAL_FATAL(bench_submit(&b, 0, "one", 1, ASK_MS, NULL), TF_OK);
     const struct tf_entry *found = fake_wait_entry(&fake, TF_ENTRY_PLACE, 1);
     CU_ASSERT_PTR_NOT_NULL_FATAL(found);
@@ -145,16 +142,10 @@ static void test_life(void)
 /* A delete waits for the subcluster: the name is free when it has let go. */
 static void test_delete_of_running(void)
 {
-    if (!bench_open(&b, NULL, 0))
+    if (!bench_open_steady(&b, NULL, 0))
         return;
-    b.lease = "30s";
-    bench_one_leader(&b);
-    fake_init(&fake, &b, "bj-a", 4);
-    fake_attach(&fake, 0);
-    bench_submit(&b, 0, "one", 1, ASK_MS, NULL);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(fake_wait_entry(&fake, TF_ENTRY_PLACE, 1));
-    fake_report(&fake, fake_entry(&fake, TF_ENTRY_PLACE, 1), TF_PHASE_RUNNING);
-    CU_ASSERT_TRUE(bench_wait_phase(&b, 0, "one", TF_PHASE_RUNNING));
+    fake_join(&fake, &b);
+    fake_run_job(&fake, "one", 1);
     CU_ASSERT_EQUAL(bench_change(&b, 0, TF_METHOD_DELETE, "one"), TF_OK);
     CU_ASSERT_PTR_NOT_NULL(fake_wait_entry(&fake, TF_ENTRY_RELEASE, 1));
     CU_ASSERT_EQUAL(bench_submit(&b, 0, "one", 2, ASK_MS, NULL), TF_ERR_CONFLICT);
@@ -172,8 +163,7 @@ static void test_again(void)
     if (!bench_open(&b, NULL, 0))
         return;
     bench_one_leader(&b);
-    fake_init(&fake, &b, "bj-a", 4);
-    fake_attach(&fake, 0);
+    fake_join(&fake, &b);
     bench_submit(&b, 0, "one", 1, ASK_MS, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(fake_wait_entry(&fake, TF_ENTRY_PLACE, 1));
     uint64_t epoch = fake_entry(&fake, TF_ENTRY_PLACE, 1)->epoch;
@@ -249,10 +239,8 @@ static void answer_nodes(struct fake *f, const struct tf_ask *ask)
 static void test_nodes(void)
 {
     static struct fake other;
-    if (!bench_open(&b, NULL, 0))
+    if (!bench_open_steady(&b, NULL, 0))
         return;
-    b.lease = "30s";
-    bench_one_leader(&b);
     fake_init(&fake, &b, "bj-a", 4);
     fake_init(&other, &b, "gz-b", 4);
     fake_attach(&fake, 0);
@@ -324,12 +312,9 @@ static bool is_away(void *arg)
 
 static void test_planned_stop(void)
 {
-    if (!bench_open(&b, NULL, 0))
+    if (!bench_open_steady(&b, NULL, 0))
         return;
-    b.lease = "30s";
-    bench_one_leader(&b);
-    fake_init(&fake, &b, "bj-a", 4);
-    fake_attach(&fake, 0);
+    fake_join(&fake, &b);
     CU_ASSERT_TRUE(is_shown(true, false));
     fake_take_leave(&fake);
     CU_ASSERT_EQUAL(fake.ended.code, TF_OK);
@@ -385,12 +370,9 @@ static void say_trouble(const char *text)
 
 static void test_store_trouble(void)
 {
-    if (!bench_open(&b, NULL, 0))
+    if (!bench_open_steady(&b, NULL, 0))
         return;
-    b.lease = "30s";
-    bench_one_leader(&b);
-    fake_init(&fake, &b, "bj-a", 4);
-    fake_attach(&fake, 0);
+    fake_join(&fake, &b);
     CU_ASSERT_EQUAL(bench_submit(&b, 0, "one", 1, ASK_MS, NULL), TF_OK);
     CU_ASSERT_PTR_NOT_NULL_FATAL(fake_wait_entry(&fake, TF_ENTRY_PLACE, 1));
     CU_ASSERT_TRUE(shows_trouble(NULL));
@@ -425,13 +407,10 @@ static enum tf_error_code config_of(const char *cluster, const char *words)
 
 static void test_config_of_a_subcluster(void)
 {
-    if (!bench_open(&b, NULL, 0))
+    if (!bench_open_steady(&b, NULL, 0))
         return;
-    b.lease = "30s";
-    bench_one_leader(&b);
     CU_ASSERT_EQUAL(config_of("bj-a", "there is no subcluster bj-a"), TF_ERR_NOT_FOUND);
-    fake_init(&fake, &b, "bj-a", 4);
-    fake_attach(&fake, 0);
+    fake_join(&fake, &b);
     CU_ASSERT_EQUAL(config_of("bj-a", "subcluster bj-a does not answer"), TF_ERR_UNAVAILABLE);
     CU_ASSERT_EQUAL(fake_wait_ask(&fake, 0)->kind, TF_ASK_GET_CONFIG);
     fake_leave(&fake);

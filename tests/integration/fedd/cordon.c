@@ -59,12 +59,9 @@ static void say(uint64_t id, enum tf_error_code code, const char *text)
 
 static bool begin(void)
 {
-    if (!bench_open(&b, NULL, 0))
+    if (!bench_open_steady(&b, NULL, 0))
         return false;
-    b.lease = "30s";
-    bench_one_leader(&b);
-    fake_init(&fake, &b, "bj-a", 4);
-    fake_attach(&fake, 0);
+    fake_join(&fake, &b);
     return true;
 }
 

@@ -248,12 +248,8 @@ static void test_placement_survives(void)
     struct tf_job_view job = {0};
     if (!set_up())
         return;
-    fake_init(&fake, &b, "bj-a", 4);
-    fake_attach(&fake, 0);
-    bench_submit(&b, 0, "one", 1, ASK_MS, NULL);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(fake_wait_entry(&fake, TF_ENTRY_PLACE, 1));
-    fake_report(&fake, fake_entry(&fake, TF_ENTRY_PLACE, 1), TF_PHASE_RUNNING);
-    CU_ASSERT_TRUE(bench_wait_phase(&b, 0, "one", TF_PHASE_RUNNING));
+    fake_join(&fake, &b);
+    fake_run_job(&fake, "one", 1);
     uint64_t epoch = fake_entry(&fake, TF_ENTRY_PLACE, 1)->epoch;
     bench_kill(&b, 0);
     bench_wait_leads(&b, 1);

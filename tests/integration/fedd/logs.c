@@ -94,12 +94,8 @@ static bool set_up(void)
     if (!bench_open(&b, NULL, 0))
         return false;
     bench_one_leader(&b);
-    fake_init(&fake, &b, "bj-a", 4);
-    fake_attach(&fake, 0);
-    bench_submit(&b, 0, "one", 1, ASK_MS, NULL);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(fake_wait_entry(&fake, TF_ENTRY_PLACE, 1));
-    fake_report(&fake, fake_entry(&fake, TF_ENTRY_PLACE, 1), TF_PHASE_RUNNING);
-    CU_ASSERT_TRUE(bench_wait_phase(&b, 0, "one", TF_PHASE_RUNNING));
+    fake_join(&fake, &b);
+    fake_run_job(&fake, "one", 1);
     return true;
 }
 

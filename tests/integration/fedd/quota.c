@@ -72,15 +72,10 @@ static void empty(void)
 static void test_quota(void)
 {
     struct tf_error err;
-    if (!bench_open(&b, NULL, QUOTA))
+    if (!bench_open_steady(&b, NULL, QUOTA))
         return;
-    b.lease = "30s";
-    bench_one_leader(&b);
-    fake_init(&fake, &b, "bj-a", 4);
-    fake_attach(&fake, 0);
-    CU_ASSERT_EQUAL(bench_submit(&b, 0, "one", 1, ASK_MS, NULL), TF_OK);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(fake_wait_entry(&fake, TF_ENTRY_PLACE, 1));
-    fake_report(&fake, fake_entry(&fake, TF_ENTRY_PLACE, 1), TF_PHASE_RUNNING);
+    fake_join(&fake, &b);
+    fake_run_job(&fake, "one", 1);
 
     fill(71);
     CU_ASSERT_TRUE(bench_until(&b, is_70, NULL));

@@ -28,24 +28,15 @@ static void check_untouched(const char *key)
     CU_ASSERT_TRUE(value && len == sizeof garbage && memcmp(value, garbage, len) == 0);
 }
 
-static void run_job(struct fake *f, const char *name, uint64_t uid)
-{
-    bench_submit(&b, 0, name, uid, ASK_MS, NULL);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(fake_wait_entry(f, TF_ENTRY_PLACE, uid));
-    fake_report(f, fake_entry(f, TF_ENTRY_PLACE, uid), TF_PHASE_RUNNING);
-    CU_ASSERT_TRUE(bench_wait_phase(&b, 0, name, TF_PHASE_RUNNING));
-}
-
 static void test_jobs(void)
 {
     struct tf_error err;
     if (!bench_open(&b, NULL, 0))
         return;
     bench_one_leader(&b);
-    fake_init(&fake, &b, "bj-a", 4);
-    fake_attach(&fake, 0);
-    run_job(&fake, "one", 1);
-    run_job(&fake, "two", 2);
+    fake_join(&fake, &b);
+    fake_run_job(&fake, "one", 1);
+    fake_run_job(&fake, "two", 2);
     bench_stop(&b, 0);
 
     /* what runs, and whose record will be lost */
@@ -111,7 +102,7 @@ static void test_registration(void)
     fake_init(&fake, &b, "bj-a", 4);
     fake_init(&other, &b, "gz-b", 4);
     fake_attach(&fake, 0);
-    run_job(&fake, "one", 1);
+    fake_run_job(&fake, "one", 1);
     bench_stop(&b, 0);
     put_garbage("subclusters/bj-a");
     put_garbage("summaries/gz-b");
@@ -121,7 +112,7 @@ static void test_registration(void)
     CU_ASSERT_EQUAL(fake.ended.code, TF_ERR_CONFLICT);
     CU_ASSERT_PTR_NOT_NULL(strstr(fake.ended.text, "subclusters/bj-a"));
     fake_attach(&other, 0);
-    run_job(&other, "two", 2); /* its profile has come, and would be summed up */
+    fake_run_job(&other, "two", 2); /* its profile has come, and would be summed up */
     CU_ASSERT_TRUE_FATAL(bench_get(&b, 0, "one", &job));
     CU_ASSERT_EQUAL(job.phase, TF_PHASE_RUNNING);
     tf_job_view_release(&job);
@@ -141,9 +132,8 @@ static void test_vital(void)
         if (!bench_open(&b, NULL, 0))
             return;
         bench_one_leader(&b);
-        fake_init(&fake, &b, "bj-a", 4);
-        fake_attach(&fake, 0);
-        run_job(&fake, "one", 1);
+        fake_join(&fake, &b);
+        fake_run_job(&fake, "one", 1);
         bench_stop(&b, 0);
         size_t len;
         TF_AUTO_FREE char *good = bench_store_get(&b, keys[i], &len);
@@ -172,8 +162,7 @@ static void test_restored(void)
     if (!bench_open(&b, NULL, 0))
         return;
     bench_one_leader(&b);
-    fake_init(&fake, &b, "bj-a", 4);
-    fake_attach(&fake, 0);
+    fake_join(&fake, &b);
     fake.highest_epoch = 1000;
     fake_dial(&fake, 0);
     CU_ASSERT_TRUE(fake_wait_ended(&fake));
@@ -221,7 +210,7 @@ static void test_restored_and_one_is_dead(void)
     fake_init(&fake, &b, "bj-a", 4);
     fake_init(&other, &b, "us-c", 4);
     fake_attach(&fake, 0);
-    run_job(&fake, "one", 1);
+    fake_run_job(&fake, "one", 1);
     fake_attach(&other, 0);
     bench_submit(&b, 0, "two", 2, ASK_MS, &err);
     fake_leave(&other);

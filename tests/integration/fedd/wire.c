@@ -55,10 +55,8 @@ static void replace(struct tf_buf *bytes, const char *from, const void *to)
 static void test_requests(void)
 {
     struct tf_error err;
-    if (!bench_open(&b, NULL, 0))
+    if (!bench_open_steady(&b, NULL, 0))
         return;
-    b.lease = "30s";
-    bench_one_leader(&b);
     struct tf_buf bytes = good_submit("name-to-be");
     replace(&bytes, "name-to-be", "name\xff\xfeto-b");
     CU_ASSERT_EQUAL(submit_bytes(&bytes, &err), TF_ERR_INVALID);
@@ -103,10 +101,8 @@ static void test_random(void)
     enum { ROUNDS = 3000 };
     struct tf_rng rng;
     size_t fine = 0;
-    if (!bench_open(&b, NULL, 0))
+    if (!bench_open_steady(&b, NULL, 0))
         return;
-    b.lease = "30s";
-    bench_one_leader(&b);
     tf_rng_init(&rng, suite_seed(7));
     for (size_t i = 0; i < suite_rounds(ROUNDS); i++) {
         struct tf_error err;
@@ -172,10 +168,8 @@ static enum tf_error_code first_message(struct tf_buf *bytes)
 
 static void test_hellos(void)
 {
-    if (!bench_open(&b, NULL, 0))
+    if (!bench_open_steady(&b, NULL, 0))
         return;
-    b.lease = "30s";
-    bench_one_leader(&b);
     fake_init(&fake, &b, "bj-a", 4);
     fake_init(&other, &b, "bj-a", 4);
     fake.protocol = 99;
@@ -215,10 +209,8 @@ static void test_hellos(void)
 /* What opens a stream has to say who it is, within ten seconds. */
 static void test_first_message(void)
 {
-    if (!bench_open(&b, NULL, 0))
+    if (!bench_open_steady(&b, NULL, 0))
         return;
-    b.lease = "30s";
-    bench_one_leader(&b);
     struct tf_buf bytes = TF_BUF_INIT;
     struct tf_up up = {.kind = TF_UP_LISTED};
     CU_ASSERT_EQUAL(tf_wire_up_pack(&up, &bytes, NULL), 0);
@@ -241,12 +233,9 @@ static void test_first_message(void)
  */
 static void test_wrong_messages(void)
 {
-    if (!bench_open(&b, NULL, 0))
+    if (!bench_open_steady(&b, NULL, 0))
         return;
-    b.lease = "30s";
-    bench_one_leader(&b);
-    fake_init(&fake, &b, "bj-a", 4);
-    fake_attach(&fake, 0);
+    fake_join(&fake, &b);
     struct tf_up answer = {.kind = TF_UP_ANSWER, .answer = {.id = 12345}};
     fake_say(&fake, &answer);
     bench_submit(&b, 0, "one", 1, ASK_MS, NULL);

@@ -203,6 +203,15 @@ void bench_one_leader(struct bench *b)
     bench_wait_leads(b, 0);
 }
 
+bool bench_open_steady(struct bench *b, const char *settings, int64_t quota_bytes)
+{
+    if (!bench_open(b, settings, quota_bytes))
+        return false;
+    b->lease = "30s";
+    bench_one_leader(b);
+    return true;
+}
+
 /* ---- waiting ---- */
 
 bool bench_until(struct bench *b, bool (*holds)(void *arg), void *arg)

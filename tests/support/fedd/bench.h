@@ -41,6 +41,8 @@ struct bench {
 /* False if there is no etcd, which has been said. quota_bytes 0 = etcd's default. Closed at the latest at the
  * exit of the program, so that a failed assertion leaves nothing behind. */
 bool bench_open(struct bench *b, const char *settings, int64_t quota_bytes);
+/* The same, and one fedd leads, with a lease that a busy machine does not miss. */
+bool bench_open_steady(struct bench *b, const char *settings, int64_t quota_bytes);
 void bench_close(struct bench *b);
 
 void bench_start(struct bench *b, size_t fedd); /* again: on the same address, with the same data */

@@ -178,6 +178,12 @@ void fake_attach(struct fake *fake, size_t fedd)
     CU_ASSERT_TRUE_FATAL(done && fake->complete);
 }
 
+void fake_join(struct fake *fake, struct bench *b)
+{
+    fake_init(fake, b, "bj-a", 4);
+    fake_attach(fake, 0);
+}
+
 static bool has_ended(void *arg)
 {
     return ((struct fake *)arg)->stream == NULL;
@@ -265,6 +271,14 @@ void fake_report(struct fake *fake, const struct tf_entry *place, enum tf_phase 
         up.report.started.ms = 2;
     }
     fake_say(fake, &up);
+}
+
+void fake_run_job(struct fake *fake, const char *name, uint64_t uid)
+{
+    bench_submit(fake->bench, 0, name, uid, BENCH_PATIENCE_MS, NULL); /* its placement is what counts */
+    CU_ASSERT_PTR_NOT_NULL_FATAL(fake_wait_entry(fake, TF_ENTRY_PLACE, uid));
+    fake_report(fake, fake_entry(fake, TF_ENTRY_PLACE, uid), TF_PHASE_RUNNING);
+    CU_ASSERT_TRUE(bench_wait_phase(fake->bench, 0, name, TF_PHASE_RUNNING));
 }
 
 void fake_end(struct fake *fake, const struct tf_entry *place, enum tf_end end)

@@ -32,6 +32,8 @@ void fake_release(struct fake *fake);
 void fake_dial(struct fake *fake, size_t fedd);
 /* The same, and waits until the full set has come. */
 void fake_attach(struct fake *fake, size_t fedd);
+/* The first subcluster of a federation: "bj-a", with 4 nodes, attached to fedd 0. */
+void fake_join(struct fake *fake, struct bench *b);
 void fake_leave(struct fake *fake);      /* as if it had died */
 void fake_take_leave(struct fake *fake); /* as one that is stopped politely; waits until that was heard */
 /* Waits until the leader has ended the stream; the error is in fake->ended. */
@@ -49,6 +51,8 @@ const struct tf_ask *fake_wait_ask(struct fake *fake, size_t n);
 
 /* Reports about the placement of an entry: as many ready as it has, on nodes "NAME-0", ... */
 void fake_report(struct fake *fake, const struct tf_entry *place, enum tf_phase phase);
+/* Submits a job to fedd 0, and takes its placement: it is seen to run. */
+void fake_run_job(struct fake *fake, const char *name, uint64_t uid);
 void fake_end(struct fake *fake, const struct tf_entry *place, enum tf_end end);
 
 #endif

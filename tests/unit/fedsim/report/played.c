@@ -1,52 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reports of small scenarios, whose figures can be told by hand. */
-#include "tools/fedsim/play/play.h"
-
+#include "tests/support/fedsim/played.h"
 #include "common/base/cleanup.h"
 #include "tests/support/suite.h"
 
 #include <cjson/cJSON.h>
 
-#define MILLION 1000000
-
 static void play_without(const char *text, unsigned without, struct play_result *result)
 {
     const struct play_options options = {.until = -1, .without = without};
-    struct tf_conf_problems problems = {0};
-    struct scenario scenario;
-    struct tf_error err = TF_ERROR_INIT;
-    int failed = scenario_read(text, strlen(text), &scenario, &problems);
-    TF_AUTO_BUF shown = TF_BUF_INIT;
-    tf_conf_problems_print(&problems, "scenario", &shown);
-    tf_conf_problems_release(&problems);
-    if (failed)
-        printf("\n%s\n", tf_buf_text(&shown));
-    CU_ASSERT_EQUAL_FATAL(failed, 0);
-    CU_ASSERT_EQUAL_FATAL(scenario_play(&scenario, &options, result, &err), 0);
-    CU_ASSERT_TRUE(play_is_good(result));
-    scenario_release(&scenario);
+    test_play(text, &options, result);
 }
 
 static void play(const char *text, struct play_result *result)
 {
     play_without(text, 0, result);
-}
-
-static double figure(const struct play_result *result, const char *name)
-{
-    int64_t millionths = -MILLION;
-    if (report_figure(result->report, name, &millionths))
-        printf("\nthere is no figure %s\n", name);
-    return (double)millionths / MILLION;
-}
-
-/* Messages and stores take some milliseconds, the first election a second. */
-static void expect_near(const struct play_result *result, const char *name, double want, double off)
-{
-    double got = figure(result, name);
-    if (got < want - off || got > want + off)
-        printf("\n%s is %f, expected %f\n", name, got, want);
-    CU_ASSERT(got >= want - off && got <= want + off);
 }
 
 static void expect_idle(const struct play_result *result, double want)
@@ -56,7 +24,7 @@ static void expect_idle(const struct play_result *result, double want)
     double sum = 0;
     for (size_t i = 0; i < TF_ARRAY_LEN(causes); i++) {
         TF_AUTO_FREE char *name = tf_asprintf("idleGpuHoursByCause.%s", causes[i]);
-        sum += figure(result, name);
+        sum += test_figure(result, name);
     }
     if (sum < want - 0.1 || sum > want + 0.1)
         printf("\nidle causes sum to %f, expected %f\n", sum, want);
@@ -75,30 +43,31 @@ static void test_times(void)
          "  - {at: 2m, tenant: y, name: six, spec: {priority: train, instances: 6, instance: {gpus: 8}}}\n"
          "until: 30m\n",
          &result);
-    expect_near(&result, "simulatedSeconds", 1800, 0);
-    expect_near(&result, "jobsSubmitted", 3, 0);
-    expect_near(&result, "jobsCompleted", 2, 0);
-    expect_near(&result, "jobsPending", 1, 0);
-    expect_near(&result, "jobsRunning", 0, 0);
-    expect_near(&result, "placements", 2, 0);
-    expect_near(&result, "waitSeconds.count", 2, 0);
-    expect_near(&result, "waitSeconds.p50", 0, 2);
-    expect_near(&result, "waitSeconds.max", 540, 2);
-    expect_near(&result, "waitSeconds.mean", 270, 2);
-    expect_near(&result, "jctSeconds.p50", 600, 2);
-    expect_near(&result, "jctSeconds.max", 1140, 2);
-    expect_near(&result, "gpuHoursThere", 4, 0.01);
-    expect_near(&result, "gpuHoursHeld", 8.0 / 3, 0.01);
-    expect_near(&result, "gpuAllocation", 2.0 / 3, 0.001);
-    expect_near(&result, "gpuUsable", 2.0 / 3, 0.001);
-    expect_near(&result, "tenants.y.jobsSubmitted", 2, 0);
-    expect_near(&result, "tenants.y.waitSeconds.max", 540, 2);
-    expect_near(&result, "tenants.x.jctSeconds.max", 600, 2);
-    expect_near(&result, "classes.train.gpuHoursHeld", 8.0 / 3, 0.01);
-    expect_near(&result, "clusters.a.gpuAllocation", 2.0 / 3, 0.001);
-    expect_near(&result, "requeued", 0, 0);
+    test_expect_figure(&result, "simulatedSeconds", 1800, 0);
+    test_expect_figure(&result, "jobsSubmitted", 3, 0);
+    test_expect_figure(&result, "jobsCompleted", 2, 0);
+    test_expect_figure(&result, "jobsPending", 1, 0);
+    test_expect_figure(&result, "jobsRunning", 0, 0);
+    test_expect_figure(&result, "placements", 2, 0);
+    test_expect_figure(&result, "waitSeconds.count", 2, 0);
+    test_expect_figure(&result, "waitSeconds.p50", 0, 2);
+    test_expect_figure(&result, "waitSeconds.max", 540, 2);
+    test_expect_figure(&result, "waitSeconds.mean", 270, 2);
+    test_expect_figure(&result, "jctSeconds.p50", 600, 2);
+    test_expect_figure(&result, "jctSeconds.max", 1140, 2);
+    test_expect_figure(&result, "gpuHoursThere", 4, 0.01);
+    test_expect_figure(&result, "gpuHoursHeld", 8.0 / 3, 0.01);
+    test_expect_figure(&result, "gpuAllocation", 2.0 / 3, 0.001);
+    test_expect_figure(&result, "gpuUsable", 2.0 / 3, 0.001);
+    test_expect_figure(&result, "tenants.y.jobsSubmitted", 2, 0);
+    test_expect_figure(&result, "tenants.y.waitSeconds.max", 540, 2);
+    test_expect_figure(&result, "tenants.x.jctSeconds.max", 600, 2);
+    test_expect_figure(&result, "classes.train.gpuHoursHeld", 8.0 / 3, 0.01);
+    test_expect_figure(&result, "clusters.a.gpuAllocation", 2.0 / 3, 0.001);
+    test_expect_figure(&result, "requeued", 0, 0);
     expect_idle(&result, 4.0 / 3);
-    expect_near(&result, "idleGpuHoursByCause.step", 4.0 / 3, 0.1); /* six nodes are wanted: one is there */
+    test_expect_figure(&result, "idleGpuHoursByCause.step", 4.0 / 3,
+                       0.1); /* six nodes are wanted: one is there */
     play_result_release(&result);
 }
 
@@ -115,15 +84,15 @@ static void test_loss(void)
          "events: [{at: 25m, node: a/n0, state: down}]\n"
          "until: 2h\n",
          &result);
-    expect_near(&result, "lostGpuHours", 4 * 5.0 / 60, 0.01);
-    expect_near(&result, "clusters.a.lostGpuHours", 4 * 5.0 / 60, 0.01);
-    expect_near(&result, "restarts", 1, 0);
-    expect_near(&result, "requeued", 0, 0);
-    expect_near(&result, "placements", 1, 0);
-    expect_near(&result, "evictions", 0, 0);
-    expect_near(&result, "jobsCompleted", 1, 0);
-    expect_near(&result, "waitSeconds.count", 1, 0);
-    expect_near(&result, "gpuHoursThere", 8 * 25.0 / 60 + 16, 0.1);
+    test_expect_figure(&result, "lostGpuHours", 4 * 5.0 / 60, 0.01);
+    test_expect_figure(&result, "clusters.a.lostGpuHours", 4 * 5.0 / 60, 0.01);
+    test_expect_figure(&result, "restarts", 1, 0);
+    test_expect_figure(&result, "requeued", 0, 0);
+    test_expect_figure(&result, "placements", 1, 0);
+    test_expect_figure(&result, "evictions", 0, 0);
+    test_expect_figure(&result, "jobsCompleted", 1, 0);
+    test_expect_figure(&result, "waitSeconds.count", 1, 0);
+    test_expect_figure(&result, "gpuHoursThere", 8 * 25.0 / 60 + 16, 0.1);
     play_result_release(&result);
 }
 
@@ -138,9 +107,9 @@ static void test_health(void)
          "events: [{at: 0s, gpu: a/n0:7, state: bad}]\n"
          "until: 1h\n",
          &result);
-    expect_near(&result, "gpuHoursThere", 7, 0.01);
-    expect_near(&result, "idleGpuHoursByCause.health", 1, 0.01);
-    expect_near(&result, "gpuHoursHeld", 2 * 50.0 / 60, 0.01);
+    test_expect_figure(&result, "gpuHoursThere", 7, 0.01);
+    test_expect_figure(&result, "idleGpuHoursByCause.health", 1, 0.01);
+    test_expect_figure(&result, "gpuHoursHeld", 2 * 50.0 / 60, 0.01);
     expect_idle(&result, 8 - 2 * 50.0 / 60);
     play_result_release(&result);
 }
@@ -244,16 +213,16 @@ static void test_without(void)
 {
     struct play_result result;
     play(pairs, &result);
-    expect_near(&result, "classes.offline.gpuHoursHeld", 16 + 32, 1);
-    expect_near(&result, "classes.offline.gpuUsable", (16.0 + 32) / 64, 0.01);
+    test_expect_figure(&result, "classes.offline.gpuHoursHeld", 16 + 32, 1);
+    test_expect_figure(&result, "classes.offline.gpuUsable", (16.0 + 32) / 64, 0.01);
     play_result_release(&result);
     play_without(pairs, PLAY_WITHOUT_ABSORB, &result);
-    expect_near(&result, "classes.offline.gpuHoursHeld", 16 + 16, 1);
-    expect_near(&result, "resizes", 0, 0);
+    test_expect_figure(&result, "classes.offline.gpuHoursHeld", 16 + 16, 1);
+    test_expect_figure(&result, "resizes", 0, 0);
     play_result_release(&result);
     play_without(pairs, PLAY_WITHOUT_ALIGN, &result);
-    expect_near(&result, "classes.offline.gpuHoursHeld", 24 + 32, 1);
-    expect_near(&result, "classes.offline.gpuUsable", (16.0 + 32) / 64, 0.01);
+    test_expect_figure(&result, "classes.offline.gpuHoursHeld", 24 + 32, 1);
+    test_expect_figure(&result, "classes.offline.gpuUsable", (16.0 + 32) / 64, 0.01);
     play_result_release(&result);
 }
 
@@ -274,9 +243,9 @@ static void test_scale(void)
          "  - {at: 10m, scale: x/service, elastic: {min: 3, max: 3, step: 1}}\n"
          "until: 1h\n",
          &result);
-    expect_near(&result, "scaleSeconds.count", 1, 0);
-    expect_near(&result, "scaleSeconds.max", 20 * 60, 5);
-    expect_near(&result, "classes.train.unmetGpuHours", 8 / 3.0 + 72 / 6.0, 0.05);
+    test_expect_figure(&result, "scaleSeconds.count", 1, 0);
+    test_expect_figure(&result, "scaleSeconds.max", 20 * 60, 5);
+    test_expect_figure(&result, "classes.train.unmetGpuHours", 8 / 3.0 + 72 / 6.0, 0.05);
     play_result_release(&result);
 }
 

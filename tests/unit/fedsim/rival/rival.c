@@ -1,41 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Schedulers that tidefed is compared with, in scenarios whose figures can be told by hand. */
-#include "tools/fedsim/play/play.h"
-
-#include "common/base/cleanup.h"
+#include "tests/support/fedsim/played.h"
 #include "tests/support/suite.h"
-
-#define MILLION 1000000
 
 static struct play_result result;
 
 static void play(enum rival_kind rival, const char *text)
 {
     const struct play_options options = {.until = -1, .rival = rival};
-    struct tf_conf_problems problems = {0};
-    struct scenario scenario;
-    struct tf_error err = TF_ERROR_INIT;
-    int failed = scenario_read(text, strlen(text), &scenario, &problems);
-    TF_AUTO_BUF shown = TF_BUF_INIT;
-    tf_conf_problems_print(&problems, "scenario", &shown);
-    tf_conf_problems_release(&problems);
-    if (failed)
-        printf("\n%s\n", tf_buf_text(&shown));
-    CU_ASSERT_EQUAL_FATAL(failed, 0);
-    CU_ASSERT_EQUAL_FATAL(scenario_play(&scenario, &options, &result, &err), 0);
-    CU_ASSERT_TRUE(play_is_good(&result));
-    scenario_release(&scenario);
+    test_play(text, &options, &result);
 }
 
 static void expect(const char *name, double want, double off)
 {
-    int64_t millionths = -MILLION;
-    if (report_figure(result.report, name, &millionths))
-        printf("\nthere is no figure %s\n", name);
-    double got = (double)millionths / MILLION;
-    if (got < want - off || got > want + off)
-        printf("\n%s is %f, expected %f\n", name, got, want);
-    CU_ASSERT(got >= want - off && got <= want + off);
+    test_expect_figure(&result, name, want, off);
 }
 
 static void end(void)
