@@ -140,6 +140,20 @@ static int offer_place(struct fedctl *ctl, const char *place, size_t length, con
     return FEDCTL_DONE; /* files: the shell knows them */
 }
 
+/* The same of "ID|TENANT/NAME". */
+static int offer_places(struct fedctl *ctl, const char *places, size_t length, const char *kind,
+                        const char *begun)
+{
+    const char *end = places + length;
+    int code = FEDCTL_DONE;
+    for (const char *at = places; at < end && code == FEDCTL_DONE;) {
+        const char *bar = memchr(at, '|', (size_t)(end - at));
+        code = offer_place(ctl, at, (size_t)((bar ? bar : end) - at), kind, begun);
+        at = bar ? bar + 1 : end;
+    }
+    return code;
+}
+
 /* ---- what follows a verb: its usage lines say it, so that what is offered is what the help tells ---- */
 
 struct form {
@@ -151,7 +165,7 @@ struct form {
 
 static size_t span_place(const char *s)
 {
-    return strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ/:");
+    return strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ/:|");
 }
 
 /* line: one of a usage, as "[job] TENANT/NAME... [--wait]" or "pause|resume ID". */
@@ -190,7 +204,7 @@ static int offer_bare(struct fedctl *ctl, const struct verb *verb, const char *b
             bare = (struct form){.place = form.place, .place_length = form.place_length};
         tf_strs_release(&form.words);
     }
-    return bare.place_length ? offer_place(ctl, bare.place, bare.place_length, "", begun) : FEDCTL_DONE;
+    return bare.place_length ? offer_places(ctl, bare.place, bare.place_length, "", begun) : FEDCTL_DONE;
 }
 
 /* What a verb takes first: a word of its forms, or a name. */
@@ -223,7 +237,7 @@ static int offer_names_after(struct fedctl *ctl, const struct verb *verb, const 
         bool matches = tf_strs_has(&form.words, first);
         tf_strs_release(&form.words);
         if (matches)
-            return offer_place(ctl, form.place, form.place_length, first, begun);
+            return offer_places(ctl, form.place, form.place_length, first, begun);
     }
     return offer_bare(ctl, verb, begun);
 }
@@ -282,7 +296,7 @@ static int offer_values(struct fedctl *ctl, const struct option *option, const c
     else if (option->row.type == TF_ROW_ENUM)
         offer_all(ctl, option->row.names + 1); /* the first stands for "not said" */
     else if (strchr(option->value, '/'))
-        return offer_place(ctl, option->value, strlen(option->value), "", begun);
+        return offer_places(ctl, option->value, strlen(option->value), "", begun);
     return FEDCTL_DONE;
 }
 
