@@ -225,6 +225,16 @@ void tf_image_generation(struct tf_image *image, struct tf_generation *generatio
     tf_image_close(image);
 }
 
+void tf_image_vacatable(struct tf_image *image, struct tf_vacatable *v)
+{
+    tf_image_open(image, v);
+    tf_image_number(image, &v->class);
+    tf_image_number(image, &v->nodes);
+    tf_image_vector(image, &v->room);
+    tf_image_number(image, &v->cost);
+    tf_image_close(image);
+}
+
 void tf_image_profile(struct tf_image *image, struct tf_profile *profile)
 {
     tf_image_open(image, profile);
@@ -240,8 +250,9 @@ void tf_image_profile(struct tf_image *image, struct tf_profile *profile)
     tf_image_list(image, &profile->costs, image_cost);
     image_idle(image, &profile->idle);
     image_health(image, &profile->health);
+    tf_image_list(image, &profile->vacatable, tf_image_vacatable);
+    tf_image_strings(image, &profile->moving_for);
     tf_image_number(image, &profile->brakes);
-    tf_image_number(image, &profile->vacatable_nodes);
     tf_image_number(image, &profile->loss_cap);
     tf_image_close(image);
 }

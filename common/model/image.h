@@ -20,6 +20,7 @@ void tf_image_manifest(struct tf_image *image, struct tf_job_manifest *manifest)
 void tf_image_planes(struct tf_image *image, struct tf_planes *planes);
 void tf_image_node(struct tf_image *image, struct tf_node *node);
 void tf_image_node_class(struct tf_image *image, struct tf_node_class *class);
+void tf_image_vacatable(struct tf_image *image, struct tf_vacatable *v);
 void tf_image_profile_row(struct tf_image *image, struct tf_profile_row *row);
 void tf_image_profile(struct tf_image *image, struct tf_profile *profile);
 void tf_image_shapes(struct tf_image *image, struct tf_shapes *shapes);

@@ -181,6 +181,8 @@ void tf_image_job_record(struct tf_image *image, struct tf_job_record *record)
     tf_image_string(image, &record->claims_in);
     tf_image_number(image, &record->claim_until);
     image_cross(image, &record->cross);
+    tf_image_number(image, &record->claim_move_cost);
+    tf_image_number(image, &record->consolidated);
     tf_image_close(image);
 }
 
@@ -568,5 +570,6 @@ void tf_image_entry(struct tf_image *image, struct tf_entry *entry)
     tf_image_number(image, &entry->successor);
     tf_image_number(image, &entry->predecessor);
     tf_image_number(image, &entry->leave_after);
+    tf_image_number(image, &entry->move_cost);
     tf_image_close(image);
 }

@@ -125,6 +125,8 @@ struct tf_entry {
     uint64_t successor;
     uint64_t predecessor; /* the same seen from there: which was the job when this one was placed */
     int64_t leave_after;
+    /* CLAIM */
+    int64_t move_cost; /* instances are moved for it if that costs no more, in GPU-seconds; 0: nothing is */
 };
 
 enum tf_down_kind {

@@ -85,6 +85,19 @@ bool tf_profile_row_eq(const struct tf_profile_row *a, const struct tf_profile_r
     return a->id == b->id && a->count == b->count && tf_profile_row_alike(a, b);
 }
 
+bool tf_vacatables_eq(const struct tf_vacatables *a, const struct tf_vacatables *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++) {
+        const struct tf_vacatable *x = &a->items[i], *y = &b->items[i];
+        if (x->class != y->class || x->nodes != y->nodes || x->cost != y->cost ||
+            !tf_vector_eq(x->room, y->room))
+            return false;
+    }
+    return true;
+}
+
 static void release_rows(struct tf_profile *profile)
 {
     tf_vec_each (row, &profile->rows)
@@ -101,6 +114,8 @@ void tf_profile_release(struct tf_profile *profile)
     release_rows(profile);
     tf_vec_release(&profile->shorts);
     tf_vec_release(&profile->costs);
+    tf_vec_release(&profile->vacatable);
+    tf_strs_release(&profile->moving_for);
     *profile = (struct tf_profile){0};
 }
 
@@ -119,7 +134,6 @@ static void copy_whole(struct tf_profile *to, const struct tf_profile *from)
     to->idle = from->idle;
     to->health = from->health;
     to->brakes = from->brakes;
-    to->vacatable_nodes = from->vacatable_nodes;
     to->loss_cap = from->loss_cap;
     tf_vec_release(&to->shorts);
     tf_vec_each (demand, &from->shorts)
@@ -127,6 +141,10 @@ static void copy_whole(struct tf_profile *to, const struct tf_profile *from)
     tf_vec_release(&to->costs);
     tf_vec_each (cost, &from->costs)
         tf_vec_push(&to->costs, *cost);
+    tf_vec_release(&to->vacatable);
+    tf_vec_each (v, &from->vacatable)
+        tf_vec_push(&to->vacatable, *v);
+    tf_strs_copy(&to->moving_for, &from->moving_for);
 }
 
 void tf_profile_copy(struct tf_profile *to, const struct tf_profile *from)
@@ -304,6 +322,10 @@ int tf_profile_check(const struct tf_profile *profile, struct tf_error *err)
             return tf_error_set(err, TF_ERR_INVALID, "profile: a reclaim cost is out of bounds");
     if (profile->loss_cap < 0)
         return tf_error_set(err, TF_ERR_INVALID, "profile: the cap of losses is negative");
+    tf_vec_each (v, &profile->vacatable)
+        if (v->nodes <= 0 || v->cost < 0 || v->cost > TF_GPU_SECONDS_MAX ||
+            (profile->full && v->class >= profile->classes.count))
+            return tf_error_set(err, TF_ERR_INVALID, "profile: what could be freed is out of bounds");
     return check_rows(profile, err);
 }
 
@@ -337,6 +359,11 @@ static int check_delta(const struct tf_profile *profile, const struct tf_profile
                             TF_PROFILE_CLASSES_MAX);
     if (check_classes(delta, &profile->planes, err) || tf_profile_check(delta, err))
         return -1;
+    tf_vec_each (v, &delta->vacatable)
+        if (v->class >= classes)
+            return tf_error_set(err, TF_ERR_INVALID,
+                                "profile: nodes of class %u could be freed, there are %zu", v->class,
+                                classes);
     tf_vec_each (row, &delta->rows) {
         if (row->count > 0 && row->class >= classes)
             return tf_error_set(err, TF_ERR_INVALID, "profile row %u names class %u, there are %zu", row->id,

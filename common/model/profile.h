@@ -15,7 +15,8 @@ enum {
     TF_NODE_SLOTS_MAX = 65536,
 };
 #define TF_COST_GPUS_MAX (INT64_C(1) << 24) /* of one subcluster */
-#define TF_QUANTITY_MAX (INT64_C(1) << 40)  /* millicores or MiB of one node */
+#define TF_GPU_SECONDS_MAX (INT64_C(1) << 50)
+#define TF_QUANTITY_MAX (INT64_C(1) << 40) /* millicores or MiB of one node */
 
 /* What makes two nodes interchangeable for placement. */
 struct tf_node_class {
@@ -110,6 +111,21 @@ struct tf_short_demand {
         fits; /* of these, whole steps that fit what is free there: it starts them when that was considered */
 };
 
+/* Nodes of one class that consolidation could free as a whole: an upper bound, of all classes of a model
+ * together, too. Nobody is evicted, and nobody waits for long, on its strength. */
+struct tf_vacatable {
+    uint32_t class;
+    int32_t nodes;         /* > 0 */
+    struct tf_vector room; /* of one of them when it is free: the least */
+    int64_t cost;          /* of freeing the cheapest of them: GPU-seconds held twice meanwhile */
+};
+struct tf_vacatables {
+    struct tf_vacatable *items;
+    size_t count, cap;
+};
+
+bool tf_vacatables_eq(const struct tf_vacatables *a, const struct tf_vacatables *b);
+
 struct tf_health_counts {
     int32_t nodes, ready, unreachable, lost, cordoned, draining, bad_gpus;
     int32_t gpus, free_gpus, held_gpus, foreign_gpus;
@@ -128,9 +144,10 @@ struct tf_profile {
     TF_VEC(struct tf_level_cost) costs;
     struct tf_idle_causes idle;
     struct tf_health_counts health;
-    int32_t brakes;          /* set of enum tf_brake */
-    int32_t vacatable_nodes; /* that consolidation could still free: an upper bound */
-    int64_t loss_cap;        /* ms: work that an instance may lose at most, in costs */
+    struct tf_vacatables vacatable; /* by class; none while nothing may be moved for who waits */
+    struct tf_strs moving_for; /* TENANT/NAME of jobs that wait, and for which instances are being moved */
+    int32_t brakes;            /* set of enum tf_brake */
+    int64_t loss_cap;          /* ms: work that an instance may lose at most, in costs */
 };
 
 void tf_profile_release(struct tf_profile *profile);

@@ -89,6 +89,8 @@ struct tf_job_record {
     char *claims_in;            /* while it waits: the subcluster in which it claims nodes; NULL = in none */
     struct tf_wall claim_until; /* it claims there because somebody asked for it, no longer than that; 0 = for
                                    its long wait */
+    int64_t claim_move_cost; /* GPU-seconds: room is made for it there by moves that cost no more; 0 = none */
+    struct tf_wall consolidated; /* when that was begun, or said, the last time: at most once a wait */
     struct tf_evicted evicted;
     struct tf_cross cross; /* its latest move between subclusters */
 };

@@ -38,6 +38,12 @@ static inline struct tf_vector tf_vector_max(struct tf_vector a, struct tf_vecto
                               a.cpu > b.cpu ? a.cpu : b.cpu, a.memory > b.memory ? a.memory : b.memory};
 }
 
+static inline struct tf_vector tf_vector_min(struct tf_vector a, struct tf_vector b)
+{
+    return (struct tf_vector){a.gpus < b.gpus ? a.gpus : b.gpus, a.slots < b.slots ? a.slots : b.slots,
+                              a.cpu < b.cpu ? a.cpu : b.cpu, a.memory < b.memory ? a.memory : b.memory};
+}
+
 /* Each dimension at least 0. */
 static inline struct tf_vector tf_vector_floor0(struct tf_vector a)
 {

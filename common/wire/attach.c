@@ -97,6 +97,7 @@ static const struct tf_wire_row entry_rows[] = {
     WIRE_COUNTER(successor),
     WIRE_INT64(leave_after, 0, TF_WIRE_MS_MAX),
     WIRE_COUNTER(predecessor),
+    WIRE_INT64(move_cost, 0, TF_GPU_SECONDS_MAX),
 };
 
 static int check_entry(const void *object, const struct tf_wire_path *path, struct tf_error *err)

@@ -479,6 +479,23 @@ static void release_rows(void *field)
 
 static const struct tf_wire_custom rows_columns = {encode_rows, decode_rows, release_rows};
 
+#define MODEL struct tf_vacatable
+#define WIRE Tidefed__V1__Vacatable
+static const struct tf_wire_row vacatable_rows[] = {
+    {.name = "class",
+     .kind = TF_WIRE_UINT32,
+     .model = offsetof(MODEL, class),
+     .wire = offsetof(WIRE, class_), /* a word of C++ */
+     .max = TF_PROFILE_CLASSES_MAX - 1},
+    WIRE_INT32(nodes, 0, TF_PROFILE_ROWS_MAX),
+    WIRE_OBJECT(room, tf_wire_vector, 0),
+    WIRE_INT64(cost, 0, TF_GPU_SECONDS_MAX),
+};
+static const struct tf_wire_table wire_vacatable =
+    WIRE_TABLE(vacatable_rows, tidefed__v1__vacatable__descriptor);
+#undef MODEL
+#undef WIRE
+
 #define MODEL struct tf_profile
 #define WIRE Tidefed__V1__Profile
 static const struct tf_wire_row profile_rows[] = {
@@ -499,8 +516,9 @@ static const struct tf_wire_row profile_rows[] = {
     WIRE_OBJECT(idle, tf_wire_idle_causes, 0),
     WIRE_OBJECT(health, tf_wire_health_counts, 0),
     COUNT(brakes),
-    COUNT(vacatable_nodes),
+    WIRE_LIST(vacatable, wire_vacatable, TF_PROFILE_CLASSES_MAX),
     WIRE_DURATION(loss_cap),
+    WIRE_STRINGS(moving_for),
 };
 const struct tf_wire_table tf_wire_profile = WIRE_TABLE(profile_rows, tidefed__v1__profile__descriptor);
 #undef MODEL

@@ -128,6 +128,8 @@ static const struct tf_wire_row job_record_rows[] = {
     WIRE_NAME(claims_in, 0),
     WIRE_WALL(claim_until),
     WIRE_OBJECT(cross, tf_wire_cross, 0),
+    WIRE_INT64(claim_move_cost, 0, TF_GPU_SECONDS_MAX),
+    WIRE_WALL(consolidated),
 };
 const struct tf_wire_table tf_wire_job_record =
     WIRE_TABLE(job_record_rows, tidefed__v1__job_record__descriptor);

@@ -31,6 +31,7 @@ void fed_candidate_entitled(const struct fed *fed, const struct job *job, const 
                             struct entitled *out)
 {
     out->claimant = fed_candidate_claims_in(job, cluster);
+    out->spares = job->record.claims_in && job->record.claim_move_cost > 0;
     out->reserved.count = 0;
     fed_reservations_in(fed, job, cluster, &out->reserved);
 }

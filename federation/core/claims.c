@@ -17,6 +17,8 @@
 
 enum {
     LOOK_AGAIN = 10 * TF_SECOND, /* a busy queue is not looked through for each change of it */
+    MOVES_LAST = 15 * TF_MINUTE, /* room is made by moves for so long at most: then others are evicted */
+    MOVES_SEEN = 5 * TF_SECOND,  /* what the last of them frees is told no later, when they are over */
     TRIES = 8, /* of those first in line, which no subcluster could hold, before the rest waits its turn */
 };
 
@@ -71,17 +73,20 @@ static void add_claimant(struct fed *fed, const struct job *job, const struct cl
                          .version = job->record.version,
                          .rank = job->rank,
                          .until = job->record.claim_until,
+                         .moves = job->record.claim_move_cost > 0,
                          .uid = job->record.uid};
     tf_vec_push(&fed->claimants, c);
 }
 
 /* Jobs that claim are a demand of their own. */
-static void set_claim(struct fed *fed, struct job *job, const char *cluster, struct tf_wall until)
+static void set_claim(struct fed *fed, struct job *job, const char *cluster, struct tf_wall until,
+                      int64_t move_cost)
 {
     bool waits = job->shape != NULL;
     fed_queue_remove(fed, job);
     tf_str_set(&job->record.claims_in, cluster);
     job->record.claim_until = until;
+    job->record.claim_move_cost = move_cost;
     fed_touch_job(fed, job);
     if (waits)
         fed_queue_add(fed, job);
@@ -147,7 +152,7 @@ static void end_claim(struct fed *fed, struct claimant c, struct job *job)
     if (!job || !job->record.claims_in)
         return;
     fed_trace_job(fed, job, "claims no nodes in %s any more", cluster->record.name);
-    set_claim(fed, job, NULL, (struct tf_wall){0});
+    set_claim(fed, job, NULL, (struct tf_wall){0}, 0);
 }
 
 static bool is_asked(const struct claimant *c)
@@ -155,9 +160,33 @@ static bool is_asked(const struct claimant *c)
     return c->until.ms != 0;
 }
 
-static bool goes_on(struct fed *fed, const struct claimant *c, const struct job *job)
+/* What the subcluster says of moves for the job, since it heard of the claim. Those that never began, or are
+ * over, make no room that is not told by now. */
+static bool is_moved_for(struct fed *fed, struct claimant *c, const struct job *job)
+{
+    const struct tf_profile *profile = cluster_of(fed, c)->profile;
+    if (!c->n || !profile || tf_term_cmp(profile->reflects_term, fed->term) != 0 ||
+        profile->reflects_n < c->n)
+        return true; /* it is not known yet; a subcluster that is away is lost after a while */
+    if (tf_strs_has(&profile->moving_for, job->key)) {
+        c->moved = true;
+        c->missed.ms = 0;
+        return true;
+    }
+    if (c->moved && c->missed.ms == 0)
+        c->missed = fed->now.mono;
+    int64_t end = c->missed.ms + MOVES_SEEN;
+    if (!c->moved || end <= fed->now.mono.ms)
+        return false;
+    fed->claims_due.ms = end < fed->claims_due.ms ? end : fed->claims_due.ms;
+    return true;
+}
+
+static bool goes_on(struct fed *fed, struct claimant *c, const struct job *job)
 {
     if (!job || !still_wants(job) || job->rank != c->rank || !may_claim_in(fed, job, cluster_of(fed, c)))
+        return false;
+    if (c->moves && fed_job_is_waiting(job) && !is_moved_for(fed, c, job))
         return false;
     return is_asked(c) ? fed->now.wall.ms < c->until.ms : is_first(fed, c, job);
 }
@@ -173,6 +202,7 @@ static void review(struct fed *fed)
         if (!goes_on(fed, &c, job)) {
             end_claim(fed, c, job);
             fed_claims_touch(fed);
+            fed->unfinished |= c.moves; /* others give way now, if need be */
             continue;
         }
         if (fed_job_is_waiting(job) && job->record.version != c.version) {
@@ -197,7 +227,7 @@ static void make_claim(struct fed *fed, struct job *job, struct cluster *cluster
                         (long long)(waited / TF_SECOND), cluster->record.name);
     fed_trace_job(fed, job, "has waited for %lld s: claims nodes in %s", (long long)(waited / TF_SECOND),
                   cluster->record.name);
-    set_claim(fed, job, cluster->record.name, (struct tf_wall){0});
+    set_claim(fed, job, cluster->record.name, (struct tf_wall){0}, 0);
     add_claimant(fed, job, cluster);
     fed_desired_claim(cluster, job);
 }
@@ -253,6 +283,29 @@ void fed_claims_run(struct fed *fed)
     note_ends(fed);
 }
 
+/* ---- room made by moves ---- */
+
+bool fed_claims_any(const struct fed *fed, int rank)
+{
+    return claimant_of_rank(fed, rank) != NULL;
+}
+
+void fed_claims_move(struct fed *fed, struct job *job, struct cluster *cluster, int64_t cost)
+{
+    assert(!fed_claims_any(fed, job->rank) && !job->record.claims_in && fed_job_is_waiting(job));
+    set_claim(fed, job, cluster->record.name, (struct tf_wall){fed->now.wall.ms + MOVES_LAST}, cost);
+    add_claimant(fed, job, cluster);
+    fed_desired_claim(cluster, job);
+    note_ends(fed);
+}
+
+void fed_claims_numbered(struct fed *fed, const struct cluster *cluster, struct tf_uid uid, uint64_t n)
+{
+    tf_vec_each (c, &fed->claimants)
+        if (c->slot == cluster->slot && tf_uid_eq(c->uid, uid))
+            c->n = n;
+}
+
 /* ---- because somebody asked ---- */
 
 /* NULL after answering. */
@@ -305,7 +358,7 @@ void fed_claims_verb(struct fed *fed, struct fed_event *event)
                         "the nodes that are being freed for it in %s are kept for it, for %lld s at most",
                         cluster->record.name, (long long)(event->claim.lasts / TF_SECOND));
     fed_trace_job(fed, job, "claims the nodes that are being freed for it in %s", cluster->record.name);
-    set_claim(fed, job, cluster->record.name, (struct tf_wall){fed->now.wall.ms + event->claim.lasts});
+    set_claim(fed, job, cluster->record.name, (struct tf_wall){fed->now.wall.ms + event->claim.lasts}, 0);
     add_claimant(fed, job, cluster);
     fed_desired_claim(cluster, job);
     note_ends(fed);

@@ -72,8 +72,11 @@ void fed_desired_release(struct cluster *cluster, struct tf_uid uid, uint64_t ep
 static struct tf_entry claim_entry(const struct job *job)
 {
     const struct tf_job_record *r = &job->record;
-    struct tf_entry entry = {
-        .kind = TF_ENTRY_CLAIM, .uid = r->uid, .tenant = tf_strdup(r->tenant), .name = tf_strdup(r->name)};
+    struct tf_entry entry = {.kind = TF_ENTRY_CLAIM,
+                             .uid = r->uid,
+                             .tenant = tf_strdup(r->tenant),
+                             .name = tf_strdup(r->name),
+                             .move_cost = r->claim_move_cost};
     tf_job_spec_copy(&entry.spec, &r->spec);
     return entry;
 }
@@ -149,6 +152,8 @@ static void add_entry(struct parts *parts, struct tf_entry *entry)
         parts->message.n = ++parts->cluster->n;
     if (entry->kind == TF_ENTRY_PLACE)
         fed_ledger_numbered(parts->cluster, entry->epoch, parts->message.n);
+    if (entry->kind == TF_ENTRY_CLAIM)
+        fed_claims_numbered(parts->fed, parts->cluster, entry->uid, parts->message.n);
     tf_vec_push(&parts->message.entries, *entry);
     parts->bytes += bytes;
 }

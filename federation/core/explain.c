@@ -304,8 +304,36 @@ static bool explain_reserved(const struct question *q, const struct cluster *c,
     return fit.fits;
 }
 
+/* It takes no core from others while room is being made for it by moves, there or elsewhere: false if it
+ * could not take one here anyway. */
+static bool explain_moves(const struct question *q, const struct cluster *c, const struct tf_demand *demand,
+                          struct fed_blocker *out)
+{
+    const struct tf_job_record *r = &q->job->record;
+    struct tf_fit_view view = tf_fit_rows_view(c->room);
+    struct tf_demand usual = *demand; /* borrows its lists */
+    struct tf_fit fit = {0};
+    char text[MOMENT_TEXT];
+    usual.level = (tf_level)(tf_level_core(demand->rank) - 1);
+    bool here = strcmp(r->claims_in, c->record.name) == 0;
+    if (!here)
+        tf_fit_count(&view, &usual, usual.level, q->fed->scratch, &fit);
+    if (!here && !fit.fits)
+        return false;
+    out->reason = TF_REASON_IN_FLIGHT;
+    out->until = r->claim_until;
+    out->text = here ? tf_strdup("instances are being moved there to make room for it")
+                     : tf_asprintf("it would take cores of others here, which costs more than the moves that "
+                                   "make room for it in %s",
+                                   r->claims_in);
+    out->unblock =
+        tf_asprintf("the end of those moves: `fedctl get migrations --cluster %s`; at %s others give way",
+                    r->claims_in, moment(r->claim_until, text));
+    return true;
+}
+
 static void explain_demand(const struct question *q, const struct cluster *c, const struct tf_demand *demand,
-                           int32_t *has, struct fed_blocker *out)
+                           bool spares, int32_t *has, struct fed_blocker *out)
 {
     const struct fed *fed = q->fed;
     struct tf_fit_view view = tf_fit_rows_view(c->room);
@@ -314,6 +342,8 @@ static void explain_demand(const struct question *q, const struct cluster *c, co
     tf_fit_explain(&view, demand, level, &q->job->record.spec, fed->scratch, &why);
     *has = why.has;
     if (why.reason == TF_REASON_NONE)
+        return;
+    if (spares && explain_moves(q, c, demand, out))
         return;
     const struct tf_freeze *freeze = frozen_out(fed, c, demand);
     if (freeze)
@@ -342,9 +372,10 @@ static void explain_fit(const struct question *q, const struct cluster *c, int32
             demand.ends.ms = q->now.wall.ms + spec->max_runtime;
         struct entitled entitled = {0};
         fed_candidate_entitled(q->fed, q->job, c, &entitled);
-        demand.claimant = entitled.claimant;
-        memcpy(&demand.reserved, &entitled.reserved, sizeof demand.reserved); /* taken */
-        explain_demand(q, c, &demand, has, out);
+        bool spares = entitled.spares;
+        fed_ledger_entitle(&demand, &entitled);
+        tf_vec_release(&entitled.reserved);
+        explain_demand(q, c, &demand, spares, has, out);
     }
     tf_demand_release(&demand);
 }
@@ -455,6 +486,13 @@ char *fed_explain_waiting(const struct fed *fed, const struct job *job, const ch
                           const struct fed_explain_rows *rows)
 {
     const struct fed_explain_row *best = nearest(rows);
+    const struct tf_job_record *r = &job->record;
+    char text[MOMENT_TEXT];
+    if (r->claims_in && r->claim_move_cost > 0)
+        return tf_asprintf(
+            "%s %s (IN_FLIGHT): instances are being moved in %s to make room for it, which costs less "
+            "than evicting others; these give way if it is not placed by %s",
+            job->key, waits, r->claims_in, moment(r->claim_until, text));
     if (fed->waits_for_all)
         return tf_asprintf(
             "%s %s (NOT_CONSIDERED_YET): after --accept-rollback nothing is placed until every "
@@ -549,7 +587,7 @@ int fed_explain(const struct fed *fed, const char *tenant, const char *name, str
     return 0;
 }
 
-static void blocker_release(struct fed_blocker *blocker)
+void fed_blocker_release(struct fed_blocker *blocker)
 {
     free(blocker->text);
     free(blocker->unblock);
@@ -558,9 +596,9 @@ static void blocker_release(struct fed_blocker *blocker)
 void fed_explain_row_release(struct fed_explain_row *row)
 {
     free(row->cluster);
-    blocker_release(&row->first);
+    fed_blocker_release(&row->first);
     tf_vec_each (blocker, &row->more)
-        blocker_release(blocker);
+        fed_blocker_release(blocker);
     tf_vec_release(&row->more);
     *row = (struct fed_explain_row){0};
 }

@@ -15,6 +15,7 @@ void fed_explain_unknown(const struct fed *fed, const struct job *job, struct fe
 /* What is said of a job that "waits", or "would wait". */
 char *fed_explain_waiting(const struct fed *fed, const struct job *job, const char *waits,
                           const struct fed_explain_rows *rows);
+void fed_blocker_release(struct fed_blocker *blocker);
 void fed_explain_row_release(struct fed_explain_row *row);
 
 #endif

@@ -240,7 +240,8 @@ struct fed_plan_row {
     tf_level level;
     char *level_name; /* "free", "surplus(batch)": the highest that it would take */
     int32_t size;
-    char *model; /* NULL: none asked */
+    char *model;   /* NULL: none asked */
+    char *instead; /* NULL; or it fits there after consolidation: what that costs, and what it spares */
 };
 struct fed_plan {
     TF_VEC(struct fed_plan_row) rows; /* those where it fits first, in order of preference; then by name */

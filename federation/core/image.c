@@ -242,6 +242,10 @@ static void image_claimant(struct tf_image *image, struct claimant *claimant)
     tf_image_number(image, &claimant->version);
     tf_image_number(image, &claimant->until);
     tf_image_number(image, &claimant->challenged);
+    tf_image_number(image, &claimant->moves);
+    tf_image_number(image, &claimant->moved);
+    tf_image_number(image, &claimant->missed);
+    tf_image_number(image, &claimant->n);
     tf_image_close(image);
 }
 
@@ -258,6 +262,7 @@ static void image_flight(struct tf_image *image, struct flight *flight)
     tf_image_number(image, &flight->n);
     tf_image_number(image, &flight->ends);
     tf_image_number(image, &flight->entitled.claimant);
+    tf_image_number(image, &flight->entitled.spares);
     tf_image_list(image, &flight->entitled.reserved, tf_image_uid);
     tf_image_fit_undo(image, &flight->debit);
     tf_image_close(image);

@@ -40,9 +40,11 @@ static int resolve(struct fed *fed, const struct cluster *cluster, const struct 
     return 0;
 }
 
-static void entitle(struct tf_demand *demand, const struct entitled *entitled)
+void fed_ledger_entitle(struct tf_demand *demand, const struct entitled *entitled)
 {
     demand->claimant = entitled->claimant;
+    if (entitled->spares && demand->level >= tf_level_core(0))
+        demand->level = (tf_level)(tf_level_core(0) - 1);
     demand->reserved.count = 0;
     tf_vec_each (uid, &entitled->reserved)
         tf_vec_push(&demand->reserved, *uid);
@@ -54,7 +56,7 @@ static int resolve_flight(struct fed *fed, const struct cluster *cluster, const 
     if (resolve(fed, cluster, &flight->spec, flight->rank))
         return -1;
     fed->demand.ends = flight->ends;
-    entitle(&fed->demand, &flight->entitled);
+    fed_ledger_entitle(&fed->demand, &flight->entitled);
     if (flight->is_short)
         fed->demand.core = fed->demand.step;
     return 0;
@@ -353,7 +355,9 @@ static void fit_lowest(struct fed *fed, struct cluster *cluster, const struct tf
     }
     if (out->fits || level == TF_LEVEL_FREE || !fed_ledger_may_reclaim(fed, cluster))
         return;
-    if (!kept && !some_node_could(cluster, 1 + (size_t)fed->demand.rank, level, fed->demand.need))
+    bool usual =
+        !kept && level == tf_level_core(fed->demand.rank) - 1; /* what is kept of the look is for that */
+    if (usual && !some_node_could(cluster, 1 + (size_t)fed->demand.rank, level, fed->demand.need))
         return;
     if (tf_fit_above_free(&view, &fed->demand, fed->scratch, &fit))
         set_fit(cluster, spec, &fit, out);
@@ -387,7 +391,7 @@ void fed_ledger_fit(struct fed *fed, struct cluster *cluster, const struct tf_jo
     *out = (struct verdict){.capacity = cluster->capacity, .change = cluster->change};
     if (resolve(fed, cluster, spec, rank))
         return;
-    entitle(&fed->demand, entitled);
+    fed_ledger_entitle(&fed->demand, entitled);
     count_singly(&fed->demand);
     fit_lowest(fed, cluster, spec, out);
     if (fed->demand.reserved.count)
@@ -437,7 +441,7 @@ const char *fed_ledger_look(const struct fed *fed, const struct cluster *cluster
     if (tf_demand_resolve(&demand, spec, rank, view.catalog, NULL) == 0) {
         if (spec->max_runtime > 0)
             demand.ends.ms = now.wall.ms + spec->max_runtime;
-        entitle(&demand, entitled);
+        fed_ledger_entitle(&demand, entitled);
         count_singly(&demand);
         tf_fit_count(&view, &demand, TF_LEVEL_FREE, fed->scratch, &fit);
         out->free = fit.count;
@@ -477,6 +481,7 @@ const char *fed_ledger_add(struct fed *fed, struct cluster *cluster, const struc
     struct flight *flight = tf_vec_add(&cluster->flights);
     *flight = (struct flight){.epoch = epoch, .rank = rank, .size = size, .level = level};
     flight->entitled.claimant = entitled->claimant;
+    flight->entitled.spares = entitled->spares;
     tf_vec_each (uid, &entitled->reserved)
         tf_vec_push(&flight->entitled.reserved, *uid);
     flight->ends = TF_DEMAND_ENDLESS;

@@ -40,6 +40,8 @@ void fed_ledger_fit(struct fed *fed, struct cluster *cluster, const struct tf_jo
  * is no worse for the job than that would be. */
 void fed_ledger_narrow(const struct fed *fed, const struct cluster *cluster, const struct tf_job_spec *spec,
                        struct verdict *v);
+/* What the demand is entitled to besides, and what it leaves to others. */
+void fed_ledger_entitle(struct tf_demand *demand, const struct entitled *entitled);
 /* As fed_ledger_fit, for a question: nothing is changed, not even what deciding keeps to be quicker. Returns
  * the model, NULL if none is asked; borrowed until the next profile. */
 const char *fed_ledger_look(const struct fed *fed, const struct cluster *cluster,

@@ -11,6 +11,7 @@
 #include "common/model/transaction.h"
 #include "federation/core/candidate.h"
 #include "federation/core/choose.h"
+#include "federation/core/consolidate.h"
 #include "federation/core/desired.h"
 #include "federation/core/jobs.h"
 #include "federation/core/ledger.h"
@@ -46,6 +47,8 @@ static void consider(struct fed *fed, struct shape *shape, int64_t *work)
 {
     struct job *job = fed_queue_first(shape);
     struct cluster *cluster = fed_choose(fed, shape, work);
+    if (cluster && fed_consolidate_instead(fed, job, cluster))
+        return; /* of a demand of its own from now on, which is considered next */
     if (cluster) {
         commit(fed, job, cluster);
         return;

@@ -3,6 +3,7 @@
  * is changed, and a subcluster's own word (sub_plan_place) is for the caller to ask. */
 #include "federation/core/candidate.h"
 #include "federation/core/cluster.h"
+#include "federation/core/consolidate.h"
 #include "federation/core/explain.h"
 #include "federation/core/jobs.h"
 #include "federation/core/ledger.h"
@@ -25,6 +26,9 @@ static struct job probe_of(const struct fed *fed, const struct tf_job_manifest *
         memcpy(&probe.record.refusals, &known->record.refusals, sizeof probe.record.refusals);
         memcpy(&probe.refusals, &known->refusals, sizeof probe.refusals);
         probe.record.claims_in = known->record.claims_in;
+        probe.record.claim_move_cost = known->record.claim_move_cost;
+        probe.record.consolidated = known->record.consolidated;
+        probe.record.changed = known->record.changed;
     }
     return probe;
 }
@@ -93,6 +97,35 @@ static void sort(struct candidates *list)
     }
 }
 
+/* The class "fits after consolidation", where cores of others would be taken else. */
+static void prefer_moves(const struct fed *fed, const struct job *probe, struct tf_now now,
+                         struct candidates *list)
+{
+    struct fed_consolidation found;
+    struct candidate *first = list->items;
+    if (list->count == 0 || !fits(first) || !fed_consolidate_takes_cores(first->row.level) ||
+        !fed_consolidate_may(fed, probe))
+        return;
+    int64_t evicting = fed_candidate_cost(&probe->record.spec, now.wall, first->cluster, &first->verdict);
+    if (!fed_consolidate_find(fed, probe, evicting, now, &found))
+        return;
+    size_t at = 0;
+    while (list->items[at].cluster != found.cluster)
+        at++;
+    struct candidate moves = list->items[at];
+    char *instead = fed_consolidate_text(&found, evicting, first->cluster);
+    for (; at > 0; at--)
+        list->items[at] = list->items[at - 1];
+    fed_blocker_release(&moves.row.why.first);
+    moves.row.why.first = (struct fed_blocker){0};
+    moves.row.instead = instead;
+    moves.row.level = TF_LEVEL_FREE;
+    moves.row.size = probe->record.spec.elastic.min;
+    free(moves.row.level_name);
+    moves.row.level_name = tf_strdup("free, after consolidation");
+    list->items[0] = moves;
+}
+
 char *fed_plan_waits(const struct fed *fed, const struct tf_job_manifest *manifest,
                      const struct fed_plan *plan)
 {
@@ -115,6 +148,7 @@ void fed_plan_place(const struct fed *fed, const struct tf_job_manifest *manifes
     tf_vec_each (c, &fed->clusters)
         add(fed, &probe, *c, now, &candidates);
     sort(&candidates);
+    prefer_moves(fed, &probe, now, &candidates);
     fed_explain_unknown(fed, &probe, &unknown);
     tf_vec_each (c, &candidates)
         tf_vec_push(&out->rows, c->row);
@@ -130,6 +164,7 @@ void fed_plan_release(struct fed_plan *plan)
         fed_explain_row_release(&row->why);
         free(row->level_name);
         free(row->model);
+        free(row->instead);
     }
     tf_vec_release(&plan->rows);
     *plan = (struct fed_plan){0};

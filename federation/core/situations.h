@@ -35,6 +35,7 @@
     X(FED_RAISED, "federation: a placement took more than its smallest size")                           \
     X(FED_CLAIMED, "federation: a job that had waited long claims nodes")                               \
     X(FED_UNCLAIMED, "federation: a claim on nodes is over")                                            \
+    X(FED_CONSOLIDATES, "federation: room is made by moves for a job that evictions would cost more")   \
     X(FED_FREEZE_OVER, "federation: the time of a freeze was up")                                       \
     X(FED_RECLAIMS, "federation: placed where others must go for it")                                   \
     X(FED_RESERVED_FOR, "federation: placed where something was reserved for it")                       \

@@ -76,6 +76,7 @@ struct fed_uids {
 /* What a job may have of a subcluster that others may not. Zero-initialise; owned. */
 struct entitled {
     bool claimant;            /* nodes are kept for it there */
+    bool spares;              /* it takes no core from others: room is being made for it by moves */
     struct fed_uids reserved; /* reservations that are kept there, and that it may use; ascending */
 };
 
@@ -113,6 +114,11 @@ struct claimant {
     int rank;         /* of the job, when it claimed */
     bool challenged;  /* others of its priority have come to the queue: it may not be the first any more */
     struct tf_wall until; /* somebody asked for it, and so long; 0 = it is for its long wait */
+    /* Of one for which instances are moved there (consolidate.h): */
+    bool moves;
+    bool moved;            /* a profile has said so */
+    struct tf_mono missed; /* since then none says so any more; 0 = one does */
+    uint64_t n;            /* of the message that told the claim last; 0 = not told yet in this attach */
     struct tf_uid uid;
 };
 

@@ -125,6 +125,10 @@ static void say_how(const struct fed_plan_row *row, const struct asked *asked, s
         say_word(&asked->plan, text);
         return;
     }
+    if (row->instead) {
+        tf_buf_fmt(text, ": %s", row->instead);
+        return;
+    }
     if (row->level == TF_LEVEL_FREE)
         tf_buf_str(text, " in free capacity");
     else
@@ -223,6 +227,10 @@ static void ask(struct planning *planning, size_t at)
     const struct tf_job_manifest *m = &planning->request.plan.manifest;
     const struct fed_plan_row *row = &planning->plan.rows.items[at];
     struct asked *asked = &planning->asked[at];
+    if (row->instead) { /* it would have to plan the moves, which it does when it is to make them */
+        one_less(planning);
+        return;
+    }
     struct tf_entry entry = {.kind = TF_ENTRY_PLACE,
                              .tenant = m->tenant,
                              .name = m->name,

@@ -114,6 +114,9 @@ struct consolidate_plan {
 void consolidate_plan_make(const struct consolidate_ask *ask, struct consolidate_plan *out);
 void consolidate_plan_release(struct consolidate_plan *plan);
 
+/* No plan whatever frees more units (BOUNDS.md §2); as figures.best. */
+int32_t consolidate_most(const struct consolidate_ask *ask);
+
 /* Carries the plan out in thought, wave by wave, on what the ask says is free. NULL: each target is free
  * before its move starts, and every site has what the plan says; else what is wrong with it. The plan may
  * come from anywhere. */

@@ -171,6 +171,11 @@ int32_t bound_units(const struct consolidate_ask *ask, uint32_t domain)
     return most > now ? most - now : 0;
 }
 
+int32_t consolidate_most(const struct consolidate_ask *ask)
+{
+    return bound_units(ask, CONSOLIDATE_ANY);
+}
+
 /* ---- moves ---- */
 
 static int64_t sum_of_smallest(int64_t *each, size_t count, int32_t m)

@@ -23,6 +23,8 @@ enum { NOT_LOOKED_AT = -1, BUDGET = 20 * 1000 * 1000 };
 struct scene {
     struct sub *sub;
     const struct tf_defrag_order *order;
+    bool in_seconds;  /* what moves cost: GPU-seconds held twice; else GPUs */
+    bool only_counts; /* nothing is planned: where instances may go is not looked at */
     struct tf_fit_view view;
     int32_t model;
     TF_VEC(struct consolidate_node) nodes;
@@ -192,6 +194,15 @@ static uint32_t set_for(struct scene *scene, const struct job *job, uint32_t cla
     return keep_set(scene);
 }
 
+/* How long the two of a move are there at once, s: as long as the one took to get ready, and leaves its
+ * clients. */
+static int64_t seconds_of(const struct job *job, const struct tf_member *m)
+{
+    enum { NOT_KNOWN = TF_MINUTE };
+    int64_t start = m->ready.ms > m->started.ms ? m->ready.ms - m->started.ms : NOT_KNOWN;
+    return 1 + (start + job->record.spec.group.stop_delay) / TF_SECOND;
+}
+
 static void add_job(struct scene *scene, const struct job *job)
 {
     uint32_t set = CONSOLIDATE_ANY;
@@ -203,17 +214,19 @@ static void add_job(struct scene *scene, const struct job *job)
             continue;
         enum consolidate_lock lock = lock_of(scene, job, m);
         uint32_t class = scene->nodes.items[at].class;
-        if (lock == CONSOLIDATE_MOVABLE && class != set_class) {
+        if (lock == CONSOLIDATE_MOVABLE && class != set_class && !scene->only_counts) {
             set = set_for(scene, job, class);
             set_class = class;
         }
         struct tf_vector need = tf_shape_vector(&job->record.spec.group.shape);
-        tf_vec_push(&scene->instances, (struct consolidate_instance){.node = (uint32_t)at,
-                                                                     .need = need,
-                                                                     .job = (uint32_t)scene->ask.job_count,
-                                                                     .set = set,
-                                                                     .lock = lock,
-                                                                     .cost = need.gpus > 0 ? need.gpus : 1});
+        int64_t gpus = need.gpus > 0 ? need.gpus : 1;
+        tf_vec_push(&scene->instances, (struct consolidate_instance){
+                                           .node = (uint32_t)at,
+                                           .need = need,
+                                           .job = (uint32_t)scene->ask.job_count,
+                                           .set = set,
+                                           .lock = lock,
+                                           .cost = scene->in_seconds ? gpus * seconds_of(job, m) : gpus});
         tf_vec_push(&scene->jobs, job);
         tf_vec_push(&scene->indices, m->index);
     }
@@ -312,10 +325,12 @@ static void fill_ask(struct scene *scene)
     ask->budget = BUDGET;
 }
 
-/* NULL, or why there is nothing to plan. */
+/* NULL, or why there is nothing to plan. scene is zeroed but for what its costs are, and whether it counts
+ * only. */
 static char *scene_make(struct scene *scene, struct sub *sub, const struct tf_defrag_order *order)
 {
-    *scene = (struct scene){.sub = sub, .order = order};
+    scene->sub = sub;
+    scene->order = order;
     const char *fault = tf_defrag_order_fault(order);
     if (fault)
         return tf_strdup(fault);
@@ -423,22 +438,119 @@ static void tell_figures(const struct scene *scene, const struct consolidate_pla
                                                 f->locked[lock]});
 }
 
-void defrag_plan_make(struct sub *sub, const struct tf_defrag_order *order, struct tf_defrag_plan *out)
+static void plan_make(struct scene *scene, struct sub *sub, const struct tf_defrag_order *order,
+                      struct consolidate_plan *plan, struct tf_defrag_plan *out)
 {
-    struct scene scene;
-    struct consolidate_plan plan = {0};
-    out->text = scene_make(&scene, sub, order);
+    out->text = scene_make(scene, sub, order);
     if (!out->text) {
         if (order->total)
-            count_total(&scene);
-        consolidate_plan_make(&scene.ask, &plan);
-        tell_moves(&scene, &plan, out);
-        tell_buckets(&scene, &plan, out);
-        tell_figures(&scene, &plan, out);
+            count_total(scene);
+        consolidate_plan_make(&scene->ask, plan);
+        tell_moves(scene, plan, out);
+        tell_buckets(scene, plan, out);
+        tell_figures(scene, plan, out);
         out->digest = tf_defrag_digest(out);
     }
+}
+
+void defrag_plan_make(struct sub *sub, const struct tf_defrag_order *order, struct tf_defrag_plan *out)
+{
+    struct scene scene = {0};
+    struct consolidate_plan plan = {0};
+    plan_make(&scene, sub, order, &plan, out);
     consolidate_plan_release(&plan);
     scene_release(&scene);
+}
+
+void defrag_plan_within(struct sub *sub, const struct tf_defrag_order *order, int64_t *cost,
+                        struct tf_defrag_plan *out)
+{
+    struct scene scene = {.in_seconds = true, .ask.max_cost = *cost};
+    struct consolidate_plan plan = {0};
+    plan_make(&scene, sub, order, &plan, out);
+    *cost = plan.figures.cost;
+    consolidate_plan_release(&plan);
+    scene_release(&scene);
+}
+
+/* ---- how many nodes could be freed ---- */
+
+/* A node that would be whole if all on it moved. */
+struct gain {
+    size_t node;
+    int64_t cost;
+    bool stays;
+};
+
+static int gain_cmp(const void *a, const void *b)
+{
+    const struct gain *x = a, *y = b;
+    if (x->cost != y->cost)
+        return x->cost < y->cost ? -1 : 1;
+    return x->node < y->node ? -1 : x->node > y->node;
+}
+
+/* The cheapest first. Returns how many there are. */
+static size_t list_gains(const struct scene *scene, struct gain *gains)
+{
+    size_t count = 0;
+    for (size_t n = 0; n < scene->nodes.count; n++)
+        gains[n] = (struct gain){.node = n};
+    tf_vec_each (i, &scene->instances) {
+        gains[i->node].cost += i->cost;
+        gains[i->node].stays |= i->lock != CONSOLIDATE_MOVABLE;
+    }
+    for (size_t n = 0; n < scene->nodes.count; n++) {
+        const struct consolidate_node *node = &scene->nodes.items[n];
+        if (node->site && !gains[n].stays && !tf_vector_fits(node->capacity, node->free))
+            gains[count++] = gains[n];
+    }
+    if (count)
+        qsort(gains, count, sizeof *gains, gain_cmp);
+    return count;
+}
+
+static void add_gain(const struct consolidate_node *node, int64_t cost, struct tf_vacatables *out)
+{
+    size_t at = 0;
+    while (at < out->count && out->items[at].class < node->class)
+        at++;
+    if (at == out->count || out->items[at].class != node->class) {
+        tf_vec_push(out, (struct tf_vacatable){0});
+        for (size_t i = out->count - 1; i > at; i--)
+            out->items[i] = out->items[i - 1];
+        out->items[at] =
+            (struct tf_vacatable){.class = node->class, .room = node->capacity, .cost = cost}; /* the first */
+    }
+    struct tf_vacatable *v = &out->items[at];
+    v->nodes++;
+    v->room = tf_vector_min(v->room, node->capacity);
+}
+
+/* Of one model: the cheapest, and no more of them than a plan could free at best. */
+static void count_model(struct sub *sub, const char *model, struct tf_vacatables *out)
+{
+    struct tf_defrag_order order = {.model = (char *)(uintptr_t)model};
+    struct scene scene = {.in_seconds = true, .only_counts = true};
+    char *why = scene_make(&scene, sub, &order);
+    if (!why) {
+        TF_AUTO_FREE struct gain *gains = tf_calloc(scene.nodes.count + 1, sizeof *gains);
+        size_t count = list_gains(&scene, gains);
+        size_t most = count ? (size_t)consolidate_most(&scene.ask) : 0;
+        for (size_t i = 0; i < count && i < most; i++)
+            add_gain(&scene.nodes.items[gains[i].node], gains[i].cost, out);
+    }
+    free(why);
+    scene_release(&scene);
+}
+
+void defrag_count(struct sub *sub, struct tf_vacatables *out)
+{
+    out->count = 0;
+    ledger_refresh(&sub->ledger);
+    const struct tf_intern *models = &ledger_view(&sub->ledger).catalog->models;
+    for (size_t i = 0; i < models->count; i++)
+        count_model(sub, tf_intern_text(models, (int32_t)i), out);
 }
 
 /* ---- doing it ---- */

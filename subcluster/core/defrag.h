@@ -23,10 +23,23 @@ char *defrag_begin(struct sub *sub, const struct tf_defrag_order *order, const s
 void defrag_look(struct sub *sub);
 struct tf_mono defrag_due(const struct sub *sub); /* TF_NEVER: nothing waits for it */
 
+/* A job that claims nodes here is to have them by moves that cost no more than the leader allows (GPU-seconds
+ * that are held twice), instead of evictions, which would cost that: they begin, if they may and suffice. The
+ * leader sees in profiles whether they go on. Returns the work. */
+int64_t defrag_for_claim(struct sub *sub, const struct tf_entry *entry);
+
+/* Moves may begin unasked, or it may be said that they could. */
+bool defrag_may_begin(const struct sub *sub);
+/* Whole nodes that moves could free, by class (DESIGN.md §6). Work: all instances, and sorting the nodes. */
+void defrag_count(struct sub *sub, struct tf_vacatables *out);
+
 bool defrag_is_under_way(const struct sub *sub); /* a chain of a plan is not over */
 
 /* out->text: why there is no plan. Nothing changes but that the ledger is brought up to date. out is zeroed.
  */
 void defrag_plan_make(struct sub *sub, const struct tf_defrag_order *order, struct tf_defrag_plan *out);
+/* The same for moves that cost at most *cost GPU-seconds (0: no limit), which is what they cost then. */
+void defrag_plan_within(struct sub *sub, const struct tf_defrag_order *order, int64_t *cost,
+                        struct tf_defrag_plan *out);
 
 #endif

@@ -83,6 +83,62 @@ static void carry_out(struct sub *sub, struct tf_defrag_order *order, const stru
     free(why);
 }
 
+/* ---- for a job that claims ---- */
+
+/* The same claim, told again, is the same chain; another of the job is another. */
+static struct tf_uid chain_id(const struct tf_entry *entry)
+{
+    struct tf_uid id = entry->uid;
+    for (size_t i = 0; i < sizeof entry->move_cost; i++)
+        id.bytes[i] ^= (uint8_t)((uint64_t)entry->move_cost >> 8 * i);
+    return id;
+}
+
+static void begin_for(struct sub *sub, const struct tf_entry *entry, struct tf_defrag_order *order)
+{
+    struct tf_defrag_plan plan = {0};
+    int64_t cost = entry->move_cost;
+    defrag_plan_within(sub, order, &cost, &plan);
+    bool enough = !plan.text && plan.moves.count > 0 && plan.before + plan.freed >= order->want;
+    char *why = enough ? defrag_begin(sub, order, &plan) : NULL;
+    if (!enough)
+        trace(sub, "job %s waits for %d x %d GPUs: no moves that cost at most %lld GPU-seconds make room",
+              order->for_job, order->want, order->gpus, (long long)entry->move_cost);
+    else
+        trace(sub,
+              "job %s waits for %d x %d GPUs: %zu moves of %d GPUs, %lld GPU-seconds held twice, make "
+              "room%s%s",
+              order->for_job, order->want, order->gpus, plan.moves.count, plan.gpus, (long long)cost,
+              why ? ", but: " : "", why ? why : "");
+    tf_reached_if(enough && !why, sub, SUB_DEFRAG_FOR_CLAIM);
+    if (enough && !why)
+        sub->defrag_at = (struct tf_mono){sub->now.mono.ms + sub->policy.consolidate_cooldown};
+    free(why);
+    tf_defrag_plan_release(&plan);
+}
+
+int64_t defrag_for_claim(struct sub *sub, const struct tf_entry *entry)
+{
+    struct tf_defrag_order order;
+    struct tf_shape_asked shape = {.spec = entry->spec}; /* lent */
+    if (entry->move_cost == 0 || migrate_find(sub, chain_id(entry)))
+        return 0;
+    if (sub->policy.consolidate != TF_CONSOLIDATE_ON || !defrag_may_begin(sub)) {
+        trace(sub, "job %s/%s is to have room by moves, but none may begin now", entry->tenant, entry->name);
+        return 0;
+    }
+    ledger_refresh(&sub->ledger);
+    order_for(sub, &shape, &order);
+    order.id = chain_id(entry);
+    order.for_job = tf_asprintf("%s/%s", entry->tenant, entry->name);
+    tf_str_set(&order.reason, "cheaper than evicting for it");
+    begin_for(sub, entry, &order);
+    tf_defrag_order_release(&order);
+    return (int64_t)sub->ledger.nodes.count;
+}
+
+/* ---- for whoever waits ---- */
+
 /* True if it was worth a plan, carried out or not. */
 static bool try_for(struct sub *sub, const struct tf_shape_asked *shape)
 {
@@ -111,10 +167,15 @@ static const struct tf_shape_asked *next_shape(const struct sub *sub, int below)
     return best;
 }
 
+bool defrag_may_begin(const struct sub *sub)
+{
+    return is_wanted(sub) && sub->listed && !sub->unsure && sub->defrag_at.ms <= sub->now.mono.ms &&
+           !sub_frozen(sub, TF_FROZEN_MOVES) && !defrag_is_under_way(sub);
+}
+
 void defrag_look(struct sub *sub)
 {
-    if (!is_wanted(sub) || !sub->listed || sub->unsure || sub->defrag_at.ms > sub->now.mono.ms ||
-        !anything_waits(sub) || sub_frozen(sub, TF_FROZEN_MOVES) || defrag_is_under_way(sub))
+    if (!is_wanted(sub) || !anything_waits(sub) || !defrag_may_begin(sub))
         return;
     sub->defrag_at = (struct tf_mono){sub->now.mono.ms + sub->policy.consolidate_cooldown};
     ledger_refresh(&sub->ledger);

@@ -275,6 +275,9 @@ static void image_profiler(struct tf_image *image, struct profiler *p)
     tf_image_number(image, &p->due);
     tf_image_number(image, &p->next);
     tf_image_number(image, &p->brakes);
+    tf_image_list(image, &p->vacatable, tf_image_vacatable);
+    tf_image_number(image, &p->count_at);
+    tf_image_number(image, &p->count_due);
     tf_image_close(image);
 }
 

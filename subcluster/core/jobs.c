@@ -105,6 +105,7 @@ void job_changed(struct sub *sub, struct job *job)
     out_touch_job(sub, job);
     job_tell(sub, job);
     absorb_note(sub, job);
+    sub->profiler.count_due = true; /* what can be moved may be another */
     strays_judge(sub, job->record.uid);
 }
 

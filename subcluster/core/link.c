@@ -280,7 +280,8 @@ static int64_t carry_out(struct sub *sub, struct order *order)
         stored(sub, &order->entry);
         break;
     case TF_ENTRY_CLAIM:
-        cost = node_claim_make(sub, &order->entry);
+        cost = defrag_for_claim(sub, &order->entry);
+        cost += node_claim_make(sub, &order->entry);
         break;
     case TF_ENTRY_UNCLAIM:
         node_claim_end(sub, order->entry.uid);

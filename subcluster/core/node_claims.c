@@ -350,6 +350,12 @@ static void remove_claim(struct sub *sub, struct node_claim *c)
 
 /* ---- what the leader says ---- */
 
+static bool is_moved_for(const struct sub *sub, const struct tf_entry *entry)
+{
+    const struct tf_node_claim names = {.tenant = entry->tenant, .name = entry->name};
+    return chain_for(sub, &names) != NULL;
+}
+
 int64_t node_claim_make(struct sub *sub, const struct tf_entry *entry)
 {
     int64_t work = 0;
@@ -363,6 +369,8 @@ int64_t node_claim_make(struct sub *sub, const struct tf_entry *entry)
     }
     if (c)
         remove_claim(sub, c);
+    if (entry->move_cost > 0 && !is_moved_for(sub, entry))
+        return 0; /* no room is being made for it: nothing is kept, and the leader does otherwise */
     struct node_claim claim = {.told = true, .next_look = TF_NEVER};
     claim.record.uid = entry->uid;
     claim.record.tenant = tf_strdup(entry->tenant);

@@ -2,8 +2,10 @@
 /* Owns generations and the pace of profiles. Rows are the ledger's. */
 #include "subcluster/core/profile.h"
 
+#include "subcluster/core/defrag.h"
 #include "subcluster/core/idle.h"
 #include "subcluster/core/link.h"
+#include "subcluster/core/migrate.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/policy.h"
 #include "subcluster/core/repair.h"
@@ -39,6 +41,65 @@ static int32_t brakes(const struct sub *sub)
     return sub_frozen_all(sub) | (sub->health.suspects > 0 ? TF_BRAKE_MASS_DOWN : 0);
 }
 
+/* ---- what could be freed ---- */
+
+/* To count it takes milliseconds where there are ten thousand nodes: it is not done for each change. */
+enum { COUNT_EVERY = 10 * TF_SECOND };
+
+static bool may_count(const struct sub *sub)
+{
+    return sub->profiler.count_due && sub->policy.consolidate > TF_CONSOLIDATE_OFF;
+}
+
+static bool is_count_due(const struct sub *sub)
+{
+    return may_count(sub) && sub->profiler.count_at.ms <= sub->now.mono.ms;
+}
+
+/* True if it is another than before. */
+static bool count_anew(struct sub *sub)
+{
+    struct profiler *p = &sub->profiler;
+    struct tf_vacatables before = p->vacatable;
+    p->vacatable = (struct tf_vacatables){0};
+    defrag_count(sub, &p->vacatable);
+    bool same = tf_vacatables_eq(&before, &p->vacatable);
+    tf_vec_release(&before);
+    return !same;
+}
+
+/* None while nothing may begin: who counts on it would be refused. */
+static bool count_again(struct sub *sub)
+{
+    struct profiler *p = &sub->profiler;
+    bool cools = sub->defrag_at.ms > sub->now.mono.ms, told = p->vacatable.count > 0;
+    if (!defrag_may_begin(sub)) {
+        p->vacatable.count = 0;
+        p->count_due = cools;
+        p->count_at = cools ? sub->defrag_at : sub->now.mono;
+        return told;
+    }
+    p->count_due = p->count_at.ms > sub->now.mono.ms && !sub->ledger.rebuilt;
+    if (p->count_due)
+        return false;
+    p->count_at = (struct tf_mono){sub->now.mono.ms + COUNT_EVERY};
+    return count_anew(sub);
+}
+
+static void tell_moves(const struct sub *sub, struct tf_profile *profile)
+{
+    const struct tf_migration *m;
+    for (size_t i = 0; (m = migrate_at(sub, i)) != NULL; i++)
+        if (m->ended.ms == 0 && m->cause == TF_MOVE_BY_DEFRAG && m->owner)
+            tf_strs_add(&profile->moving_for, m->owner);
+    if (sub->ledger.rebuilt)
+        return; /* classes have new numbers */
+    tf_vec_each (v, &sub->profiler.vacatable)
+        tf_vec_push(&profile->vacatable, *v);
+}
+
+/* ---- when ---- */
+
 /* Nothing is told while the budget has split what the leader sent: rows with a part of a message, of which
  * the profile could not say so, would make the leader debit that part twice, and then find no room for the
  * rest, which it would count as free. */
@@ -47,12 +108,15 @@ static bool has_news(const struct sub *sub)
     const struct profiler *p = &sub->profiler;
     return p->open && !link_has_orders(sub) &&
            (p->full_due || p->due || p->brakes != brakes(sub) || sub->ledger.dirty.count ||
-            sub->ledger.rebuilt || tf_fit_rows_changed(sub->ledger.rows));
+            sub->ledger.rebuilt || tf_fit_rows_changed(sub->ledger.rows) || is_count_due(sub));
 }
 
 struct tf_mono profile_due(const struct sub *sub)
 {
-    return has_news(sub) ? sub->profiler.next : TF_NEVER;
+    const struct profiler *p = &sub->profiler;
+    if (has_news(sub))
+        return p->next;
+    return p->open && may_count(sub) && !link_has_orders(sub) ? p->count_at : TF_NEVER;
 }
 
 /* By moments, so that no time that goes by changes it. */
@@ -81,6 +145,7 @@ static void fill(const struct sub *sub, struct tf_profile *profile)
     repair_tell(sub, profile);
     profile->brakes = brakes(sub);
     add_costs(sub, profile);
+    tell_moves(sub, profile);
 }
 
 static struct tf_profile next_profile(struct sub *sub)
@@ -109,7 +174,8 @@ void profile_render(struct sub *sub)
     if (!has_news(sub) || sub->now.mono.ms < p->next.ms)
         return;
     bool rows = tf_fit_rows_changed(sub->ledger.rows) || sub->ledger.rebuilt;
-    if (!rows && !p->full_due && !p->due && p->brakes == brakes(sub))
+    bool counted = count_again(sub);
+    if (!rows && !p->full_due && !p->due && p->brakes == brakes(sub) && !counted)
         return; /* it was changed and changed back */
     struct tf_up up = {.kind = TF_UP_PROFILE, .profile = next_profile(sub)};
     out_hold(sub, (struct sub_action){.kind = SUB_ACT_SEND, .send = up});

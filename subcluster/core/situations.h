@@ -67,6 +67,7 @@
     X(SUB_DEFRAG_UNASKED, "subcluster: instances moved unasked for work that waited")                \
     X(SUB_DEFRAG_OBSERVED, "subcluster: it was said what could be moved for work that waits")        \
     X(SUB_MOVES_PAUSED, "subcluster: a chain of moves was paused")                                   \
+    X(SUB_DEFRAG_FOR_CLAIM, "subcluster: instances moved so that none was evicted")                  \
     X(SUB_DEFRAG_BEGUN, "subcluster: a plan that frees nodes was begun")                             \
     X(SUB_BUDGET, "subcluster: the decision budget was used up")
 

@@ -111,8 +111,11 @@ struct profiler {
     uint64_t counter; /* of the last generation */
     bool open;        /* the full set was acted on: profiles may go */
     bool full_due, due;
-    struct tf_mono next; /* not before */
-    int32_t brakes;      /* as told */
+    struct tf_mono next;            /* not before */
+    int32_t brakes;                 /* as told */
+    struct tf_vacatables vacatable; /* as counted last; */
+    struct tf_mono count_at;        /* it is counted again not before; */
+    bool count_due;                 /* something has changed since */
 };
 
 /* Nodes of which more got free, in the order in which it did (offers.h). */

@@ -63,6 +63,7 @@ void sub_destroy(struct sub *sub)
     tf_vec_each (c, &sub->node_claims)
         tf_node_claim_release(&c->record);
     tf_vec_release(&sub->node_claims);
+    tf_vec_release(&sub->profiler.vacatable);
     migrate_release_all(sub);
     tf_vec_release(&sub->drains);
     tf_vec_release(&sub->evictions);

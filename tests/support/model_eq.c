@@ -144,6 +144,12 @@ static bool eq_cost(const struct tf_level_cost *a, const struct tf_level_cost *b
     return EQ_END;
 }
 
+static bool eq_vacatable(const struct tf_vacatable *a, const struct tf_vacatable *b)
+{
+    EQ_BEGIN(struct tf_vacatable);
+    return EQ_END;
+}
+
 bool eq_profile(const struct tf_profile *a, const struct tf_profile *b)
 {
     EQ_BEGIN(struct tf_profile);
@@ -152,6 +158,8 @@ bool eq_profile(const struct tf_profile *a, const struct tf_profile *b)
     EQ_LIST(rows, eq_row);
     EQ_LIST(shorts, eq_short);
     EQ_LIST(costs, eq_cost);
+    EQ_LIST(vacatable, eq_vacatable);
+    EQ_WITH(moving_for, tf_strs_eq);
     return EQ_END;
 }
 

@@ -319,6 +319,14 @@ static void random_cost(struct tf_rng *r, struct tf_level_cost *out)
                                   R(0, INT64_MAX)};
 }
 
+static void random_vacatable(struct tf_rng *r, struct tf_vacatable *out)
+{
+    *out = (struct tf_vacatable){(uint32_t)R(0, TF_PROFILE_CLASSES_MAX - 1),
+                                 R32(0, TF_PROFILE_ROWS_MAX),
+                                 {COUNT, COUNT, QUANTITY, QUANTITY},
+                                 R(0, TF_GPU_SECONDS_MAX)};
+}
+
 void random_profile(struct tf_rng *r, struct tf_profile *out)
 {
     *out = (struct tf_profile){random_generation(r),
@@ -333,7 +341,8 @@ void random_profile(struct tf_rng *r, struct tf_profile *out)
                                LATER,
                                random_idle(r),
                                random_health(r),
-                               COUNT,
+                               LATER,
+                               LATER,
                                COUNT,
                                TIME};
     RANDOM_LIST(r, &out->planes, random_plane);
@@ -341,6 +350,8 @@ void random_profile(struct tf_rng *r, struct tf_profile *out)
     RANDOM_LIST(r, &out->rows, random_row);
     RANDOM_LIST(r, &out->shorts, random_short);
     RANDOM_LIST(r, &out->costs, random_cost);
+    RANDOM_LIST(r, &out->vacatable, random_vacatable);
+    random_strs(r, &out->moving_for);
 }
 
 /* ---- records ---- */
@@ -470,6 +481,8 @@ void random_job_record(struct tf_rng *r, struct tf_job_record *out)
         BOOL ? random_uid(r) : (struct tf_uid){{0}},
         INSTANCES,
         optional_name(r),
+        WALL,
+        R(0, TF_GPU_SECONDS_MAX),
         WALL,
         evicted(r),
         cross(r),
@@ -752,7 +765,8 @@ void random_entry(struct tf_rng *r, struct tf_entry *out)
                              UP_TO(TF_RELEASE_MOVE),
                              COUNTER,
                              COUNTER,
-                             R(0, INT64_C(1) << 40)};
+                             R(0, INT64_C(1) << 40),
+                             R(0, TF_GPU_SECONDS_MAX)};
     RANDOM_LIST(r, &out->reservations, random_ref);
     if (out->reservations.count > 1)
         qsort(out->reservations.items, out->reservations.count, sizeof *out->reservations.items, by_uid);

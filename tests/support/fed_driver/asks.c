@@ -383,6 +383,26 @@ static bool add_short(struct tf_profile *p, const char *text)
     return true;
 }
 
+/* "moves2:8:40": 2 nodes of 8 GPUs of the first class could be freed by moves, the cheapest for 40
+ * GPU-seconds; "moving:rec/x": such moves are being made for that job. */
+static bool add_moves(struct tf_profile *p, const char *text)
+{
+    int nodes = 0, gpus = 0, cost = 0;
+    char job[64];
+    if (sscanf(text, "moving:%63s", job) == 1) {
+        tf_strs_add(&p->moving_for, job);
+        return true;
+    }
+    if (sscanf(text, "moves%d:%d:%d", &nodes, &gpus, &cost) != 3)
+        return false;
+    struct tf_vacatable freed = {
+        .nodes = nodes,
+        .cost = cost,
+        .room = {.gpus = gpus, .slots = 64, .cpu = gpus * 16000, .memory = gpus * 128 * 1024}};
+    tf_vec_push(&p->vacatable, freed);
+    return true;
+}
+
 static struct tf_profile make_profile(struct drive *d, struct drive_cluster *c, const char *rows)
 {
     struct tf_profile p = {.full = true, .reflects_term = d->term};
@@ -393,7 +413,7 @@ static struct tf_profile make_profile(struct drive *d, struct drive_cluster *c, 
     while (*rows) {
         size_t len = strcspn(rows, " ");
         TF_AUTO_FREE char *row = tf_strndup(rows, len);
-        if (!add_price(d, &p, row) && !add_short(&p, row))
+        if (!add_price(d, &p, row) && !add_short(&p, row) && !add_moves(&p, row))
             add_row(&p, row);
         rows += len + (rows[len] == ' ');
     }

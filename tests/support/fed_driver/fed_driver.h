@@ -98,7 +98,8 @@ uint64_t drive_barrier(struct drive *d);
 /* A stream says hello; then drive_profile says what there is, e.g. "4x8:H800 2x4:A100@rdma-1 3x0" (nodes x
  * GPUs : model
  * @ domain; "core0:4x8": held by cores of rank 0, "price0:600" for 600 s, "short0:7:3:2": #7 of rank 0 misses
- * 3 instances, of which 2 fit; "reserved7:1x8": kept by reservation #7); each node has 16 cores and 128 GiB a
+ * 3 instances, of which 2 fit; "reserved7:1x8": kept by reservation #7; "moves2:8:40" and
+ * "moving:rec/x": what moves could free, and for whom they are made); each node has 16 cores and 128 GiB a
  * GPU (at least one of each) and 64 slots. It reflects all that was sent, or what reflects says
  * (drive_profile_at). */
 struct drive_cluster *drive_attach(struct drive *d, const char *name, const char *region);
