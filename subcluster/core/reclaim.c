@@ -96,7 +96,7 @@ static bool is_chosen(const struct victims *chosen, uint32_t unit)
 }
 
 static void after_init(struct after *after, const struct sub *sub, const struct candidates *candidates,
-                       const struct victims *chosen)
+                       const struct victims *chosen, const struct tf_demand *demand)
 {
     struct tf_fit_view view = ledger_view(&sub->ledger);
     *after = (struct after){0};
@@ -106,6 +106,8 @@ static void after_init(struct after *after, const struct sub *sub, const struct 
         struct tf_level_vector at = {TF_LEVEL_FREE, candidates->nodes.items[i].going};
         tf_vec_push(&after->rows, view.rows[i]);
         tf_vec_push(&after->vectors, at);
+        if (!tf_demand_barred(demand, &view.rows[i])) /* of one that has something reserved there, too */
+            after->rows.items[i].claim_rank = -1;
         after->rows.items[i].reserved = (struct tf_reserved_list){0}; /* it is in what is going */
     }
     tf_vec_each (part, &candidates->parts) {
@@ -219,7 +221,7 @@ bool reclaim_plan_make(struct sub *sub, const struct tf_demand *demand, tf_level
         struct after after;
         plan->level = chosen.level;
         list_evicted(candidates, &chosen, plan);
-        after_init(&after, sub, candidates, &chosen);
+        after_init(&after, sub, candidates, &chosen, &bounded);
         found = pack_claims(sub, after.rows.items, &(struct leavers){candidates, &chosen}, &bounded, plan);
         assert(found && "the victims suffice");
         after_release(&after);
