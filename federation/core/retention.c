@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finished jobs: kept for keepFinished, and at most history.max of them, then archived, then gone. A few are
- * on their way at a time. And the summaries of subclusters. */
+ * on their way at a time. And the summaries of subclusters.
+ *
+ * Nothing goes before everybody was heard. The store may have been restored, and a job that is finished in
+ * the copy may run again; its subcluster says in its hello that it has seen more than the copy knows. */
 #include "federation/core/retention.h"
 
 #include "common/base/cleanup.h"
@@ -33,6 +36,17 @@ int fed_expiry_cmp(const struct tf_tree_node *a, const struct tf_tree_node *b)
 
 /* ---- finished jobs ---- */
 
+/* Who is lost is not waited for: it may be for weeks, and the store would fill. */
+bool fed_retention_has_listened(const struct fed *fed)
+{
+    if (fed->waits_for_all)
+        return false;
+    tf_vec_each (c, &fed->clusters)
+        if (!(*c)->hello && !(*c)->lost && !(*c)->record.forgotten)
+            return false;
+    return true;
+}
+
 /* From the stored moment to the monotonic clock: what is left of the time, never more than all of it. */
 static struct tf_mono expires(const struct fed *fed, const struct tf_job_record *r)
 {
@@ -45,8 +59,10 @@ static struct tf_mono expires(const struct fed *fed, const struct tf_job_record 
 void fed_retention_file(struct fed *fed, struct job *job)
 {
     assert(tf_phase_is_final(job->record.phase));
-    if (job->record.deleted && !fed->waits_for_all)
+    if (job->record.deleted && fed_retention_has_listened(fed))
         fed_retention_archive(fed, job);
+    if (job->record.deleted) /* it may have been kept until now, and is not any longer */
+        fed_retention_forget(fed, job);
     if (job->archiving || tf_tree_linked(&job->finished))
         return;
     job->due = expires(fed, &job->record);
@@ -96,6 +112,8 @@ static bool too_many(const struct fed *fed)
 
 static void archive_due(struct fed *fed)
 {
+    if (!fed->finished.count || !fed_retention_has_listened(fed))
+        return;
     while (fed->archives_out < FED_ARCHIVES_OUT) {
         struct tf_tree_node *first = tf_tree_first(&fed->expiry), *oldest = tf_tree_first(&fed->finished);
         if (too_many(fed))
@@ -151,8 +169,7 @@ void fed_retention_run(struct fed *fed)
 {
     if (fed->stage != FED_STAGE_OPEN || fed->closed)
         return;
-    if (!fed->waits_for_all) /* the restored store may have forgotten that a finished job runs again */
-        archive_due(fed);
+    archive_due(fed);
     write_summaries(fed);
 }
 
@@ -162,7 +179,7 @@ struct tf_mono fed_retention_next(const struct fed *fed)
     if (fed->stage != FED_STAGE_OPEN || fed->closed)
         return next;
     struct tf_tree_node *first = tf_tree_first(&fed->expiry);
-    if (first && !fed->waits_for_all && fed->archives_out < FED_ARCHIVES_OUT)
+    if (first && fed->archives_out < FED_ARCHIVES_OUT && fed_retention_has_listened(fed))
         next = TF_CONTAINER_OF(first, struct job, expiry)->due;
     tf_vec_each (c, &fed->clusters)
         if (summary_at(*c).ms < next.ms)

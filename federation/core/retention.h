@@ -9,6 +9,9 @@
 /* The job has ended (Succeeded, Failed, Deleted): kept for a while, or, if deleted, archived at once. */
 void fed_retention_file(struct fed *fed, struct job *job);
 void fed_retention_forget(struct fed *fed, struct job *job);
+/* Finished jobs may leave: every subcluster that is not lost has dialled this leader, and has seen nothing
+ * that its store does not know. */
+bool fed_retention_has_listened(const struct fed *fed);
 /* Archives the job now, out of turn. */
 void fed_retention_archive(struct fed *fed, struct job *job);
 /* It is in the archive: replaced or removed. */

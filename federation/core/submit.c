@@ -124,6 +124,16 @@ static struct job *create(struct fed *fed, struct tf_job_record *record)
     return job;
 }
 
+/* A job that looks finished may run: after a restore only its subcluster knows. */
+static void refuse_for_now(struct fed *fed, uint64_t request, const struct job *finished)
+{
+    fed_reply_error(
+        fed, request, TF_ERR_UNAVAILABLE,
+        "job %s is finished, and its name can be used again when every subcluster has dialled this "
+        "leader: try again, and see `fedctl get clusters` for who has not",
+        finished->key);
+}
+
 static void replace_later(struct fed *fed, uint64_t request, struct fed_submit *submit, struct job *finished)
 {
     finished->replacement = tf_calloc(1, sizeof *finished->replacement);
@@ -299,6 +309,8 @@ static void meet(struct fed *fed, uint64_t request, struct fed_submit *submit, s
         answer(fed, request, FED_OUTCOME_UNCHANGED, job);
     else if (submit->dry_run)
         answer(fed, request, FED_OUTCOME_CREATED, job);
+    else if (!fed_retention_has_listened(fed))
+        refuse_for_now(fed, request, job);
     else
         replace_later(fed, request, submit, job);
 }

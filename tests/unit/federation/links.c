@@ -571,6 +571,47 @@ static void test_what_was_left_alone_is_waited_for(void)
     }
 }
 
+/* In the copy of the store it is over, but its subcluster has seen more, and may run it again. */
+static void test_nothing_is_archived_before_all_have_dialled(void)
+{
+    struct drive d;
+    drive_init(&d);
+    drive_cluster_up(&d, "bj-a", "4x8");
+    drive_cluster_up(&d, "gz-b", "4x8");
+    drive_submit(&d, "rec/x", "n=1 keep=60000");
+    drive_end(&d, "bj-a", 1, 1, TF_END_FINISHED);
+    drive_crash(&d);
+    drive_cluster_up(&d, "bj-a", "4x8");
+    drive_elapse(&d, 61 * TF_SECOND); /* by now gz-b is lost, and is not waited for */
+    CU_ASSERT_TRUE(LOGGED("alarm: subcluster gz-b is lost"));
+    CU_ASSERT_TRUE(LOGGED("archive rec/x Succeeded"));
+
+    drive_submit(&d, "rec/y", "n=1 keep=60000");
+    drive_end(&d, "bj-a", 2, 2, TF_END_FINISHED);
+    PHASE("rec/y", "Succeeded");
+    drive_elapse(&d, 59 * TF_SECOND);
+    drive_crash(&d);
+    drive_attach(&d, "gz-b", "south");
+    drive_elapse(&d, 2 * TF_SECOND);
+    PHASE("rec/y", "Succeeded");
+    drive_job(&d, FED_EV_DELETE, "rec/y");
+    CU_ASSERT_FALSE(LOGGED("archive rec/y"));
+    struct tf_hello ahead = hello("bj-a");
+    ahead.highest_epoch = 50;
+    drive_hello(&d, "bj-a", ahead);
+    CU_ASSERT_FALSE(fed_is_open(d.fed));
+    drive_elapse(&d, TF_HOUR);
+    CU_ASSERT_FALSE(LOGGED("archive rec/y"));
+
+    drive_crash(&d);
+    drive_attach(&d, "gz-b", "south");
+    CU_ASSERT_FALSE(LOGGED("archive rec/y"));
+    drive_attach(&d, "bj-a", "north");
+    CU_ASSERT_TRUE(LOGGED("archive rec/y Succeeded"));
+    PHASE("rec/y", "none");
+    drive_release(&d);
+}
+
 static void test_an_accepted_rollback_waits_no_longer_than_forget(void)
 {
     struct drive d;
@@ -733,6 +774,7 @@ static const struct suite_test tests[] = {
     {"a restored store refuses to act", test_a_restored_store_refuses_to_act},
     {"a higher term is a restored store, too", test_a_higher_term_is_a_restored_store_too},
     {"a restored store that has caught up", test_a_restored_store_that_has_caught_up},
+    {"nothing is archived before all have dialled", test_nothing_is_archived_before_all_have_dialled},
     {"an accepted rollback adopts", test_an_accepted_rollback_adopts},
     {"what was left alone is waited for", test_what_was_left_alone_is_waited_for},
     {"an accepted rollback waits no longer than forget",
