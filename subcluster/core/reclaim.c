@@ -106,9 +106,7 @@ static void after_init(struct after *after, const struct sub *sub, const struct 
         struct tf_level_vector at = {TF_LEVEL_FREE, candidates->nodes.items[i].going};
         tf_vec_push(&after->rows, view.rows[i]);
         tf_vec_push(&after->vectors, at);
-        if (!tf_demand_barred(demand, &view.rows[i])) /* of one that has something reserved there, too */
-            after->rows.items[i].claim_rank = -1;
-        after->rows.items[i].reserved = (struct tf_reserved_list){0}; /* it is in what is going */
+        victims_settle_reserved(&after->rows.items[i], demand);
     }
     tf_vec_each (part, &candidates->parts) {
         if (!is_chosen(chosen, part->unit))

@@ -70,6 +70,10 @@ struct victims {
 bool victims_choose(const struct victims_ask *ask, struct victims *out);
 void victims_release(struct victims *victims);
 
+/* A node's row, in which what is reserved for the demand is in what it has, not beside that: who has
+ * something reserved there is not barred by a claim on the node (§5). */
+void victims_settle_reserved(struct tf_profile_row *row, const struct tf_demand *demand);
+
 /* Whether the demand could be packed if those units went; chosen: one bool a unit. What brute force and I7
  * go by. */
 bool victims_suffice(const struct victims_ask *ask, const bool *chosen);

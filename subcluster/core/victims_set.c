@@ -184,6 +184,13 @@ static void tidy_touched(struct victims_search *search)
     search->touched.count = kept;
 }
 
+void victims_settle_reserved(struct tf_profile_row *row, const struct tf_demand *demand)
+{
+    if (!tf_demand_barred(demand, row))
+        row->claim_rank = -1;
+    row->reserved = (struct tf_reserved_list){0};
+}
+
 /* Rows of kinds without the touched nodes, and one for each of those. */
 static void make_rows(struct victims_search *search)
 {
@@ -201,7 +208,7 @@ static void make_rows(struct victims_search *search)
         *row = ask->nodes.rows[node];
         row->levels.items = &search->own.items[i];
         row->levels.count = row->levels.cap = 1;
-        row->reserved = (struct tf_reserved_list){0}; /* what of it is for the demand is in what it has */
+        victims_settle_reserved(row, ask->demand);
     }
     search->rows.count = ask->kinds.count + own;
 }

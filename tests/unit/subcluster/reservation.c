@@ -76,6 +76,38 @@ static void test_it_keeps_and_starts_nothing(void)
     end();
 }
 
+/* A claim on the reservation's node does not keep its owner out: also not when others
+ * must go, elsewhere, for the rest of it. */
+static void test_a_claim_on_its_node_does_not_keep_its_owner_out(void)
+{
+    driver_init(&d);
+    driver_node(&d, "n1", "H800", 8);
+    driver_node(&d, "n2", "H800", 16);
+    driver_ready(&d);
+    driver_change(&d, of_class(driver_place_entry(2, 5, 1, 8), "low")); /* on n1 */
+    struct tf_entry other = of_class(driver_place_entry(4, 6, 1, 8), "mid");
+    other.spec.max_runtime = TF_HOUR;
+    driver_change(&d, other);
+    driver_all_ready(&d);
+    struct tf_entry claim = of_class(driver_place_entry(9, 0, 1, 16), "mid");
+    claim.kind = TF_ENTRY_CLAIM;
+    driver_change(&d, claim);
+    driver_change(&d, of_class(reserve(1, 7, 1, 8), "high"));
+    CU_ASSERT_EQUAL(kept(1), 8);
+    driver_pass(&d, TF_SECOND);
+    int32_t claimed = 0;
+    tf_vec_each (row, &d.profile.rows)
+        claimed += row->claim_rank == 1 && row->reserved.count == 1;
+    CU_ASSERT_EQUAL(claimed, 1);
+    struct tf_entry uses = of_class(owner(3, 8, 2, 8, 1), "mid");
+    uses.level = tf_level_core(0);
+    driver_change(&d, uses);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(driver_allocation(&d, 3));
+    CU_ASSERT_EQUAL(driver_allocation(&d, 3)->phase, TF_ALLOCATION_CLAIMING);
+    CU_ASSERT_EQUAL(driver_allocation(&d, 3)->claims.count, 2);
+    end();
+}
+
 static void test_its_owner_starts_in_it(void)
 {
     begin(1, 8);
@@ -258,6 +290,8 @@ int main(void)
         {"a higher priority takes it", test_a_higher_priority_takes_it},
         {"what is left of one in use does not come back", test_what_is_left_of_it_does_not_come_back},
         {"its owner takes the rest from others", test_its_owner_takes_the_rest_from_others},
+        {"a claim on its node does not keep its owner out",
+         test_a_claim_on_its_node_does_not_keep_its_owner_out},
         {"its owner is above it", test_its_owner_is_above_it},
         {"a node goes", test_a_node_goes},
         {"a node of one in use goes", test_a_node_of_one_in_use_goes},
