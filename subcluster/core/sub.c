@@ -251,6 +251,9 @@ static void settle(struct sub *sub)
     drain_look(sub);
     defrag_look(sub);
     migrate_look(sub);
+    ledger_refresh(&sub->ledger);
+    offers_note(
+        sub); /* a node that was emptied, and is not kept any more, is offered before anybody grows there */
     absorb_look(sub);
     sub->offers.over = false;
     ledger_refresh(&sub->ledger);
