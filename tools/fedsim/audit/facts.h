@@ -81,7 +81,8 @@ struct audit_instance {
     struct audit_node *node; /* NULL: there is none of that name */
     uint64_t gpus;
     struct tf_vector need;
-    bool live, burnt;              /* burnt: with all that its cluster knew of it */
+    bool live, burnt; /* burnt: with all that its cluster knew of it */
+    bool moves_in;    /* it was started to take another's place, and its store has not said yet that it did */
     bool switched_out;             /* its store has said so: another is the member, and it runs on */
     bool given_up;                 /* with its node, as its cluster's store says: it may live on unseen */
     struct tf_mono started, ready; /* ready: as its daemons can know; 0 = not */
@@ -269,6 +270,7 @@ bool audit_moves_at(const struct audit_site *site, const char *node);
 /* Its job stops as a whole, to start in other places. */
 bool audit_moves_whole(const struct audit_site *site, struct tf_uid uid);
 void audit_note_moves(struct audit *audit, struct audit_site *site, const struct tf_allocation *a);
+void audit_note_move_start(const struct audit_site *site, struct audit_instance *new);
 void audit_check_move_stop(struct audit *audit, struct audit_site *site, const struct tf_instance_id *id);
 void audit_check_chains_at_rest(struct audit *audit, const struct audit_site *site);
 

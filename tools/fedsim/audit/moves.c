@@ -178,7 +178,18 @@ void audit_note_moves(struct audit *audit, struct audit_site *site, const struct
             m->role == TF_MEMBER_MOVES_OUT ? audit_instance(audit, site->name, &id) : NULL;
         if (old)
             old->switched_out = true;
+        struct audit_instance *new = is_second(a, m) ? NULL : audit_instance(audit, site->name, &id);
+        if (new)
+            new->moves_in = false;
     }
+}
+
+/* An attempt's number does not tell the new one from the old, which may fail and start again meanwhile. */
+void audit_note_move_start(const struct audit_site *site, struct audit_instance *new)
+{
+    const struct audit_allocation *known = audit_allocation(site, new->id.uid);
+    const struct tf_member *m = known ? audit_member(&known->a, &new->id) : NULL;
+    new->moves_in = m &&is_second(&known->a, m); /* it may have been taken back before it started */
 }
 
 /* I10: the old one is told to stop. */
@@ -191,7 +202,7 @@ void audit_check_move_stop(struct audit *audit, struct audit_site *site, const s
     if (!m || !is_second(a, m) || a->phase != TF_ALLOCATION_RUNNING || !old || !old->live)
         return;
     const struct tf_member *member = &a->members.items[m->index];
-    if (member->attempt < m->attempt)
+    if (old->moves_in)
         return; /* it is the new one, which is taken back */
     struct tf_instance_id new_id = {a->uid, a->epoch, member->index, member->attempt};
     const struct audit_instance *new = audit_instance(audit, site->name, &new_id);

@@ -151,6 +151,7 @@ void audit_started(struct audit *audit, const char *cluster, const struct tf_ins
         e->first = audit->now;
     e->ran = true;
     e->started = audit->now;
+    audit_note_move_start(i->site, i);
     audit_check_start(audit, i);
 }
 
