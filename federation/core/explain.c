@@ -12,6 +12,7 @@
 #include "federation/core/refusals.h"
 
 #include "common/base/buf.h"
+#include "common/base/quantity.h"
 #include "common/fit/explain.h"
 
 #include <inttypes.h>
@@ -515,10 +516,13 @@ char *fed_explain_waiting(const struct fed *fed, const struct job *job, const ch
                        best->asked == 1 ? "" : "s", best->first.text ? best->first.text : "");
 }
 
-/* Its subcluster makes it larger by itself. */
-static const char *why_no_larger(const struct job *job, const struct tf_placement *p, char text[MORE_TEXT])
+/* Its subcluster makes it larger by itself; when it was last made smaller only that one knows. */
+static const char *why_no_larger(const struct fed *fed, const struct job *job, const struct tf_placement *p,
+                                 char text[MORE_TEXT])
 {
     const struct tf_elastic *e = &job->record.spec.elastic;
+    int64_t cooldown = fed->settings.policy.absorb_cooldown;
+    char duration[TF_QUANTITY_TEXT];
     text[0] = '\0';
     if (p->size < e->min)
         snprintf(text, MORE_TEXT,
@@ -526,11 +530,14 @@ static const char *why_no_larger(const struct job *job, const struct tf_placemen
                  "is room",
                  e->min, e->step);
     else if (p->size < e->max && job->record.spec.grow == TF_GROW_CONTINUOUS)
-        snprintf(text, MORE_TEXT, ", of at most %d: it grows when a step of %d is free", e->max, e->step);
+        snprintf(text, MORE_TEXT, ", of at most %d: it grows when a step of %d is free%s%s%s", e->max,
+                 e->step, cooldown > 0 ? ", but not within " : "",
+                 cooldown > 0 ? tf_duration_format(cooldown, duration) : "",
+                 cooldown > 0 ? " (absorbCooldown) of having been made smaller" : "");
     return text;
 }
 
-static char *answer_placed(const struct job *job, const struct tf_placement *p)
+static char *answer_placed(const struct fed *fed, const struct job *job, const struct tf_placement *p)
 {
     char text[MOMENT_TEXT], more[MORE_TEXT];
     int32_t ready = job->report ? job->report->ready : 0;
@@ -547,8 +554,8 @@ static char *answer_placed(const struct job *job, const struct tf_placement *p)
             p->cluster, moment(p->accepted, text), p->epoch, ready, p->size, because, trouble);
     case TF_PHASE_RUNNING:
         return tf_asprintf("%s runs in %s since %s (epoch %" PRIu64 ", size %d%s)%s%s", job->key, p->cluster,
-                           moment(p->started, text), p->epoch, p->size, why_no_larger(job, p, more), because,
-                           trouble);
+                           moment(p->started, text), p->epoch, p->size, why_no_larger(fed, job, p, more),
+                           because, trouble);
     default:
         return tf_asprintf("%s is stopping in %s (epoch %" PRIu64 "%s%s)", job->key, p->cluster, p->epoch,
                            p->release ? ", told so because of: " : "",
@@ -575,7 +582,7 @@ int fed_explain(const struct fed *fed, const char *tenant, const char *name, str
     if (tf_phase_is_final(job->record.phase))
         out->answer = answer_final(job);
     else if (placement)
-        out->answer = answer_placed(job, placement);
+        out->answer = answer_placed(fed, job, placement);
     else
         explain_rows(fed, job, now, &out->rows);
     if (job->record.held && !out->answer)

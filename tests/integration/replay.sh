@@ -50,7 +50,7 @@ id=$(jq -r .replay "$home/all.json")
 
 # Again, as other jobs: names do not clash; only some of them, of another class and tenant.
 replay --limit 3 -p offline -t mine >"$home/some" 2>/dev/null || fail "a second replay failed"
-grep -Eq '^3 submitted in .*: 3 succeeded' "$home/some" || { cat "$home/some"; fail "a replay of three"; }
+grep -Eq '^3 submitted: 3 succeeded.*; [0-9.]+m?s in all' "$home/some" || { cat "$home/some"; fail "a replay of three"; }
 grep -Eq '^offline +3 +3 +[0-9.]+s ' "$home/some" || { cat "$home/some"; fail "the waits of three"; }
 
 # What nobody can run waits: the replay gives up in time, and says what is left.

@@ -189,9 +189,10 @@ static void print_people(const struct replaying *r, const struct summary *s, str
 {
     char span[WHEN_TEXT];
     struct columns table;
-    tf_buf_fmt(buf, "%d submitted in %s: %d succeeded, %d failed, %d deleted, %d unfinished; %d refused\n\n",
-               s->submitted, when_span(s->elapsed, span), s->succeeded, s->failed, s->deleted, s->running,
-               s->refused);
+    tf_buf_fmt(buf,
+               "%d submitted: %d succeeded, %d failed, %d deleted, %d unfinished; %d refused; %s in all\n\n",
+               s->submitted, s->succeeded, s->failed, s->deleted, s->running, s->refused,
+               when_span(s->elapsed, span));
     columns_init(&table, columns, TF_ARRAY_LEN(columns));
     tf_vec_each (class, &s->classes)
         add_waits(&table, class, class->name);

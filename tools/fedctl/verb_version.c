@@ -43,15 +43,41 @@ static const struct tf_row server_rows[] = {
     {.key = "clusters", TF_INT32(V, clusters)},      {.key = "attached", TF_INT32(V, attached)},
 };
 static const struct tf_table server_table = TF_TABLE(V, server_rows);
+/* Who stands by knows the leader's address and nothing else of it. */
+static const struct tf_row standby_rows[] = {
+    {.key = "version", TF_STRING(V, server)},
+    {.key = "address", TF_STRING(V, address)},
+    {.key = "protocol", TF_INT32(V, protocol)},
+    {.key = "leads", TF_BOOL(V, leads)},
+    {.key = "leader", TF_STRING(V, leader)},
+    {.key = "store", TF_STRING(V, store)},
+    {.key = "storeBytes", TF_INT64(V, store_bytes), .flags = TF_ROW_ZERO},
+    {.key = "storeQuota", TF_INT64(V, store_quota), .flags = TF_ROW_ZERO},
+};
+static const struct tf_table standby_table = TF_TABLE(V, standby_rows);
+
 static const struct tf_row version_rows[] = {
     {.key = "apiVersion", TF_CONST(TF_API_VERSION)},
     {.key = "kind", TF_CONST("Version")},
     {.key = "client", TF_GROUP(&client_table)},
     {.key = "server", TF_GROUP(&server_table)},
 };
-static const struct tf_table both_table = TF_TABLE(V, version_rows);
+static const struct tf_row of_standby_rows[] = {
+    {.key = "apiVersion", TF_CONST(TF_API_VERSION)},
+    {.key = "kind", TF_CONST("Version")},
+    {.key = "client", TF_GROUP(&client_table)},
+    {.key = "server", TF_GROUP(&standby_table)},
+};
+static const struct tf_table of_leader_table = TF_TABLE(V, version_rows);
+static const struct tf_table of_standby_table = TF_TABLE(V, of_standby_rows);
 static const struct tf_table alone_table = {.size = sizeof(V), .rows = version_rows, .count = 3};
 #undef V
+
+/* It leads, or did: then its store may be gone, and it cannot be certain any more. */
+static bool knows_term(const struct tf_status_reply *status)
+{
+    return status->term.revision > 0;
+}
 
 /* status NULL: the server was not asked, or did not answer. */
 static void print_data(struct fedctl *ctl, const struct tf_status_reply *status, struct tf_buf *buf)
@@ -75,7 +101,9 @@ static void print_data(struct fedctl *ctl, const struct tf_status_reply *status,
         doc.leads = status->leads;
         doc.open = status->open;
     }
-    const struct tf_table *table = status ? &both_table : &alone_table;
+    const struct tf_table *table = !status              ? &alone_table
+                                   : knows_term(status) ? &of_leader_table
+                                                        : &of_standby_table;
     if (ctl->options.output == OUTPUT_JSON)
         view_table_json(table, &doc, buf);
     else
@@ -100,13 +128,15 @@ static void print_people(struct fedctl *ctl, const struct tf_status_reply *statu
     if (!status)
         return;
     tf_buf_fmt(buf, "server    %s at %s, attach protocol %u%s\n", status->version ? status->version : "?",
-               client_address(ctl->client), status->protocol, status->leads ? "" : ", standing by");
-    if (status->leader)
-        tf_buf_fmt(buf, "leader    %s, term %" PRIu64 ".%" PRIu64 ", since %s%s\n", status->leader,
-                   status->term.era, status->term.revision, when_local(status->since, since),
-                   status->open || !status->leads ? "" : ", not open yet");
-    else
-        tf_buf_str(buf, "leader    none known\n");
+               client_address(ctl->client), status->protocol,
+               status->leads        ? ""
+               : knows_term(status) ? ", not certain that it still leads"
+                                    : ", standing by");
+    tf_buf_fmt(buf, "leader    %s", status->leader ? status->leader : "none known");
+    if (knows_term(status))
+        tf_buf_fmt(buf, ", term %" PRIu64 ".%" PRIu64 ", since %s%s", status->term.era, status->term.revision,
+                   when_local(status->since, since), status->open || !status->leads ? "" : ", not open yet");
+    tf_buf_char(buf, '\n');
     print_store(status, buf);
     if (status->leads)
         tf_buf_fmt(buf, "jobs      %d\nclusters  %d, %d attached\n", status->jobs, status->clusters,

@@ -274,16 +274,18 @@ static void status(const struct fake *fake, struct tf_status_reply *reply)
         .protocol = 1,
         .leads = !fake->leader,
         .leader = tf_strdup(fake->leader && *fake->leader ? fake->leader : fake->address),
-        .term = {.era = 1, .revision = 42},
-        .since = {now_of(fake).ms - 3600000},
-        .open = true,
         .store = tf_strdup("ok"),
-        .store_bytes = 3 << 20,
-        .store_quota = INT64_C(2048) << 20,
-        .jobs = WORLD_JOBS,
-        .clusters = 4,
-        .attached = 3,
     };
+    if (fake->leader && *fake->leader)
+        return; /* only the leader knows the rest */
+    reply->term = (struct tf_term){.era = 1, .revision = 42};
+    reply->since.ms = now_of(fake).ms - 3600000;
+    reply->open = true;
+    reply->store_bytes = 3 << 20;
+    reply->store_quota = INT64_C(2048) << 20;
+    reply->jobs = WORLD_JOBS;
+    reply->clusters = 4;
+    reply->attached = 3;
 }
 
 static void about_job(struct fake *fake, const struct tf_request *request, struct tf_reply *reply,

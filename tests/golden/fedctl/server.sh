@@ -501,6 +501,7 @@ serve STANDBY "$fake" --standby "$leader"
 run --endpoints "$address" get clusters -o name
 run --endpoints "$address" wait rec/soon --for=running --timeout 20s
 run --endpoints "$address" version
+run --endpoints "$address" version -o yaml
 serve LEADERLESS "$fake" --standby ""
 run --endpoints "$address" get clusters -o name --timeout 20s
 closed CLOSED

@@ -215,6 +215,21 @@ static void test_answers_through_a_life(void)
     drive_release(&d);
 }
 
+/* Scaled down and up again it does not grow at once, whatever is free: the answer says so. */
+static void test_why_no_larger(void)
+{
+    struct drive d;
+    drive_init(&d);
+    drive_cluster_up(&d, "a", "2x8");
+    drive_submit(&d, "rec/x", "min=2 max=4 step=1 gpus=8");
+    drive_report(&d, "a", 1, 1, TF_PHASE_RUNNING, 2);
+    answers(&d, "x",
+            "rec/x runs in a since 2023-11-14 22:13:20 UTC (epoch 1, size 2, of at most 4: it grows when a "
+            "step of "
+            "1 is free, but not within 5m (absorbCooldown) of having been made smaller)");
+    drive_release(&d);
+}
+
 static void test_the_decision_trace(void)
 {
     struct drive d;
@@ -262,6 +277,7 @@ static const struct suite_test tests[] = {
     {"refused by the brake", test_refused_by_the_brake},
     {"protected, until when", test_protected_until},
     {"answers through a life", test_answers_through_a_life},
+    {"why it is no larger", test_why_no_larger},
     {"the decision trace", test_the_decision_trace},
 };
 
