@@ -56,7 +56,7 @@ void figures_add(struct figures *f, const char *name, double value, const char *
 {
     char number[32];
     if (!f->json) {
-        printf("  %-34s %12s %-10s", name, plain(value, number), unit);
+        printf("  %-42s %12s %-10s", name, plain(value, number), unit);
         printf("%s%s%s%s%s\n", *target ? " target " : "", target, *target && *beside ? ";" : "",
                *beside ? " " : "", beside);
         return;

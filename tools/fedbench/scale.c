@@ -5,6 +5,7 @@
 
 #include "common/base/cleanup.h"
 #include "common/base/text.h"
+#include "tests/support/etcd.h"
 #include "tools/fedbench/cores.h"
 #include "tools/fedbench/figures.h"
 #include "tools/fedbench/run.h"
@@ -13,7 +14,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-enum { SIZES_MAX = 12, ADMIT_IN_FLIGHT = 64, ADMIT_SECONDS = 4, REPEATS = 200 };
+enum { SIZES_MAX = 12, ADMIT_IN_FLIGHT = 64, LAUNCH_IN_FLIGHT = 16, DAEMON_SECONDS = 4, REPEATS = 200 };
 
 /* A subcluster of so many nodes of 8 GPUs. */
 static void open_sub(struct core_sub *s, int64_t count)
@@ -91,23 +92,61 @@ static double measure_profile(int64_t size)
     return took / REPEATS;
 }
 
-/* A job through a whole federation. */
+/* A job through a whole federation, in microseconds of its time: the rate says it. */
+static double measure_federation(const struct run_options *options, size_t in_flight)
+{
+    double rate = 0;
+    return run_level_rate(options, in_flight, &rate) && rate > 0 ? 1e6 / rate : -1;
+}
+
 static double measure_admit(int64_t size)
 {
     const struct run_options options = {.bench = "scale",
                                         .engine = "virtual",
                                         .until = TF_PHASE_STARTING,
                                         .command = "sleep 1000",
-                                        .seconds = ADMIT_SECONDS,
+                                        .seconds = DAEMON_SECONDS,
                                         .nodes = size,
                                         .seed = 1};
+    return measure_federation(&options, ADMIT_IN_FLIGHT);
+}
+
+static double measure_launch(int64_t size)
+{
+    const struct run_options options = {.bench = "scale",
+                                        .engine = "process",
+                                        .until = TF_PHASE_RUNNING,
+                                        .command = "sleep 1",
+                                        .seconds = DAEMON_SECONDS,
+                                        .nodes = size,
+                                        .quick = true,
+                                        .seed = 1};
+    return measure_federation(&options, LAUNCH_IN_FLIGHT);
+}
+
+/* A record of so many bytes into each of two real etcd at once, as a federation and its subclusters write. */
+static double measure_store(int64_t size)
+{
+    const struct test_etcd_options options = {.fsync = true};
+    struct test_etcd *federation = test_etcd_start(&options), *local = test_etcd_start(&options);
     double rate = 0;
-    return run_level_rate(&options, ADMIT_IN_FLIGHT, &rate) && rate > 0 ? 1e6 / rate : -1;
+    if (federation && local)
+        rate = run_store_alone(&(struct run_store_work){.federation = test_etcd_endpoint(federation),
+                                                        .local = test_etcd_endpoint(local),
+                                                        .federation_bytes = (size_t)size,
+                                                        .local_bytes = (size_t)size,
+                                                        .federation_records = 1,
+                                                        .local_records = 1},
+                               DAEMON_SECONDS);
+    test_etcd_stop(federation);
+    test_etcd_stop(local);
+    return rate > 0 ? 1e6 / rate : -1;
 }
 
 struct measure {
     const char *name, *help, *axis;
     double (*run)(int64_t size);
+    bool daemons; /* real ones, or an etcd: only when it is asked for */
     int64_t sizes[SIZES_MAX];
     size_t count;
 };
@@ -117,25 +156,43 @@ static const struct measure measures[] = {
      "us of CPU a placement in the subcluster's core",
      "nodes",
      measure_place,
+     false,
      {10, 100, 1000, 10000},
      4},
     {"profile",
      "us of CPU the profile after one change",
      "nodes",
      measure_profile,
+     false,
      {10, 100, 1000, 10000},
      4},
     {"submit",
      "us of CPU a submit in the federation's core",
      "waiting jobs",
      measure_submit,
+     false,
      {10, 100, 1000, 10000, 100000},
      5},
     {"admit",
      "us a job admitted by a whole federation, real daemons and etcd, 64 in flight",
      "nodes a subcluster",
      measure_admit,
+     true,
      {50, 500, 5000},
+     3},
+    {"launch",
+     "us a job started as a real process by a whole federation, 16 in flight",
+     "nodes a subcluster",
+     measure_launch,
+     true,
+     {5, 50, 500},
+     3},
+    {"store",
+     "us a record into each of two real etcd at once, in full transactions",
+     "bytes a record",
+     measure_store,
+     true,
+     {100, 1000, 8000},
      3},
 };
 
@@ -211,7 +268,7 @@ static bool run_all(struct figures *f, const struct measure *only, const int64_t
 {
     for (size_t i = 0; i < TF_ARRAY_LEN(measures); i++) {
         const struct measure *m = &measures[i];
-        bool wanted = only ? m == only : m->run != measure_admit;
+        bool wanted = only ? m == only : !m->daemons;
         if (wanted && !run(f, m, count ? sizes : m->sizes, count ? count : m->count))
             return false;
     }
@@ -241,7 +298,9 @@ int bench_scale(int argc, char **argv)
     struct figures figures;
     figures_begin(&figures, "scale", json);
     figures_setting(&figures,
-                    "nodes and jobs simulated; place, profile and submit: one core, in virtual time");
+                    only && only->daemons
+                        ? "real daemons and etcd on this machine; nodes that run nothing are invented"
+                        : "nodes and jobs simulated; one core, in virtual time");
     bool ok = run_all(&figures, only, sizes, count);
     figures_end(&figures);
     return ok ? 0 : 1;
