@@ -3,10 +3,9 @@
 #include "common/base/cleanup.h"
 #include "common/base/text.h"
 #include "subcluster/core/cordon.h"
+#include "subcluster/core/head.h"
 #include "subcluster/core/members.h"
 #include "subcluster/core/migrate.h"
-
-#include <assert.h>
 
 struct wants {
     struct migrate_want *items;
@@ -169,16 +168,14 @@ char *sub_plan_migrate(const struct sub *sub, struct tf_now now, const struct tf
     list_wants(sub, order, &wants);
     char *why = fault_of(sub, order, &wants);
     if (!why) {
-        /* as in sub_plan_place: what planning could touch is in the head, and the rows are up to date */
-        assert(sub->ledger.dirty.count == 0);
-        struct sub head = *sub;
+        struct sub head = head_of(sub, now);
         struct migrate_ask ask = ask_of(order, &wants);
-        head.now = now;
         migrate_plan_make(&head, &ask, &plan);
         out->id = order->id;
         out->cause = TF_MOVE_BY_OPERATOR;
         out->created = now.wall;
         tell(sub, &wants, &plan, out);
+        head_release(&head);
     }
     migrate_plan_release(&plan);
     tf_vec_release(&wants);

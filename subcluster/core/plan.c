@@ -2,13 +2,11 @@
 /* The leader's question what would be done with a placement (DESIGN.md §7, Questions). The answer is the
  * decision itself, taken on a copy of the state's head and told instead of carried out. */
 #include "common/base/cleanup.h"
-#include "subcluster/core/candidates.h"
 #include "subcluster/core/decide.h"
+#include "subcluster/core/head.h"
 #include "subcluster/core/members.h"
 #include "subcluster/core/reservation.h"
 #include "subcluster/core/size.h"
-
-#include <assert.h>
 
 /* ---- where ---- */
 
@@ -155,15 +153,10 @@ void sub_plan_place(const struct sub *sub, struct tf_now now, const struct tf_en
         out->text = tf_strdup("its engine has not told yet of all that runs there");
         return;
     }
-    /* Of what deciding could touch, the clock, the situations and the lot are in the head, the list of who
-     * may go is one of its own, and the rows are up to date after every step. */
-    assert(sub->ledger.dirty.count == 0);
-    struct sub head = *sub;
+    struct sub head = head_of(sub, now);
     struct place_decision decision;
-    head.now = now;
-    head.candidates = NULL;
     place_decide(&head, entry, &decision);
     tell(sub, entry, &decision, out);
     place_decision_release(&decision);
-    candidates_destroy(head.candidates);
+    head_release(&head);
 }
