@@ -286,6 +286,16 @@ void world_ask_cordon(struct world *w, const char *node, uint64_t gpus, bool on)
     send(w, &down);
 }
 
+void world_ask_confirm_lost(struct world *w, const char *node)
+{
+    struct tf_down down = {.kind = TF_DOWN_ASK};
+    down.ask = (struct tf_ask){.id = ++w->next_ask,
+                               .kind = TF_ASK_CONFIRM_LOST,
+                               .node = tf_strdup(node),
+                               .reason = tf_strdup("a test")};
+    send(w, &down);
+}
+
 /* ---- what the test wants ---- */
 
 struct tf_entry *world_job(struct world *w, int32_t n, const char *script)

@@ -131,12 +131,44 @@ static void test_nodes_flap(void)
     end_clean();
 }
 
+/* So many go silent at once that none is judged, for as long as it takes; but what somebody confirms is lost.
+ */
+static void test_somebody_confirms(void)
+{
+    enum { AWAY = NODES / 10 + 1 };
+    begin();
+    uint64_t all = place_gang(NODES);
+    WORLD_UNTIL(&w, is_running(all));
+    for (int i = 0; i < AWAY; i++) {
+        TF_AUTO_FREE char *node = tf_asprintf("n%d", i);
+        TF_AUTO_FREE char *path = mark("away", node);
+    }
+    WORLD_UNTIL(&w, w.health.unreachable == AWAY);
+    world_ask_confirm_lost(&w, "n1999");
+    WORLD_UNTIL(&w, w.answered == w.next_ask);
+    CU_ASSERT_EQUAL(w.answer_code, TF_ERR_REFUSED); /* its engine reaches it */
+    world_ask_confirm_lost(&w, "n7");
+    WORLD_UNTIL(&w, w.answered == w.next_ask);
+    CU_ASSERT_EQUAL(w.answer_code, TF_OK);
+    WORLD_UNTIL(&w, w.health.lost == 1);
+    CU_ASSERT_EQUAL(w.health.unreachable, AWAY - 1);
+    for (int i = 0; i < AWAY; i++) {
+        TF_AUTO_FREE char *path = tf_asprintf("%s/virtual/away/n%d", w.state_dir, i);
+        CU_ASSERT_EQUAL(unlink(path), 0);
+    }
+    WORLD_UNTIL(&w, end_of(all) ==
+                        TF_END_LOST); /* what was out of reach can be stopped, and the lost one is back */
+    WORLD_UNTIL(&w, w.health.free_gpus == NODES * 8);
+    end_clean();
+}
+
 int main(void)
 {
     static const struct suite_test tests[] = {
         {"life", test_life},
         {"outlives", test_outlives},
         {"nodes flap", test_nodes_flap},
+        {"somebody confirms that a node is lost", test_somebody_confirms},
     };
     return test_etcd_available() ? suite_run("subclusterd virtual", tests, TF_ARRAY_LEN(tests)) : 0;
 }

@@ -119,6 +119,7 @@ void world_cut(struct world *w);
 void world_send_bytes(struct world *w, const void *bytes, size_t len);
 void world_ask_nodes(struct world *w);
 void world_ask_cordon(struct world *w, const char *node, uint64_t gpus, bool on);
+void world_ask_confirm_lost(struct world *w, const char *node);
 uint64_t world_ask_logs(struct world *w, uint64_t epoch, uint32_t index, bool follow, int64_t tail);
 struct world_output *world_output(struct world *w, uint64_t ask);
 
