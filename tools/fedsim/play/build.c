@@ -196,9 +196,14 @@ static int64_t part_of(int64_t work, int64_t part)
     return work / WHOLE * part + work % WHOLE * part / WHOLE;
 }
 
+/* When it is submitted, and what ends it: after `run`, or with its work; 0 = that does not. */
+struct course {
+    int64_t at, run, work;
+};
+
 /* manifest is taken. part: of the work, in 1/1000000. */
 static int add_whole(struct play *play, const struct scenario_job *job, struct tf_job_manifest *manifest,
-                     int64_t at, int64_t run, int64_t part, struct tf_error *err)
+                     struct course course, int64_t part, struct tf_error *err)
 {
     struct sim_world *world = &play->world;
     TF_AUTO_FREE char *name = tf_asprintf("%s/%s", manifest->tenant, manifest->name);
@@ -214,8 +219,8 @@ static int add_whole(struct play *play, const struct scenario_job *job, struct t
     int32_t step = play_without_spec(play, &manifest->spec);
     struct sim_job made = {.uid = make_uid(world), .manifest = *manifest, .scripted = true};
     made.nature = nature_of(world, job);
-    made.labour = (struct sim_labour){.run = run > 0 ? run : 0,
-                                      .work = job->work > 0 ? part_of(job->work, part) : 0,
+    made.labour = (struct sim_labour){.run = course.run > 0 ? course.run : 0,
+                                      .work = course.work > 0 ? part_of(course.work, part) : 0,
                                       .step = step,
                                       .checkpoint_every = job->checkpoint_every};
     if (is_restarted(play->scenario, name))
@@ -226,19 +231,19 @@ static int add_whole(struct play *play, const struct scenario_job *job, struct t
     HASH_ADD_STR(play->names, name, entry);
     if (job->on.count && !play->options->rival) {
         play_pin_add(play, (size_t)(job - play->scenario->jobs.items), world->clients.jobs.count);
-        at = TF_NEVER.ms; /* in its turn */
+        course.at = TF_NEVER.ms; /* in its turn */
     }
-    clients_add(&world->clients, made, (struct tf_mono){at});
+    clients_add(&world->clients, made, (struct tf_mono){course.at});
     return 0;
 }
 
 /* manifest is taken. */
 static int add_job(struct play *play, const struct scenario_job *job, struct tf_job_manifest *manifest,
-                   int64_t at, int64_t run, struct tf_error *err)
+                   struct course course, struct tf_error *err)
 {
     int32_t pieces = play_pieces(play, &manifest->spec), largest = manifest->spec.elastic.max;
     if (pieces == 1)
-        return add_whole(play, job, manifest, at, run, WHOLE, err);
+        return add_whole(play, job, manifest, course, WHOLE, err);
     int failed = 0;
     for (int32_t k = 0; k < pieces && !failed; k++) {
         int32_t size = play_piece_size(&manifest->spec, k);
@@ -246,7 +251,7 @@ static int add_job(struct play *play, const struct scenario_job *job, struct tf_
                                         .name = tf_asprintf("%s-%d", manifest->name, k)};
         tf_job_spec_copy(&piece.spec, &manifest->spec);
         piece.spec.elastic = (struct tf_elastic){size, size, size};
-        failed = add_whole(play, job, &piece, at, run, WHOLE * size / largest, err);
+        failed = add_whole(play, job, &piece, course, WHOLE * size / largest, err);
     }
     tf_job_manifest_release(manifest);
     return failed;
@@ -259,7 +264,16 @@ static int add_numbered(struct play *play, const struct scenario_job *job, int32
     manifest.name = scenario_expand(job->name, 'k', k, err);
     tf_pairs_copy(&manifest.labels, &job->labels);
     tf_job_spec_copy(&manifest.spec, &job->spec);
-    return add_job(play, job, &manifest, scenario_times_at(&job->at, k), job->run, err);
+    struct course course = {scenario_times_at(&job->at, k), job->run, job->work};
+    return add_job(play, job, &manifest, course, err);
+}
+
+static struct course course_of(const struct scenario_job *job, const struct tf_trace_job *from)
+{
+    bool resumes = job->from.resumes;
+    return (struct course){.at = job->at.from + from->submit,
+                           .run = resumes ? 0 : from->duration,
+                           .work = resumes ? from->duration * from->instances : job->work};
 }
 
 static int add_trace(struct play *play, const struct scenario_job *job, struct tf_error *err)
@@ -283,7 +297,7 @@ static int add_trace(struct play *play, const struct scenario_job *job, struct t
         if (failed)
             tf_job_manifest_release(&manifest);
         else
-            failed = add_job(play, job, &manifest, job->at.from + from->submit, from->duration, err);
+            failed = add_job(play, job, &manifest, course_of(job, from), err);
     }
     tf_trace_jobs_release(&jobs);
     return failed;

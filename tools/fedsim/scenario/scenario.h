@@ -71,6 +71,7 @@ struct scenario_source {
     struct tf_strs tenants;
     char *priority;
     int32_t time_scale, arrival_scale; /* 0 = 1 */
+    bool resumes;                      /* durations are work: what was saved of it is not done again */
 };
 /* What happens to the instances of a job by chance, drawn anew for each attempt from the seed. Fractions are
  * basis points of attempts. */

@@ -156,6 +156,10 @@ static const struct tf_row source_rows[] = {
      .max = SCALE_MAX,
      .flags = TF_ROW_ZERO,
      .help = "submits come so much faster, runs stay as long"},
+    {.key = "resumes",
+     TF_BOOL(SOURCE, resumes),
+     .flags = TF_ROW_ZERO,
+     .help = "who is evicted has left what was not saved (checkpointEvery), not all of its duration again"},
     {.key = "priority", TF_NAME(SOURCE, priority), .help = "class of all; absent = as in the file"},
 };
 static const struct tf_table source_table = TF_TABLE(SOURCE, source_rows);
