@@ -3,6 +3,7 @@
  * long the job waits for them claims.c's. */
 #include "federation/core/consolidate.h"
 
+#include "common/base/buf.h"
 #include "common/base/cleanup.h"
 #include "federation/core/candidate.h"
 #include "federation/core/claims.h"
@@ -114,6 +115,8 @@ bool fed_consolidate_find(const struct fed *fed, const struct job *job, int64_t 
 
 /* ---- instead of evicting ---- */
 
+#define WOULD_EVENT "WouldConsolidate"
+
 /* One claim a priority, and one attempt a wait: what does not come of it is not waited for again. */
 static bool may_say(const struct fed *fed, const struct job *job)
 {
@@ -133,19 +136,23 @@ char *fed_consolidate_text(const struct fed_consolidation *found, int64_t evicti
                            const struct cluster *evicts)
 {
     int64_t moves = found->cost / 360, losses = evicting / 360; /* tenths of GPU-hours */
-    return tf_asprintf("in %s it fits after consolidation, by moves that cost %" PRId64 ".%" PRId64
-                       " gpu-h or more; to evict others in %s costs %" PRId64 ".%" PRId64 " gpu-h",
-                       found->cluster->record.name, moves / 10, moves % 10, evicts->record.name, losses / 10,
-                       losses % 10);
+    struct tf_buf text = TF_BUF_INIT;
+    tf_buf_fmt(&text,
+               "fits after consolidation in %s, by moves that cost %" PRId64 ".%" PRId64 " gpu-h or more; ",
+               found->cluster->record.name, moves / 10, moves % 10);
+    if (evicts)
+        tf_buf_fmt(&text, "to evict others in %s costs %" PRId64 ".%" PRId64 " gpu-h", evicts->record.name,
+                   losses / 10, losses % 10);
+    else
+        tf_buf_str(&text, "nobody can be evicted for it");
+    return tf_buf_take(&text);
 }
 
-static void say(struct fed *fed, struct job *job, const char *text, bool observes)
+static void say(struct fed *fed, struct job *job, const char *text, const char *event, const char *what)
 {
     job->record.consolidated = fed->now.wall;
-    tf_job_record_event(&job->record, fed->now.wall, 0, observes ? "WouldConsolidate" : "Consolidating",
-                        "%s%s", text, observes ? " (consolidate: observe, so they go)" : "");
-    fed_trace_job(fed, job, "%s -> %s", text,
-                  observes ? "consolidate: observe, so they go" : "waits for the moves");
+    tf_job_record_event(&job->record, fed->now.wall, 0, event, "%s: %s", text, what);
+    fed_trace_job(fed, job, "%s -> %s", text, what);
     fed_touch_job(fed, job);
 }
 
@@ -160,10 +167,22 @@ bool fed_consolidate_instead(struct fed *fed, struct job *job, const struct clus
     if (!fed_consolidate_find(fed, job, evicting, fed->now, &found))
         return false;
     TF_AUTO_FREE char *text = fed_consolidate_text(&found, evicting, evicts);
-    say(fed, job, text, observes);
-    if (observes)
+    if (observes) {
+        say(fed, job, text, WOULD_EVENT, "they go (consolidate: observe)");
         return false;
+    }
+    say(fed, job, text, "Consolidating", "it waits for the moves");
     tf_reached(fed, FED_CONSOLIDATES);
     fed_claims_move(fed, job, found.cluster, evicting);
     return true;
+}
+
+void fed_consolidate_observe(struct fed *fed, struct job *job)
+{
+    struct fed_consolidation found;
+    if (fed->settings.policy.consolidate != TF_CONSOLIDATE_OBSERVE || !may_say(fed, job) ||
+        !fed_consolidate_find(fed, job, INT64_MAX, fed->now, &found))
+        return;
+    TF_AUTO_FREE char *text = fed_consolidate_text(&found, 0, NULL);
+    say(fed, job, text, WOULD_EVENT, "it waits (consolidate: observe)");
 }

@@ -21,7 +21,12 @@ struct fed_consolidation {
 bool fed_consolidate_find(const struct fed *fed, const struct job *job, int64_t evicting, struct tf_now now,
                           struct fed_consolidation *out);
 
-/* "in b it fits after consolidation, by moves that cost ...", which the caller frees. */
+/* With `consolidate: observe`: the waiting job fits nowhere, whoever was evicted; moves could make room.
+ * (With `on` its subcluster sees to that by itself, as long as it waits.) */
+void fed_consolidate_observe(struct fed *fed, struct job *job);
+
+/* "fits after consolidation in b, by moves that cost ...", which the caller frees. evicts NULL: nobody can
+ * be evicted. */
 char *fed_consolidate_text(const struct fed_consolidation *found, int64_t evicting,
                            const struct cluster *evicts);
 

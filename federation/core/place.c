@@ -55,6 +55,7 @@ static void consider(struct fed *fed, struct shape *shape, int64_t *work)
     }
     if (!job->told_to_wait)
         fed_trace_waits(fed, job);
+    fed_consolidate_observe(fed, job);
     job->told_to_wait = true;
     shape->failed = fed->world;
     fed_queue_considered(fed, shape);

@@ -7,14 +7,13 @@
 #include "common/model/resource.h"
 #include "subcluster/core/consolidate.h"
 #include "subcluster/core/cordon.h"
+#include "subcluster/core/head.h"
 #include "subcluster/core/levels.h"
 #include "subcluster/core/members.h"
 #include "subcluster/core/migrate.h"
 #include "subcluster/core/moving.h"
 #include "subcluster/core/node_claims.h"
 #include "subcluster/core/policy.h"
-
-#include <assert.h>
 
 /* BUDGET: nodes and instances looked at, at most; 20,000 nodes need a tenth of it. */
 enum { NOT_LOOKED_AT = -1, BUDGET = 20 * 1000 * 1000 };
@@ -669,9 +668,7 @@ void sub_plan_defrag(const struct sub *sub, struct tf_now now, const struct tf_d
         out->text = not_listed(sub);
         return;
     }
-    /* As in sub_plan_place: what planning could touch is in the head, and the rows are up to date. */
-    assert(sub->ledger.dirty.count == 0);
-    struct sub head = *sub;
-    head.now = now;
+    struct sub head = head_of(sub, now);
     defrag_plan_make(&head, order, out);
+    head_release(&head);
 }

@@ -85,6 +85,8 @@ static void carry_out(struct sub *sub, struct tf_defrag_order *order, const stru
 
 /* ---- for a job that claims ---- */
 
+enum { AGAIN_AFTER = 10 * TF_SECOND };
+
 /* The same claim, told again, is the same chain; another of the job is another. */
 static struct tf_uid chain_id(const struct tf_entry *entry)
 {
@@ -111,8 +113,10 @@ static void begin_for(struct sub *sub, const struct tf_entry *entry, struct tf_d
               order->for_job, order->want, order->gpus, plan.moves.count, plan.gpus, (long long)cost,
               why ? ", but: " : "", why ? why : "");
     tf_reached_if(enough && !why, sub, SUB_DEFRAG_FOR_CLAIM);
-    if (enough && !why)
-        sub->defrag_at = (struct tf_mono){sub->now.mono.ms + sub->policy.consolidate_cooldown};
+    int64_t pause = sub->policy.consolidate_cooldown;
+    if (!enough || why) /* the next who asks soon would hear the same, and planning takes a while */
+        pause = pause < AGAIN_AFTER ? pause : AGAIN_AFTER;
+    sub->defrag_at = (struct tf_mono){sub->now.mono.ms + pause};
     free(why);
     tf_defrag_plan_release(&plan);
 }

@@ -155,6 +155,25 @@ static void test_observed_it_is_said(void)
     drive_release(&d);
 }
 
+static void test_observed_where_nobody_can_go(void)
+{
+    begin(TF_CONSOLIDATE_OBSERVE);
+    drive_cluster_up(&d, "bj-a", "core15:1x8 moves1:8:400000");
+    drive_submit(&d, "rec/x", URGENT);
+    drive_expect(&d, "reply 1: created #4\n");
+    CU_ASSERT_TRUE(has_event("rec/x", "WouldConsolidate"));
+    struct fed_explanation e;
+    CU_ASSERT_EQUAL_FATAL(fed_explain(d.fed, "rec", "x", d.now, &e, NULL), 0);
+    CU_ASSERT_FATAL(e.decisions.count > 1);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(e.decisions.items[1], "by moves that cost 111.1 gpu-h or more; nobody can be"));
+    fed_explanation_release(&e);
+    size_t events = drive_record(&d, "rec/x")->events.count;
+    drive_profile(&d, "bj-a", "core15:1x8 moves1:8:300000"); /* said once a wait */
+    CU_ASSERT_EQUAL(drive_record(&d, "rec/x")->events.count, events);
+    drive_release(&d);
+}
+
 static void test_the_next_leader_goes_on_waiting(void)
 {
     begin(TF_CONSOLIDATE_ON);
@@ -196,10 +215,9 @@ static void test_plan_says_so(void)
     CU_ASSERT_EQUAL_FATAL(plan.rows.count, 2);
     CU_ASSERT_STRING_EQUAL(plan.rows.items[0].why.cluster, "gz-b");
     CU_ASSERT_STRING_EQUAL(plan.rows.items[0].level_name, "free, after consolidation");
-    CU_ASSERT_STRING_EQUAL(
-        plan.rows.items[0].instead,
-        "in gz-b it fits after consolidation, by moves that cost 0.0 gpu-h or more; to evict "
-        "others in bj-a costs 1.3 gpu-h");
+    CU_ASSERT_STRING_EQUAL(plan.rows.items[0].instead,
+                           "fits after consolidation in gz-b, by moves that cost 0.0 gpu-h or more; to evict "
+                           "others in bj-a costs 1.3 gpu-h");
     fed_plan_release(&plan);
     tf_job_manifest_release(&m);
     drive_release(&d);
@@ -217,6 +235,7 @@ int main(void)
         {"what is no core goes first", test_what_is_no_core_goes_first},
         {"frozen moves are not waited for", test_frozen_moves_are_not_waited_for},
         {"observed, it is said", test_observed_it_is_said},
+        {"observed where nobody can go", test_observed_where_nobody_can_go},
         {"the next leader goes on waiting", test_the_next_leader_goes_on_waiting},
         {"a subcluster that is lost is not waited for", test_a_subcluster_that_is_lost_is_not_waited_for},
         {"plan says so", test_plan_says_so},
