@@ -16,6 +16,7 @@ void tf_cordon_release(struct tf_cordon *cordon)
 {
     free(cordon->node);
     free(cordon->reason);
+    free(cordon->drained_with);
     tf_vec_each (g, &cordon->gpus)
         gpu_cordon_release(g);
     tf_vec_release(&cordon->gpus);
@@ -30,7 +31,9 @@ void tf_cordon_copy(struct tf_cordon *to, const struct tf_cordon *from)
                              .at = from->at,
                              .verdict = from->verdict,
                              .judged = from->judged,
-                             .drain = from->drain};
+                             .drain = from->drain,
+                             .drained_with = tf_strdup(from->drained_with),
+                             .stays = from->stays};
     tf_vec_each (g, &from->gpus)
         tf_vec_push(&copy.gpus, (struct tf_gpu_cordon){g->gpus, tf_strdup(g->reason), g->at});
     tf_cordon_release(to);
@@ -47,7 +50,8 @@ bool tf_cordon_eq(const struct tf_cordon *a, const struct tf_cordon *b)
 {
     if (!tf_str_eq(a->node, b->node) || a->whole != b->whole || !tf_str_eq(a->reason, b->reason) ||
         a->at.ms != b->at.ms || a->verdict != b->verdict || a->judged.ms != b->judged.ms ||
-        a->gpus.count != b->gpus.count || !drain_eq(&a->drain, &b->drain))
+        a->gpus.count != b->gpus.count || !drain_eq(&a->drain, &b->drain) ||
+        !tf_str_eq(a->drained_with, b->drained_with) || a->stays != b->stays)
         return false;
     for (size_t i = 0; i < a->gpus.count; i++) {
         const struct tf_gpu_cordon *x = &a->gpus.items[i], *y = &b->gpus.items[i];
@@ -85,12 +89,31 @@ static bool set_whole(struct tf_cordon *cordon, bool whole, const char *reason, 
     return true;
 }
 
-bool tf_cordon_drain(struct tf_cordon *cordon, const struct tf_drain *terms, const char *reason,
-                     struct tf_wall at)
+static void drain_with(struct tf_cordon *cordon, const char *with, bool stays)
 {
-    bool same = drain_eq(&cordon->drain, terms);
+    tf_str_set(&cordon->drained_with, with);
+    cordon->stays = stays;
+}
+
+bool tf_cordon_drain(struct tf_cordon *cordon, const struct tf_drain *terms, const char *with,
+                     const char *reason, struct tf_wall at)
+{
+    bool same = drain_eq(&cordon->drain, terms) && tf_str_eq(cordon->drained_with, with);
+    bool stays = with && (cordon->stays || (cordon->whole && !cordon->drain.on));
     cordon->drain = *terms;
+    drain_with(cordon, with, stays);
+    if (stays) /* and says why it was cordoned: that is what will be left of it */
+        return !same;
     return set_whole(cordon, true, reason, at) || !same;
+}
+
+void tf_cordon_drain_ends(struct tf_cordon *cordon)
+{
+    bool stays = cordon->stays;
+    cordon->drain = (struct tf_drain){0};
+    drain_with(cordon, NULL, false);
+    if (!stays)
+        set_whole(cordon, false, NULL, (struct tf_wall){0});
 }
 
 static bool clear_gpus(struct tf_cordon *cordon, uint64_t gpus)
@@ -120,8 +143,11 @@ static bool is_set(const struct tf_cordon *cordon, uint64_t gpus, const char *re
 
 bool tf_cordon_set(struct tf_cordon *cordon, uint64_t gpus, const char *reason, struct tf_wall at)
 {
-    if (gpus == 0)
-        return set_whole(cordon, true, reason, at);
+    if (gpus == 0) {
+        bool stays = cordon->drained_with && !cordon->stays;
+        cordon->stays |= stays;
+        return set_whole(cordon, true, reason, at) || stays;
+    }
     if (is_set(cordon, gpus, reason))
         return false;
     clear_gpus(cordon, gpus);
@@ -134,6 +160,7 @@ bool tf_cordon_clear(struct tf_cordon *cordon, uint64_t gpus)
     if (gpus)
         return clear_gpus(cordon, gpus);
     cordon->drain = (struct tf_drain){0};
+    drain_with(cordon, NULL, false);
     return set_whole(cordon, false, NULL, (struct tf_wall){0});
 }
 
@@ -158,6 +185,8 @@ const char *tf_cordon_fault(const struct tf_cordon *cordon)
     }
     if (cordon->drain.on && !cordon->whole)
         return "it drains a node that it does not cordon";
+    if ((cordon->drained_with || cordon->stays) && !cordon->drain.on)
+        return "it is part of a drain and does not drain";
     if (cordon->verdict < TF_VERDICT_NONE || cordon->verdict > TF_VERDICT_LOST)
         return "its verdict is none that is known";
     return tf_cordon_is_empty(cordon) ? "it says nothing" : NULL;

@@ -50,6 +50,9 @@ struct tf_cordon {
     enum tf_verdict verdict;
     struct tf_wall judged; /* when; 0 with NONE */
     struct tf_drain drain; /* of the whole node */
+    char *drained_with;    /* it is part of the drain of that domain, or of TF_ALL_DOMAINS (node.h); NULL: its
+                              own */
+    bool stays;            /* with drained_with: it was cordoned before, and is when that drain ends */
     TF_VEC(struct tf_gpu_cordon) gpus;
 };
 
@@ -64,9 +67,12 @@ uint64_t tf_cordon_gpus(const struct tf_cordon *cordon);  /* all of them */
 /* gpus 0: the node as a whole; the GPUs that are cordoned by themselves stay so. A GPU that is cordoned again
  * gets the new reason (NULL: none). False if it was so already. */
 bool tf_cordon_set(struct tf_cordon *cordon, uint64_t gpus, const char *reason, struct tf_wall at);
-/* The whole node is cordoned, and drained by these terms. False if that was so already. */
-bool tf_cordon_drain(struct tf_cordon *cordon, const struct tf_drain *terms, const char *reason,
-                     struct tf_wall at);
+/* The whole node is cordoned, and drained by these terms: by itself (with NULL) or as part of a domain. False
+ * if that was so already. */
+bool tf_cordon_drain(struct tf_cordon *cordon, const struct tf_drain *terms, const char *with,
+                     const char *reason, struct tf_wall at);
+/* It is part of that drain no longer, which has ended. */
+void tf_cordon_drain_ends(struct tf_cordon *cordon);
 bool tf_cordon_clear(struct tf_cordon *cordon, uint64_t gpus);
 /* False if it is that already. */
 bool tf_cordon_judge(struct tf_cordon *cordon, enum tf_verdict verdict, struct tf_wall at);

@@ -338,6 +338,7 @@ static void image_ask(struct tf_image *image, struct tf_ask *ask)
     tf_image_blob(image, &ask->data, &ask->len);
     tf_image_list(image, &ask->migrate, image_migrate_order);
     tf_image_list(image, &ask->defrag, image_defrag_order);
+    tf_image_string(image, &ask->domain);
     tf_image_close(image);
 }
 

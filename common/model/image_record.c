@@ -325,6 +325,8 @@ void tf_image_cordon(struct tf_image *image, struct tf_cordon *cordon)
     tf_image_number(image, &cordon->drain.max_at_once);
     tf_image_number(image, &cordon->drain.deadline);
     tf_image_close(image);
+    tf_image_string(image, &cordon->drained_with);
+    tf_image_number(image, &cordon->stays);
     tf_image_list(image, &cordon->gpus, image_gpu_cordon);
     tf_image_close(image);
 }

@@ -143,6 +143,7 @@ void tf_entry_copy(struct tf_entry *to, const struct tf_entry *from)
 void tf_ask_release(struct tf_ask *ask)
 {
     free(ask->node);
+    free(ask->domain);
     free(ask->reason);
     free(ask->data);
     tf_vec_each (entry, &ask->place)
@@ -161,6 +162,7 @@ void tf_ask_copy(struct tf_ask *to, const struct tf_ask *from)
 {
     struct tf_ask copy = *from;
     copy.node = tf_strdup(from->node);
+    copy.domain = tf_strdup(from->domain);
     copy.reason = tf_strdup(from->reason);
     memset(&copy.place, 0, sizeof copy.place);
     tf_vec_each (entry, &from->place)

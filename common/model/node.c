@@ -87,6 +87,17 @@ bool tf_node_eq(const struct tf_node *a, const struct tf_node *b)
            a->foreign.memory == b->foreign.memory && a->bad_gpus == b->bad_gpus && a->state == b->state;
 }
 
+bool tf_node_is_in(const struct tf_node *node, const char *domain)
+{
+    size_t len = strlen(domain);
+    if (strcmp(domain, TF_ALL_DOMAINS) == 0)
+        return true;
+    tf_vec_each (path, &node->domains)
+        if (strncmp(*path, domain, len) == 0 && ((*path)[len] == '\0' || (*path)[len] == '/'))
+            return true;
+    return false;
+}
+
 static bool check_domains(const struct tf_node *node, const struct tf_planes *planes, const char *path,
                           struct tf_complaints *out)
 {

@@ -44,6 +44,11 @@ struct tf_node {
 };
 void tf_node_release(struct tf_node *node);
 void tf_node_copy(struct tf_node *to, const struct tf_node *from);
+/* In place of a domain's path: all nodes of the subcluster. */
+#define TF_ALL_DOMAINS "*"
+/* Its path in some plane is that, or goes on from it: "pod-3" has what is in "pod-3/switch-1". */
+bool tf_node_is_in(const struct tf_node *node, const char *domain);
+
 bool tf_node_eq(const struct tf_node *a, const struct tf_node *b);
 /* Names, bounds, number of domains; complaints are prefixed with path. */
 bool tf_node_check(const struct tf_node *node, const struct tf_planes *planes, const char *path,

@@ -94,7 +94,7 @@ static size_t weigh_policy(const struct tf_policy *policy)
 
 static size_t weigh_cordon(const struct tf_cordon *cordon)
 {
-    size_t sum = weigh_str(cordon->node) + weigh_str(cordon->reason);
+    size_t sum = weigh_str(cordon->node) + weigh_str(cordon->reason) + weigh_str(cordon->drained_with);
     tf_vec_each (g, &cordon->gpus)
         sum += weigh_str(g->reason) + 4 * WEIGHT_NUMBER;
     return sum;

@@ -423,18 +423,27 @@ static const struct tf_wire_table freeze_request =
 #undef MODEL
 #undef WIRE
 
+static int check_cordon_request(const void *object, const struct tf_wire_path *path, struct tf_error *err)
+{
+    const struct tf_cordon_request *request = object;
+    if (!request->node == !request->domain)
+        return tf_wire_error(path, err, "say either a node or a domain");
+    return 0;
+}
+
 #define MODEL struct tf_cordon_request
 #define WIRE Tidefed__V1__CordonNodeRequest
 static const struct tf_wire_row cordon_request_rows[] = {
     WIRE_NAME(cluster, TF_WIRE_REQUIRED),
-    WIRE_NAME(node, TF_WIRE_REQUIRED),
+    WIRE_NAME(node, 0),
     WIRE_BITS(gpus),
     WIRE_BOOL(on),
     WIRE_TEXT(reason, TF_WIRE_MESSAGE_MAX),
     WIRE_OBJECT(drain, tf_wire_drain_order, 0),
+    WIRE_STRING(domain),
 };
-static const struct tf_wire_table cordon_request =
-    WIRE_TABLE(cordon_request_rows, tidefed__v1__cordon_node_request__descriptor);
+static const struct tf_wire_table cordon_request = WIRE_TABLE(
+    cordon_request_rows, tidefed__v1__cordon_node_request__descriptor, .check = check_cordon_request);
 #undef MODEL
 #undef WIRE
 

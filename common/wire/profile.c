@@ -175,6 +175,8 @@ static const struct tf_wire_row cordon_rows[] = {
     WIRE_ENUM(verdict, 0, TF_VERDICT_LOST),
     WIRE_WALL(judged),
     WIRE_OBJECT(drain, wire_drain, 0),
+    WIRE_STRING(drained_with),
+    WIRE_BOOL(stays),
 };
 const struct tf_wire_table tf_wire_cordon = WIRE_TABLE(cordon_rows, tidefed__v1__cordon__descriptor);
 #undef MODEL

@@ -360,7 +360,8 @@ static void ask_about_node(struct fedd *fedd, struct tf_call *call, enum tf_ask_
                               .gpus = request->gpus,
                               .on = request->on,
                               .reason = request->reason,
-                              .drain = request->drain};
+                              .drain = request->drain,
+                              .domain = request->domain};
     asks_change(fedd, call, request->cluster, &question);
 }
 
@@ -370,7 +371,8 @@ static void on_cordon_node(void *arg, struct tf_call *call, struct tf_bytes byte
     struct tf_request request = {0};
     if (!lead_or_refuse(fedd, call) || !call_request(call, TF_METHOD_CORDON_NODE, bytes, &request))
         return;
-    changes_log(call, TF_METHOD_CORDON_NODE, request.cordon.cluster, request.cordon.node);
+    changes_log(call, TF_METHOD_CORDON_NODE, request.cordon.cluster,
+                request.cordon.node ? request.cordon.node : request.cordon.domain);
     ask_about_node(fedd, call, TF_ASK_CORDON, &request.cordon);
     tf_request_release(&request);
 }

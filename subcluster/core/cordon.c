@@ -3,6 +3,7 @@
 #include "subcluster/core/cordon.h"
 
 #include "subcluster/core/drain.h"
+#include "subcluster/core/drain_domain.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/trace.h"
 
@@ -30,6 +31,10 @@ static char *refusal(const struct sub *sub, const struct tf_ask *ask, const stru
     *code = TF_ERR_NOT_FOUND;
     if (!node || (ask->on && !node->known))
         return ask_node_unknown(sub, ask);
+    if (!ask->on && !ask->gpus && node->cordon.drained_with) {
+        *code = TF_ERR_REFUSED;
+        return drain_domain_bar(sub, node);
+    }
     uint64_t all = tf_gpu_set_all(node->node.capacity.gpus);
     if (!ask->on || !(ask->gpus & ~all))
         return NULL;
@@ -79,14 +84,16 @@ static bool set(struct sub *sub, const struct tf_ask *ask, struct ledger_node *n
         return tf_cordon_clear(&node->cordon, ask->gpus);
     if (ask->gpus || !ask->drain.on)
         return tf_cordon_set(&node->cordon, ask->gpus, ask->reason, sub->now.wall);
-    struct tf_drain terms = {.on = true, .force = ask->drain.force, .max_at_once = ask->drain.max_at_once};
-    if (ask->drain.within > 0)
-        terms.deadline.ms = sub->now.wall.ms + ask->drain.within;
-    return tf_cordon_drain(&node->cordon, &terms, ask->reason, sub->now.wall);
+    struct tf_drain terms = drain_terms(sub, &ask->drain);
+    return tf_cordon_drain(&node->cordon, &terms, NULL, ask->reason, sub->now.wall);
 }
 
 void cordon_asked(struct sub *sub, const struct tf_ask *ask)
 {
+    if (ask->domain) {
+        drain_domain_asked(sub, ask);
+        return;
+    }
     struct ledger_node *node = ask->node ? ledger_find(&sub->ledger, ask->node) : NULL;
     enum tf_error_code code = TF_OK;
     char *why = ask->node ? refusal(sub, ask, node, &code) : tf_strdup("no node was named");
@@ -95,7 +102,7 @@ void cordon_asked(struct sub *sub, const struct tf_ask *ask)
         return;
     }
     if (ask->on && ask->drain.dry) {
-        ask_answer(sub, ask, TF_OK, drain_plan(sub, node));
+        ask_answer(sub, ask, TF_OK, drain_plan(sub, &node, 1));
         return;
     }
     bool drained = node->cordon.drain.on;

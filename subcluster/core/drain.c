@@ -3,8 +3,8 @@
  * loses some is loss.c's. */
 #include "subcluster/core/drain.h"
 
-#include "common/base/buf.h"
 #include "common/base/cleanup.h"
+#include "subcluster/core/drain_domain.h"
 #include "subcluster/core/levels.h"
 #include "subcluster/core/loss.h"
 #include "subcluster/core/members.h"
@@ -45,8 +45,10 @@ static void forget(struct sub *sub, uint32_t number)
 
 void drain_note(struct sub *sub)
 {
-    if (sub->drains.count && sub->ledger.dirty.count)
-        look_by(sub, SOON);
+    if (sub->drains.count == 0 || sub->ledger.dirty.count == 0)
+        return;
+    drain_domain_note(sub);
+    look_by(sub, SOON);
 }
 
 struct tf_mono drain_due(const struct sub *sub)
@@ -268,9 +270,14 @@ static void say_moves(const struct tenants *all, const struct wants *wants, cons
         stay += plan->items[i].refusal != NULL;
     tf_buf_fmt(text, "%zu instance%s there, of which %zu cannot move now", wants->count,
                wants->count == 1 ? " is" : "s are", stay);
-    for (size_t i = 0, told = 0; i < plan->count && told < TOLD; i++, told++) {
+    size_t told = 0; /* first what cannot go: that is what one asks for */
+    for (size_t at = 0; at < 2 * plan->count && told < TOLD; at++) {
+        size_t i = at % plan->count;
         const struct tf_allocation *a = &all->items[i].job->record;
         const struct migrate_place *to = &plan->items[i];
+        if ((at < plan->count) != (to->refusal != NULL))
+            continue;
+        told++;
         tf_buf_fmt(text, "\n  %s/%s/%u %s%s%s", a->tenant, a->name, wants->items[i].index,
                    to->refusal ? "stays: " : "-> ",
                    to->refusal ? to->refusal
@@ -282,25 +289,33 @@ static void say_moves(const struct tenants *all, const struct wants *wants, cons
         tf_buf_fmt(text, "\n  and %zu more", plan->count - TOLD);
 }
 
-char *drain_plan(struct sub *sub, const struct ledger_node *node)
+char *drain_plan(struct sub *sub, struct ledger_node *const *nodes, size_t count)
 {
     struct tenants all = {0};
     struct wants wants = {0};
     struct tf_buf text = TF_BUF_INIT;
-    list_tenants(sub, node, &all);
+    struct tf_strs empties = {0}; /* none of them takes what leaves another */
+    for (size_t i = 0; i < count; i++) {
+        list_tenants(sub, nodes[i], &all);
+        tf_strs_add(&empties, nodes[i]->node.name);
+    }
     tf_vec_each (t, &all)
         if (wants.count < TF_MOVES_MAX)
             tf_vec_push(&wants,
                         (struct migrate_want){.uid = t->job->record.uid, .index = member_of(t)->index});
     if (wants.count) {
-        struct migrate_ask ask = ask_of(node, &wants);
+        struct migrate_ask ask = ask_of(nodes[0], &wants);
         struct migrate_plan plan = {0};
+        ask.empties = &empties;
         ledger_refresh(&sub->ledger);
         migrate_plan_make(sub, &ask, &plan);
         say_moves(&all, &wants, &plan, &text);
         migrate_plan_release(&plan);
     } else
         tf_buf_str(&text, "nothing runs there");
+    if (all.count > wants.count)
+        tf_buf_fmt(&text, "\n  and %zu that were not looked at", all.count - wants.count);
+    tf_strs_release(&empties);
     tf_vec_release(&wants);
     tf_vec_release(&all);
     return tf_buf_take(&text);
@@ -326,6 +341,22 @@ static int32_t call_off(struct sub *sub, const struct ledger_node *node)
     return count;
 }
 
+void drain_ended(struct sub *sub, const struct ledger_node *node, struct drain_undone *sum)
+{
+    struct tenants all = {0};
+    forget(sub, node->number);
+    list_tenants(sub, node, &all);
+    sum->there += all.count;
+    sum->back += call_off(sub, node);
+    tf_vec_release(&all);
+}
+
+void drain_undone_say(const struct drain_undone *sum, struct tf_buf *text)
+{
+    tf_buf_fmt(text, "%zu instance%s still there; %d move%s taken back", sum->there,
+               sum->there == 1 ? " is" : "s are", sum->back, sum->back == 1 ? " is" : "s are");
+}
+
 char *drain_changed(struct sub *sub, const struct ledger_node *node, bool before)
 {
     bool now = node->cordon.drain.on;
@@ -339,13 +370,10 @@ char *drain_changed(struct sub *sub, const struct ledger_node *node, bool before
     }
     if (!before)
         return NULL;
-    forget(sub, node->number);
-    struct tenants all = {0};
-    list_tenants(sub, node, &all);
-    int32_t back = call_off(sub, node);
-    char *text = tf_asprintf("node %s is drained no longer: %zu instance%s still there; %d move%s taken back",
-                             node->node.name, all.count, all.count == 1 ? " is" : "s are", back,
-                             back == 1 ? " is" : "s are");
-    tf_vec_release(&all);
-    return text;
+    struct drain_undone sum = {0};
+    struct tf_buf text = TF_BUF_INIT;
+    drain_ended(sub, node, &sum);
+    tf_buf_fmt(&text, "node %s is drained no longer: ", node->node.name);
+    drain_undone_say(&sum, &text);
+    return tf_buf_take(&text);
 }

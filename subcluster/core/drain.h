@@ -2,6 +2,7 @@
 #ifndef TF_SUBCLUSTER_CORE_DRAIN_H
 #define TF_SUBCLUSTER_CORE_DRAIN_H
 
+#include "common/base/buf.h"
 #include "subcluster/core/jobs.h"
 
 /* Drains (DESIGN.md §8.7): a node that is cordoned, and which what runs there is to leave. What may be moved
@@ -15,15 +16,25 @@
  * it.
  */
 
-/* The order in words, answered like a cordon: what would go where, and what stays and why. Owned. */
-char *drain_plan(struct sub *sub, const struct ledger_node *node);
+/* The order in words, answered like a cordon: what stays and why, and what would go where, if these nodes
+ * were drained together. Owned. */
+char *drain_plan(struct sub *sub, struct ledger_node *const *nodes, size_t count);
 /* The node's cordon has changed: it is drained from now on, or no longer. Then NULL, or what that undoes. */
 char *drain_changed(struct sub *sub, const struct ledger_node *node, bool before);
 void drain_load(struct sub *sub, const struct ledger_node *node);
 
+/* The same of one of many, whose drain has ended: what that undoes is added. */
+struct drain_undone {
+    size_t there; /* instances that are on the nodes still */
+    int32_t back; /* moves that are taken back */
+};
+void drain_ended(struct sub *sub, const struct ledger_node *node, struct drain_undone *sum);
+void drain_undone_say(const struct drain_undone *sum, struct tf_buf *text);
+
 /* Lets go what can, when something has changed or it is time. The ledger must have been refreshed. */
 void drain_look(struct sub *sub);
-/* Nodes have changed: look soon. Before the ledger is refreshed. */
+/* Nodes have changed: look soon; those that have come to a drained domain are drained, too (drain_domain.h).
+ * Before the ledger is refreshed. */
 void drain_note(struct sub *sub);
 struct tf_mono drain_due(const struct sub *sub); /* TF_NEVER: nothing is to be looked at */
 

@@ -60,6 +60,11 @@ static void room_init(struct room *room, struct sub *sub, const struct migrate_a
         if (job && !moving_instance_bar(job, ask->wants[i].index))
             room->source.items[job->runs.items[ask->wants[i].index].node] = true;
     }
+    for (size_t i = 0; ask->empties && i < ask->empties->count; i++) {
+        const struct ledger_node *node = ledger_find(&sub->ledger, ask->empties->items[i]);
+        if (node)
+            room->source.items[node->number] = true;
+    }
 }
 
 static void room_release(struct room *room)
@@ -161,8 +166,18 @@ static void close_sources(struct room *room, bool close)
             room->rows.items[i].count = close ? 0 : ledger_view(&room->sub->ledger).rows[i].count;
 }
 
+static bool all_are_closed(const struct room *room)
+{
+    tf_vec_each (row, &room->rows)
+        if (row->count > 0)
+            return false;
+    return true;
+}
+
 static char *no_room(struct room *room, const struct job *job, const struct tf_demand *demand)
 {
+    if (all_are_closed(room))
+        return tf_strdup("there is no free place for it: every node that could take it is to be emptied");
     struct tf_fit_view view = ledger_view(&room->sub->ledger);
     struct tf_fit_why why = {0};
     view.rows = room->rows.items;

@@ -73,6 +73,7 @@
 
 #define SUB_SITUATIONS_OTHER(X)                                                                     \
     X(SUB_DRAIN_MOVES, "subcluster: what ran on a drained node began to move")                      \
+    X(SUB_DRAIN_JOINED, "subcluster: a node came to a domain that is drained")                      \
     X(SUB_DRAIN_STOPS, "subcluster: the deadline of a drain stopped what was left there")           \
     X(SUB_SMALLER, "subcluster: started smaller than granted")                                      \
     X(SUB_LINK_GAP, "subcluster: a change was missed, the link is dialled again")                   \

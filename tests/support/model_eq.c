@@ -430,6 +430,7 @@ static bool eq_ask(const struct tf_ask *a, const struct tf_ask *b)
     same_ = same_ && x.len == y.len && (x.len == 0 || memcmp(x.data, y.data, x.len) == 0);
     EQ_TAKE(data);
     EQ_LIST(defrag, eq_defrag_order);
+    EQ_STR(domain);
     return EQ_END;
 }
 

@@ -269,8 +269,12 @@ void random_request(struct tf_rng *r, enum tf_method method, struct tf_request *
         break;
     case TF_METHOD_CORDON_NODE:
     case TF_METHOD_CONFIRM_LOST:
-        out->cordon = (struct tf_cordon_request){NAME, NAME,     tf_rng_next(r),
-                                                 BOOL, OPTIONAL, {BOOL, BOOL, BOOL, COUNT, TIME}};
+        out->cordon = (struct tf_cordon_request){
+            NAME, NAME, tf_rng_next(r), BOOL, OPTIONAL, {BOOL, BOOL, BOOL, COUNT, TIME}, NULL};
+        if (BOOL) { /* one of both */
+            out->cordon.domain = out->cordon.node;
+            out->cordon.node = NULL;
+        }
         break;
     case TF_METHOD_GET_CONFIG:
         out->get_config = (struct tf_get_config_request){OPTIONAL, BOOL, optional_name(r)};

@@ -562,8 +562,8 @@ static void random_gpu_cordon(struct tf_rng *r, struct tf_gpu_cordon *out)
 
 void random_cordon(struct tf_rng *r, struct tf_cordon *out)
 {
-    *out =
-        (struct tf_cordon){optional_name(r), BOOL, OPTIONAL, WALL, 0, WALL, {BOOL, BOOL, COUNT, WALL}, LATER};
+    *out = (struct tf_cordon){optional_name(r),          BOOL,     OPTIONAL, WALL, 0, WALL,
+                              {BOOL, BOOL, COUNT, WALL}, OPTIONAL, BOOL,     LATER};
     out->verdict = (enum tf_verdict)tf_rng_below(r, TF_VERDICT_LOST + 1);
     RANDOM_LIST(r, &out->gpus, random_gpu_cordon);
 }
@@ -828,7 +828,8 @@ void random_down(struct tf_rng *r, struct tf_down *out)
                              NULL,
                              0,
                              LATER,
-                             LATER},
+                             LATER,
+                             OPTIONAL},
                             random_generation(r)};
     if (BOOL)
         random_entry(r, tf_vec_add(&out->ask.place));

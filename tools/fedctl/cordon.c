@@ -36,18 +36,38 @@ static const char *done_word(const struct tf_cordon_request *cordon)
     return cordon->drain.on ? "drains" : "cordoned";
 }
 
-/* what: "node", "gpu"; tail: ":5" of a GPU. */
-static int send_cordon(struct fedctl *ctl, struct tf_request *request, const char *what, const char *tail)
+/* As its user names it: "bj-a/n3:5". */
+static char *name_of(const struct tf_cordon_request *cordon)
+{
+    char gpus[TF_GPU_SET_TEXT];
+    if (!cordon->node && strcmp(cordon->domain, TF_ALL_DOMAINS) == 0)
+        return tf_strdup(cordon->cluster);
+    return tf_asprintf("%s/%s%s%s", cordon->cluster, cordon->node ? cordon->node : cordon->domain,
+                       cordon->gpus ? ":" : "", cordon->gpus ? tf_gpu_set_format(cordon->gpus, gpus) : "");
+}
+
+static const char *kind_of(const struct tf_cordon_request *cordon)
+{
+    if (cordon->node)
+        return cordon->gpus ? "gpu" : "node";
+    return strcmp(cordon->domain, TF_ALL_DOMAINS) == 0 ? "cluster" : "domain";
+}
+
+static int send_cordon(struct fedctl *ctl, struct tf_request *request)
 {
     const struct tf_cordon_request *cordon = &request->cordon;
+    const char *what = kind_of(cordon);
     struct tf_reply reply = {0};
     struct tf_error err = TF_ERROR_INIT;
-    TF_AUTO_FREE char *name = tf_asprintf("%s/%s%s", cordon->cluster, cordon->node, tail);
+    TF_AUTO_FREE char *name = name_of(cordon);
     if (fedctl_call(ctl, request, &reply, &err))
         return fedctl_fail_about(ctl, name, &err);
     if (cordon->drain.dry)
         for (size_t i = 0; i < reply.change.warnings.count; i++)
             out_fmt(&ctl->out, "%s %s: %s\n", what, name, reply.change.warnings.items[i]);
+    else if (cordon->on && cordon->domain) /* how many nodes that is */
+        out_fmt(&ctl->out, "%s %s drains%s%s\n", what, name, reply.change.warnings.count ? ": " : "",
+                reply.change.warnings.count ? reply.change.warnings.items[0] : "");
     else {
         change_warnings(&reply.change);
         out_fmt(&ctl->out, "%s %s %s\n", what, name, done_word(cordon));
@@ -66,32 +86,12 @@ static int cordon_node(struct fedctl *ctl, const char *word, bool gpu, bool on)
     cordon->reason = tf_strdup(ctl->options.reason);
     int code = target_node(ctl, word, &cordon->cluster, &cordon->node, gpu ? &cordon->gpus : NULL, &err)
                    ? fedctl_usage(ctl, "%s", err.text)
-                   : send_cordon(ctl, &request, gpu ? "gpu" : "node", gpu ? strchr(word, ':') : "");
+                   : send_cordon(ctl, &request);
     tf_request_release(&request);
     return code;
 }
 
-/* ---- many nodes ---- */
-
-/* The nodes of a cluster, or of a domain of it: those whose path in some plane is that, or goes on from it.
- */
-struct many {
-    struct fedctl *ctl;
-    const char *path; /* NULL: all */
-    bool only_drained;
-    bool on;
-    size_t count;
-    int code; /* the first that is not FEDCTL_DONE */
-};
-
-static bool is_in(const struct tf_node *node, const char *path)
-{
-    size_t len = strlen(path);
-    tf_vec_each (domain, &node->domains)
-        if (strncmp(*domain, path, len) == 0 && ((*domain)[len] == '\0' || (*domain)[len] == '/'))
-            return true;
-    return false;
-}
+/* ---- domains ---- */
 
 static void say_drain(const struct fedctl *ctl, struct tf_cordon_request *cordon)
 {
@@ -102,52 +102,31 @@ static void say_drain(const struct fedctl *ctl, struct tf_cordon_request *cordon
         .on = true, .dry = o->dry_run, .force = o->force, .max_at_once = o->at_once, .within = o->deadline};
 }
 
-static void send_one(void *arg, const struct tf_node_info *info)
+/* cluster and path are taken. */
+static int send_domain(struct fedctl *ctl, char *cluster, char *path, bool on)
 {
-    struct many *many = arg;
     struct tf_request request = {.method = TF_METHOD_CORDON_NODE};
-    if ((many->path && !is_in(&info->node, many->path)) || (many->only_drained && !info->cordon.drain.on) ||
-        change_is_hopeless(many->code))
-        return;
-    if (many->on)
-        say_drain(many->ctl, &request.cordon);
-    request.cordon.cluster = tf_strdup(info->cluster);
-    request.cordon.node = tf_strdup(info->node.name);
-    many->count++;
-    int code = send_cordon(many->ctl, &request, "node", "");
-    many->code = many->code ? many->code : code;
+    struct tf_error err = TF_ERROR_INIT;
+    if (on)
+        say_drain(ctl, &request.cordon);
+    request.cordon.cluster = cluster;
+    request.cordon.domain = path;
+    int code = tf_name_check(cluster, "cluster", &err) ? fedctl_usage(ctl, "%s", err.text)
+                                                       : send_cordon(ctl, &request);
     tf_request_release(&request);
+    return code;
 }
 
-/* word: the cluster's name, or "CLUSTER/PATH" of a domain. */
-static int send_many(struct fedctl *ctl, const char *word, bool domain, bool on)
+/* word: "CLUSTER/PATH". */
+static int send_path(struct fedctl *ctl, const char *word, bool on)
 {
-    const char *slash = domain ? strchr(word, '/') : NULL;
-    if (domain && !slash && !ctl->options.cluster)
+    const char *slash = ctl->options.cluster ? NULL : strchr(word, '/');
+    const char *path = slash ? slash + 1 : word;
+    if ((!slash && !ctl->options.cluster) || !*path || strcmp(path, TF_ALL_DOMAINS) == 0)
         return fedctl_usage(ctl, "\"%.100s\": a domain is named CLUSTER/PATH, like bj-a/pod-3/switch-12",
                             word);
-    TF_AUTO_FREE char *cluster = slash    ? tf_strndup(word, (size_t)(slash - word))
-                                 : domain ? tf_strdup(ctl->options.cluster)
-                                          : tf_strdup(word);
-    struct many many = {.ctl = ctl,
-                        .path = !domain ? NULL
-                                : slash ? slash + 1
-                                        : word,
-                        .only_drained = !on,
-                        .on = on};
-    char *asked = ctl->options.cluster;
-    struct tf_strs words = ctl->words;
-    ctl->options.cluster = cluster; /* lent */
-    ctl->words = (struct tf_strs){0};
-    int code = fetch_each_node(ctl, send_one, &many);
-    ctl->options.cluster = asked;
-    ctl->words = words;
-    code = code ? code : many.code;
-    if (code == FEDCTL_DONE && many.count == 0 && (on || domain)) {
-        message("no node of %s is %s", word, on ? "known" : "drained");
-        code = FEDCTL_NOT_FOUND;
-    }
-    return code;
+    char *cluster = slash ? tf_strndup(word, (size_t)(slash - word)) : tf_strdup(ctl->options.cluster);
+    return send_domain(ctl, cluster, tf_strdup(path), on);
 }
 
 static int drain_one(struct fedctl *ctl, const char *word)
@@ -157,7 +136,7 @@ static int drain_one(struct fedctl *ctl, const char *word)
     say_drain(ctl, &request.cordon);
     int code = target_node(ctl, word, &request.cordon.cluster, &request.cordon.node, NULL, &err)
                    ? fedctl_usage(ctl, "%s", err.text)
-                   : send_cordon(ctl, &request, "node", "");
+                   : send_cordon(ctl, &request);
     tf_request_release(&request);
     return code;
 }
@@ -178,7 +157,9 @@ int drain_words(struct fedctl *ctl)
     for (size_t i = 0; i < ctl->words.count; i++) {
         const char *word = ctl->words.items[i];
         int code = kind == RESOURCE_NODES ? drain_one(ctl, word)
-                                          : send_many(ctl, word, kind == RESOURCE_DOMAINS, true);
+                   : kind == RESOURCE_DOMAINS
+                       ? send_path(ctl, word, true)
+                       : send_domain(ctl, tf_strdup(word), tf_strdup(TF_ALL_DOMAINS), true);
         first = first ? first : code;
         if (change_is_hopeless(code))
             break;
@@ -186,11 +167,26 @@ int drain_words(struct fedctl *ctl)
     return first;
 }
 
-/* Its nodes that are drained are so no longer, either. */
+/* Its drain ends, too, if there is one; what its subcluster cannot be asked about stays. */
 static int uncordon_cluster(struct fedctl *ctl, char *name)
 {
+    struct tf_request request = {.method = TF_METHOD_CORDON_NODE};
+    struct tf_reply reply = {0};
+    struct tf_error err = TF_ERROR_INIT;
     int code = cordon_cluster(ctl, name, false);
-    return code ? code : send_many(ctl, name, false, false);
+    if (code)
+        return code;
+    request.cordon.cluster = tf_strdup(name);
+    request.cordon.domain = tf_strdup(TF_ALL_DOMAINS);
+    if (fedctl_call(ctl, &request, &reply, &err) == 0)
+        change_warnings(&reply.change);
+    else if (err.code == TF_ERR_REFUSED)
+        message("warning: its drain, if there is one, goes on: %s", err.text);
+    else
+        code = fedctl_fail_about(ctl, name, &err);
+    tf_reply_release(&reply);
+    tf_request_release(&request);
+    return code;
 }
 
 int cordon_words(struct fedctl *ctl, bool on)
@@ -210,7 +206,7 @@ int cordon_words(struct fedctl *ctl, bool on)
                                                        : "CLUSTER/NODE:INDEX");
     for (size_t i = 0; i < ctl->words.count; i++) {
         char *word = ctl->words.items[i];
-        int code = kind == RESOURCE_DOMAINS          ? send_many(ctl, word, true, false)
+        int code = kind == RESOURCE_DOMAINS          ? send_path(ctl, word, false)
                    : kind == RESOURCE_CLUSTERS && on ? cordon_cluster(ctl, word, true)
                    : kind == RESOURCE_CLUSTERS       ? uncordon_cluster(ctl, word)
                                                      : cordon_node(ctl, word, kind == RESOURCE_GPUS, on);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Owns drain. What a drain is its subcluster knows, node by node; a domain and a cluster are their nodes. */
+/* Owns drain. What a drain is its subcluster knows; a domain or a cluster is one order to it. */
 #include "common/base/cleanup.h"
 #include "tools/fedctl/cordon.h"
 
@@ -53,7 +53,9 @@ const struct verb verb_drain = {
         "as a whole, one with `never` stays. What finds no place is tried again. At the deadline what is\n"
         "left is stopped, but for protected cores, which are waited for unless --force is said. A "
         "subcluster\n"
-        "remembers its drains; `get drains` shows how far they are, `uncordon` ends them.",
+        "remembers its drains; `get drains` shows how far they are, `uncordon` ends them. A domain or "
+        "cluster\n"
+        "is drained as one: nodes that come to it later are drained, too, and it ends as one.",
     .examples = "# What cannot leave, and why\n"
                 "fedctl drain node bj-a/n3 --dry-run\n"
                 "fedctl drain node bj-a/n3 --deadline 2h --reason \"fan, INC-4711\"\n"

@@ -20,7 +20,8 @@ const struct verb verb_uncordon = {
     .help = "Let new work come to nodes, GPUs or clusters again",
     .more =
         "Ends the drain of a node, too, and says what that undoes: moves that have begun go on, others are\n"
-        "taken back. Of a domain or a cluster, the drains of its nodes.",
+        "taken back. Of a domain or a cluster, the drain of all of its nodes, but none that was ordered for\n"
+        "a node alone, nor other cordons: those are named.",
     .examples = "fedctl uncordon node bj-a/n3\nfedctl uncordon gpu bj-a/n3:5\nfedctl uncordon cluster bj-a\n",
     .options = OPTION_LIST(options),
     .run = run,

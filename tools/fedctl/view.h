@@ -20,6 +20,7 @@ extern const struct view view_job;         /* struct tf_job_view */
 extern const struct view view_reservation; /* the same of a reservation */
 extern const struct view view_cluster;     /* struct tf_cluster_info */
 extern const struct view view_node;        /* struct tf_node_info */
+extern const struct view view_drain;       /* struct drain (drains.h) */
 extern const struct view view_gpu;         /* struct gpu */
 extern const struct view view_instance;    /* struct tf_instance_info */
 extern const struct view view_move;        /* struct move (migration.h) */

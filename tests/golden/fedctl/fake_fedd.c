@@ -176,14 +176,24 @@ static void cordon_node(const struct tf_cordon_request *request, struct tf_reply
         fail(failure, TF_ERR_REFUSED,
              "subcluster sh-d is not attached, and what is done with its nodes is kept by it: try again when "
              "it is back");
-    else if (strcmp(request->node, "none") == 0)
+    else if (request->domain && strcmp(request->domain, "nowhere") == 0)
+        fail(failure, TF_ERR_NOT_FOUND, "bj-a has no node in domain nowhere");
+    else if (strcmp(request->cluster, "nowhere") == 0)
+        fail(failure, TF_ERR_NOT_FOUND, "there is no subcluster nowhere");
+    else if (request->node && strcmp(request->node, "none") == 0)
         fail(failure, TF_ERR_NOT_FOUND,
              "bj-a has no node none; `fedctl get nodes --cluster bj-a` lists them");
+    if (request->domain && request->on)
+        tf_strs_add(&reply->change.warnings, request->drain.dry
+                                                 ? "2 instances are there, of which 0 cannot move now"
+                                                 : "2 nodes are drained together");
+    if (request->domain && !request->on)
+        tf_strs_add(&reply->change.warnings, "still cordoned: n4 (fan)");
     if (!request->on && request->gpus)
         tf_strs_add(&reply->change.warnings, "node n1 is cordoned as a whole and stays unused");
     reply->change.outcome = TF_OUTCOME_DONE;
-    printf("%s/%s %llx: %s\n", request->cluster, request->node, (unsigned long long)request->gpus,
-           request->reason ? request->reason : "no reason");
+    printf("%s/%s %llx: %s\n", request->cluster, request->node ? request->node : request->domain,
+           (unsigned long long)request->gpus, request->reason ? request->reason : "no reason");
     fflush(stdout);
 }
 

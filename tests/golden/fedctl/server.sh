@@ -294,6 +294,13 @@ run drain node bj-a/none bj-a/n1
 run drain node sh-d/n1
 run drain domain bj-a/nowhere
 run drain cluster nowhere
+run drain domain bj-a/pod-3 --dry-run
+run drain domain bj-a/pod-3 --max-at-once 2
+run drain domain pod-3/switch-1 --cluster bj-a
+run drain cluster bj-a --deadline 1h --force
+run uncordon domain bj-a/pod-3
+run uncordon domain bj-a/nowhere
+run uncordon domain bj-a
 run freeze evictions --for 2h --reason "release of search"
 run freeze all --cluster gz-b --for 30m --reason fan
 run freeze moves --cluster nowhere --for 30m --reason fan

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Twenty habits of people who know kubectl, nomad or slurm: each command is given to real daemons that run real
+# Twenty-two habits of people who know kubectl, nomad or slurm: each command is given to real daemons that run real
 # processes, and what it prints is compared, letter by letter, with deploy/habits.md; UPDATE_GOLDEN=1 writes it anew. What
 # differs from run to run (moments, ages, uids, ports) is replaced by stand-ins of the same width first.
 # usage: habits.sh SOURCE_FOLDER BUILD_FOLDER
@@ -55,6 +55,8 @@ plain() {
         s/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/7d3c5a10-9e1f-4b62-8a44-0c2f6b1d9e57/g;
         s/\b[0-9a-f]{32}\b/7d3c5a109e1f4b628a440c2f6b1d9e57/g;
         s/127\.0\.0\.1:\d+/fedd-1:7700/g;
+        s/^(migration )[0-9a-f]{8}\b/${1}26d38c2d/;
+        s/^[0-9a-f]{8}( +PLANNED )/26d38c2d$1/;
         s/http=\d{5}/http=20080/g;
         s/^(version: )\d+$/${1}12/;
         # ages: moments ago, right-aligned
@@ -184,6 +186,16 @@ habit "Stop it" "kubectl delete job x" "nomad job stop -purge x" "scancel 17" <<
 fedctl delete llm/pretrain llm/sweep --wait
 fedctl delete llm/nothing
 END
+habit "Move one instance elsewhere" "kubectl delete pod x-0" "nomad alloc stop 8f1" "scontrol requeue 17" <<'END'
+fedctl migrate instance web/hello/0 --dry-run
+fedctl migrate instance web/hello/0 --reason "noisy neighbour" --wait
+END
+habit "Take a whole cluster out of use" "kubectl drain -l zone=b" "nomad node drain -enable 4d2" "scontrol create reservation flags=maint" <<'END'
+fedctl drain cluster bj-a --dry-run
+fedctl drain cluster gz-b --deadline 2h --reason "power, INC-4712"
+fedctl get drains
+fedctl uncordon cluster gz-b
+END
 habit "Slips of the pen" "kubectl gte pods" "nomad jbo status" "squeue --user" <<'END'
 fedctl squeue
 fedctl get jbos
@@ -193,10 +205,10 @@ END
 
 # ---- the file ----
 
-[ "$number" -eq 20 ] || fail "$number habits, not 20"
+[ "$number" -eq 22 ] || fail "$number habits, not 22"
 {
     cat <<'END'
-# Twenty habits
+# Twenty-two habits
 
 What people who know kubectl, nomad or slurm type every day, what they type here, and what comes. The answers below are
 those of a real federation of two clusters: a test gives it these commands and compares, letter by letter, so they are what

@@ -112,6 +112,7 @@ static bool eq_cordon_request(const struct tf_cordon_request *a, const struct tf
     EQ_STR(cluster);
     EQ_STR(node);
     EQ_STR(reason);
+    EQ_STR(domain);
     return EQ_END;
 }
 

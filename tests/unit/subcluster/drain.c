@@ -268,6 +268,134 @@ static void test_who_becomes_short_claims_room(void)
     end();
 }
 
+/* ---- domains ---- */
+
+static void ask_domain(const char *domain, bool on, struct tf_drain_order drain)
+{
+    struct sub_event event = {.kind = SUB_EV_DOWN};
+    event.down.kind = TF_DOWN_ASK;
+    event.down.term = d.term;
+    event.down.ask = (struct tf_ask){.id = ++asks,
+                                     .kind = TF_ASK_CORDON,
+                                     .domain = tf_strdup(domain),
+                                     .on = on,
+                                     .reason = on ? tf_strdup("new switch") : NULL,
+                                     .drain = drain};
+    driver_clear(&d);
+    driver_step(&d, event);
+}
+
+static bool answered(const char *text)
+{
+    bool said = strstr(tf_buf_text(&d.log), text) != NULL;
+    if (!said)
+        printf("\n%s\n", tf_buf_text(&d.log));
+    return said;
+}
+
+/* n1 to n4, two a rack; the service is on n1. */
+static void begin_racks(void)
+{
+    static const char *const paths[] = {"rack-1", "rack-1", "rack-2", "rack-2"};
+    asks = 0;
+    driver_init(&d);
+    struct tf_plane *plane = tf_vec_add(&d.boot.planes);
+    *plane = (struct tf_plane){.name = tf_strdup("net")};
+    tf_strs_add(&plane->levels, "rack");
+    for (int i = 0; i < 4; i++) {
+        char name[] = {'n', (char)('1' + i), '\0'};
+        tf_strs_add(&driver_node(&d, name, "H800", 8)->domains, paths[i]);
+    }
+    driver_ready(&d);
+    place_service(TF_MIGRATION_ALLOW, 0);
+    CU_ASSERT_EQUAL(on_node(1, "n1"), 2);
+}
+
+static void test_a_domain_is_one_drain(void)
+{
+    begin_racks();
+    ask("n2", true, (struct tf_drain_order){0}); /* it is cordoned before, and after */
+    ask_domain("rack-1", true, (struct tf_drain_order){.on = true, .dry = true});
+    CU_ASSERT_TRUE(answered("2 instances are there, of which 0 cannot move now"));
+    CU_ASSERT_TRUE(answered("t/j1/1 -> n3")); /* not to n2, which is drained with it */
+    CU_ASSERT_EQUAL(state_of("n1"), TF_NODE_READY);
+    ask_domain("rack-1", true, (struct tf_drain_order){.on = true});
+    CU_ASSERT_TRUE(answered("2 nodes are drained together"));
+    CU_ASSERT_EQUAL(state_of("n1"), TF_NODE_DRAINING);
+    CU_ASSERT_EQUAL(state_of("n2"), TF_NODE_DRAINING);
+    ask("n1", false, (struct tf_drain_order){0});
+    CU_ASSERT_TRUE(answered("node n1 is drained with domain"));
+    CU_ASSERT_EQUAL(state_of("n1"), TF_NODE_DRAINING);
+    live(60 * TF_SECOND);
+    CU_ASSERT_EQUAL(on_node(1, "n1") + on_node(1, "n2"), 0);
+    ask_domain("rack-1", false, (struct tf_drain_order){0});
+    CU_ASSERT_TRUE(answered("is drained no longer, 2 nodes: 0 instances are still there"));
+    CU_ASSERT_TRUE(answered("still cordoned: n2"));
+    CU_ASSERT_EQUAL(state_of("n1"), TF_NODE_READY);
+    CU_ASSERT_EQUAL(state_of("n2"), TF_NODE_CORDONED);
+    ask_domain("rack-1", false, (struct tf_drain_order){0});
+    CU_ASSERT_TRUE(answered("is not drained as a whole"));
+    end();
+}
+
+/* The daemon begins anew, and a node comes that was not there when it was ordered. */
+static void test_a_node_that_comes_later(void)
+{
+    begin_racks();
+    ask_domain("rack-2", true, (struct tf_drain_order){.on = true, .within = TF_HOUR});
+    tf_strs_add(&driver_node(&d, "n5", "H800", 8)->domains, "rack-2");
+    tf_strs_add(&driver_node(&d, "n6", "H800", 8)->domains, "rack-3");
+    driver_crash(&d, true);
+    driver_list(&d);
+    driver_pass(&d, TF_SECOND);
+    CU_ASSERT_EQUAL(state_of("n3"), TF_NODE_DRAINING);
+    CU_ASSERT_EQUAL(state_of("n5"), TF_NODE_DRAINING);
+    CU_ASSERT_EQUAL(state_of("n6"), TF_NODE_READY);
+    driver_crash(&d, true);
+    driver_list(&d);
+    CU_ASSERT_EQUAL(state_of("n5"), TF_NODE_DRAINING);
+    driver_link(&d, true);
+    driver_set(&d, NULL, 0);
+    ask_domain("rack-2", false, (struct tf_drain_order){0});
+    CU_ASSERT_TRUE(answered("is drained no longer, 3 nodes"));
+    CU_ASSERT_EQUAL(state_of("n5"), TF_NODE_READY);
+    end();
+}
+
+static void test_a_cluster_and_a_rack_of_it(void)
+{
+    begin_racks();
+    ask_domain("rack-1", true, (struct tf_drain_order){.on = true});
+    ask_domain(TF_ALL_DOMAINS, true, (struct tf_drain_order){.on = true, .dry = true});
+    CU_ASSERT_TRUE(answered("stays: there is no free place for it: every node"));
+    ask_domain(TF_ALL_DOMAINS, true, (struct tf_drain_order){.on = true});
+    CU_ASSERT_TRUE(answered("4 nodes are drained together"));
+    ask_domain("rack-1", false, (struct tf_drain_order){0});
+    CU_ASSERT_TRUE(answered("is not drained as a whole")); /* the later order has its nodes */
+    CU_ASSERT_EQUAL(state_of("n1"), TF_NODE_DRAINING);
+    ask_domain("rack-2", true, (struct tf_drain_order){.on = true});
+    ask_domain("rack-2", false, (struct tf_drain_order){0});
+    CU_ASSERT_EQUAL(state_of("n3"), TF_NODE_DRAINING); /* it is with the cluster again */
+    ask_domain(TF_ALL_DOMAINS, false, (struct tf_drain_order){0});
+    CU_ASSERT_TRUE(answered("is drained no longer, 4 nodes"));
+    CU_ASSERT_EQUAL(state_of("n3"), TF_NODE_READY);
+    ask_domain(TF_ALL_DOMAINS, false, (struct tf_drain_order){0}); /* nothing to say: it is uncordoned */
+    CU_ASSERT_PTR_NULL(strstr(tf_buf_text(&d.log), "drained"));
+    end();
+}
+
+static void test_a_domain_that_is_none(void)
+{
+    begin_racks();
+    ask_domain("rack-9", true, (struct tf_drain_order){.on = true});
+    CU_ASSERT_TRUE(answered("has no node in domain rack-9"));
+    ask_domain("rack", true, (struct tf_drain_order){.on = true}); /* a path, not the begin of a word */
+    CU_ASSERT_TRUE(answered("has no node in domain rack;"));
+    ask_domain("rack-1", true, (struct tf_drain_order){0});
+    CU_ASSERT_TRUE(answered("a domain is drained, not cordoned"));
+    end();
+}
+
 int main(void)
 {
     static const struct suite_test tests[] = {
@@ -279,6 +407,10 @@ int main(void)
         {"protected cores are waited for", test_protected_cores_are_waited_for},
         {"uncordon", test_uncordon},
         {"a restart of the daemon", test_a_restart_of_the_daemon},
+        {"a domain is one drain", test_a_domain_is_one_drain},
+        {"a node that comes later", test_a_node_that_comes_later},
+        {"a cluster and a rack of it", test_a_cluster_and_a_rack_of_it},
+        {"a domain that is none", test_a_domain_that_is_none},
         {"what waits for a move goes at the deadline", test_what_waits_for_a_move_goes_at_the_deadline},
         {"one that waits for its retry", test_one_that_waits_for_its_retry},
         {"who becomes short claims room", test_who_becomes_short_claims_room},
