@@ -18,6 +18,7 @@ int bench_scale(int argc, char **argv);
 int bench_crowd(int argc, char **argv);
 int bench_sub(int argc, char **argv);
 int bench_decide(int argc, char **argv);
+int bench_migrate(int argc, char **argv);
 int bench_consolidate(int argc, char **argv);
 
 #endif

@@ -36,17 +36,28 @@ static void later(struct core_sub *s, struct sub_event event)
     tf_vec_push(&s->waiting, event);
 }
 
-static void start(struct core_sub *s, const struct sub_start *start)
+static void after(struct core_sub *s, int64_t ms, struct sub_event event)
 {
-    later(s, (struct sub_event){.kind = SUB_EV_INSTANCE,
-                                .instance = {.id = start->id, .state = SUB_INSTANCE_READY}});
+    if (ms > 0)
+        tf_vec_push(&s->late, (struct core_late){{s->now.mono.ms + ms}, event});
+    else
+        later(s, event);
 }
 
-static void stop(struct core_sub *s, const struct tf_instance_id *id)
+static void start(struct core_sub *s, const struct sub_start *start)
 {
-    later(s, (struct sub_event){
-                 .kind = SUB_EV_INSTANCE,
-                 .instance = {.id = *id, .state = SUB_INSTANCE_EXITED, .stopped = true, .exit_code = 143}});
+    s->starts++;
+    after(s, s->start_ms,
+          (struct sub_event){.kind = SUB_EV_INSTANCE,
+                             .instance = {.id = start->id, .state = SUB_INSTANCE_READY}});
+}
+
+static void stop(struct core_sub *s, const struct tf_instance_id *id, int64_t delay)
+{
+    after(s, s->stop_ms ? s->stop_ms + delay : 0,
+          (struct sub_event){
+              .kind = SUB_EV_INSTANCE,
+              .instance = {.id = *id, .state = SUB_INSTANCE_EXITED, .stopped = true, .exit_code = 143}});
 }
 
 static void sent(struct core_sub *s, const struct tf_up *up)
@@ -67,7 +78,8 @@ static void perform(struct core_sub *s, const struct sub_action *action)
 {
     switch (action->kind) {
     case SUB_ACT_PERSIST:
-        later(s, (struct sub_event){.kind = SUB_EV_COMMITTED});
+        s->commits++;
+        after(s, s->commit_ms, (struct sub_event){.kind = SUB_EV_COMMITTED});
         break;
     case SUB_ACT_SEND:
         sent(s, &action->send);
@@ -76,7 +88,7 @@ static void perform(struct core_sub *s, const struct sub_action *action)
         start(s, &action->start);
         break;
     case SUB_ACT_STOP:
-        stop(s, &action->stop.id);
+        stop(s, &action->stop.id, action->stop.stop_delay);
         break;
     case SUB_ACT_WAKE:
         s->wake = action->wake;
@@ -178,6 +190,7 @@ void core_sub_close(struct core_sub *s)
 {
     sub_destroy(s->sub);
     tf_vec_release(&s->waiting);
+    tf_vec_release(&s->late);
     tf_buf_release(&s->profile);
 }
 
@@ -229,6 +242,51 @@ void core_sub_pass(struct core_sub *s, int64_t ms)
     s->now.mono.ms += ms;
     s->now.wall.ms += ms;
     feed(s, (struct sub_event){.kind = SUB_EV_TIMER});
+}
+
+static int64_t next_late(const struct core_sub *s)
+{
+    int64_t next = s->wake.ms;
+    tf_vec_each (late, &s->late)
+        next = late->due.ms < next ? late->due.ms : next;
+    return next;
+}
+
+static void come(struct core_sub *s)
+{
+    for (size_t i = 0; i < s->late.count;) {
+        struct core_late late = s->late.items[i];
+        if (late.due.ms > s->now.mono.ms) {
+            i++;
+            continue;
+        }
+        tf_vec_remove(&s->late, i);
+        feed(s, late.event);
+        i = 0; /* what it led to may be due before the others */
+    }
+}
+
+void core_sub_live(struct core_sub *s, int64_t ms)
+{
+    int64_t end = s->now.mono.ms + ms;
+    for (int64_t next; (next = next_late(s)) <= end;) {
+        bool wakes = next == s->wake.ms;
+        int64_t step = next > s->now.mono.ms ? next - s->now.mono.ms : 0;
+        s->now.mono.ms += step;
+        s->now.wall.ms += step;
+        come(s);
+        if (wakes && s->wake.ms <= s->now.mono.ms) {
+            s->wake = TF_NEVER;
+            feed(s, (struct sub_event){.kind = SUB_EV_TIMER});
+        }
+    }
+    s->now.wall.ms += end - s->now.mono.ms;
+    s->now.mono.ms = end;
+}
+
+void core_sub_ask(struct core_sub *s, struct tf_ask ask)
+{
+    down(s, (struct tf_down){.kind = TF_DOWN_ASK, .ask = ask});
 }
 
 /* ---- federation ---- */

@@ -14,6 +14,11 @@ double core_cpu_us(void);
 /* The two cores without daemons, in virtual time: commits are done at once, what is started is ready at once,
  * and messages are bytes. */
 
+struct core_late {
+    struct tf_mono due;
+    struct sub_event event;
+};
+
 struct core_sub {
     struct sub *sub;
     struct tf_now now;
@@ -28,6 +33,11 @@ struct core_sub {
     size_t refused;            /* placements that did not fit */
     tf_level level;            /* what the next placements may take from others */
     double cpu_us, longest_us; /* of all steps since these were set to 0; of one of them */
+    /* The engine's and the store's times in virtual ms; 0, as at first: at once. Those are over in
+     * core_sub_live only. */
+    int64_t start_ms, stop_ms, commit_ms;
+    TF_VEC(struct core_late) late;
+    size_t starts, commits; /* so far */
 };
 
 /* A subcluster with these nodes (copied) and an empty set of orders from a leader. */
@@ -43,6 +53,10 @@ void core_sub_node(struct core_sub *s, const struct tf_node *node, enum tf_node_
 void core_sub_want_full(struct core_sub *s);
 /* Time goes by: a profile that is due is sent. */
 void core_sub_pass(struct core_sub *s, int64_t ms);
+/* The same, but each thing that is due in between comes at its moment. */
+void core_sub_live(struct core_sub *s, int64_t ms);
+/* The same for a question or order (taken) of people. */
+void core_sub_ask(struct core_sub *s, struct tf_ask ask);
 
 struct core_fed {
     struct fed *fed;

@@ -10,6 +10,8 @@ static const struct bench benches[] = {
     {"profile", "bytes and CPU of capacity profiles", bench_profile},
     {"crowd", "restart, lists, explain and memory with very many jobs in the store", bench_crowd},
     {"sub", "decisions of one subcluster with up to 12,500 nodes", bench_sub},
+    {"migrate", "moves of instances in one subcluster: time by state, moves a second, 1,000 under limits",
+     bench_migrate},
     {"decide", "decisions of the leader with many subclusters and very many waiting jobs", bench_decide},
     {"consolidate", "plans that free whole nodes, against the optimum", bench_consolidate},
     {"scale", "how cost grows with size: slopes on log-log axes", bench_scale},
