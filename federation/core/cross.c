@@ -4,7 +4,7 @@
  *     STARTING --ready--> RELEASING --promised--> SWITCHED --old one gone--> DONE
  *        |                    |                      ^
  *        |                 gives up                  | promised before it was asked not to
- *     gives up                v                      |
+ *     gives up                v (not ready any more) |
  *        |               WITHDRAWING ----------------+
  *        v                    | declined
  *     ROLLING_BACK <----------+
@@ -189,13 +189,17 @@ static void switch_over(struct fed *fed, struct job *job)
     fed_job_set_phase(fed, job, fed_job_placement(job, c->new_epoch)->phase);
 }
 
-void fed_cross_ready(struct fed *fed, struct job *job, const struct tf_placement *placement,
-                     const struct tf_report *report)
+/* As large as it has to be, and all of it ready: one that has lost members since may not be. */
+static bool is_whole(const struct job *job, const struct tf_report *report)
+{
+    return report->phase == TF_PHASE_RUNNING && report->ready >= report->size &&
+           report->size >= job->record.spec.elastic.min;
+}
+
+/* All of it is ready: the old one may go. */
+static void ready(struct fed *fed, struct job *job)
 {
     struct tf_cross *c = &job->record.cross;
-    if (c->state != TF_CROSS_STARTING || placement->epoch != c->new_epoch ||
-        report->phase != TF_PHASE_RUNNING || report->ready < report->size || report->size <= 0)
-        return;
     const struct tf_placement *old = fed_job_placement(job, c->old_epoch);
     assert(old && "the move is over when the old epoch is");
     if (old->release != TF_RELEASE_NONE)
@@ -204,6 +208,20 @@ void fed_cross_ready(struct fed *fed, struct job *job, const struct tf_placement
     tf_job_record_event(&job->record, fed->now.wall, c->new_epoch, "Ready",
                         "in %s: %s is asked to let epoch %" PRIu64 " go", c->to, c->from, c->old_epoch);
     tell_old(fed, job);
+}
+
+void fed_cross_reported(struct fed *fed, struct job *job, const struct tf_placement *placement,
+                        const struct tf_report *report)
+{
+    const struct tf_cross *c = &job->record.cross;
+    if (placement->epoch != c->new_epoch)
+        return;
+    if (c->state == TF_CROSS_STARTING && is_whole(job, report))
+        ready(fed, job);
+    else if (c->state == TF_CROSS_RELEASING && !is_whole(job, report)) {
+        tf_reached(fed, FED_CROSS_NOT_READY_ANY_MORE);
+        withdraw(fed, job, "the new instances did not stay ready until the old ones could go");
+    }
 }
 
 void fed_cross_answered(struct fed *fed, struct job *job, const struct tf_placement *placement,

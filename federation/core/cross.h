@@ -9,9 +9,10 @@
 /* FED_EV_MIGRATE: begins such a move, ends one, or says what it would do. */
 void fed_cross_verb(struct fed *fed, const struct fed_event *event);
 
-/* What the two epochs' subclusters report. The new one has its core ready now; the old one's answer. */
-void fed_cross_ready(struct fed *fed, struct job *job, const struct tf_placement *placement,
-                     const struct tf_report *report);
+/* What the two epochs' subclusters report. Of the new one, whether all of it is ready; the old one's answer.
+ */
+void fed_cross_reported(struct fed *fed, struct job *job, const struct tf_placement *placement,
+                        const struct tf_report *report);
 void fed_cross_answered(struct fed *fed, struct job *job, const struct tf_placement *placement,
                         const struct tf_report *report);
 /* The placement of the epoch, which `was` the job, has just gone from the record. */

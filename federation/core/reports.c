@@ -116,7 +116,7 @@ static void goes_on(struct fed *fed, struct job *job, struct tf_placement *p, st
     }
     if (changed)
         fed_touch_job(fed, job);
-    fed_cross_ready(fed, job, p, report);
+    fed_cross_reported(fed, job, p, report);
     fed_cross_answered(fed, job, p, report);
     p = fed_job_placement(job, report->epoch); /* they may have changed places */
     if (fed_job_last_placement(job) == p)

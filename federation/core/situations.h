@@ -57,6 +57,7 @@
     X(FED_CROSS_WITHDRAWN, "federation: a subcluster was asked not to let a moving job go")             \
     X(FED_CROSS_PROMISED_BEFORE, "federation: it had promised to let it go before it was asked not to") \
     X(FED_CROSS_INHERITED, "federation: the old epoch of a moving job ended by itself")                 \
+    X(FED_CROSS_NOT_READY_ANY_MORE, "federation: the new instances of a moving job did not stay ready") \
     X(FED_CROSS_NO_ROOM, "federation: a job that stopped to move found its target full")                \
     X(FED_NAME_BUSY, "federation: a submit met another that waits for the same name")
 

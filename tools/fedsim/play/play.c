@@ -57,10 +57,39 @@ static void hear(void *arg, const struct sim_fact *fact)
                                                        .times = 1});
 }
 
+/* This is what the event wants: a move that must be refused. */
+static bool wants_refusal(const struct play *play, const struct scenario_event *event,
+                          const struct play_refusal *refusal)
+{
+    int64_t job = event->refused ? play_job_find(play, event->migrate) : -1;
+    return job >= 0 && refusal->verb == SIM_MIGRATE && refusal->job == &play->world.clients.jobs.items[job];
+}
+
+static bool is_wanted(const struct play *play, const struct play_refusal *refusal)
+{
+    tf_vec_each (event, &play->scenario->events)
+        if (wants_refusal(play, event, refusal))
+            return true;
+    return false;
+}
+
+static void fail_not_refused(struct play *play)
+{
+    tf_vec_each (event, &play->scenario->events) {
+        bool refused = !event->refused;
+        tf_vec_each (r, &play->refusals)
+            refused |= wants_refusal(play, event, r);
+        if (!refused)
+            play_fail(play, -1, "migrate %s to %s was to be refused, and was not", event->migrate, event->to);
+    }
+}
+
 static void fail_refused(struct play *play)
 {
     char first[TF_QUANTITY_TEXT], last[TF_QUANTITY_TEXT];
     tf_vec_each (r, &play->refusals) {
+        if (is_wanted(play, r))
+            continue;
         TF_AUTO_FREE char *more =
             r->times > 1 ? tf_asprintf(" (%llu times, the last at %s)", (unsigned long long)r->times,
                                        tf_duration_format(r->last, last))
@@ -114,6 +143,7 @@ static void conclude(struct play *play)
     struct play_result *result = play->result;
     if (!play->scenario->world.rests) /* where anything may happen a user may be refused */
         fail_refused(play);
+    fail_not_refused(play);
     note_what_never_came(play);
     result->breached = play->world.breached;
     result->hash = play->world.diary.mute ? 0 : play->world.diary.hash;

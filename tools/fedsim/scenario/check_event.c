@@ -23,12 +23,13 @@ enum {
     WITHIN = 16384,
     AT_ONCE = 32768,
     FORCE = 65536,
-    EXTRAS = 17
+    REFUSED = 131072,
+    EXTRAS = 18
 };
 
 static const char *const extra_keys[EXTRAS] = {
     "for",      "state", "lostAfter", "link", "fedd",    "before", "elastic", "model", "nodes",
-    "instance", "to",    "byMs",      "what", "roomFor", "within", "atOnce",  "force"};
+    "instance", "to",    "byMs",      "what", "roomFor", "within", "atOnce",  "force", "refused"};
 
 static const struct {
     const char *key;
@@ -59,7 +60,7 @@ static const struct {
     [SCENARIO_REPEAT] = {"repeat", 0, 0},
     [SCENARIO_LATE] = {"late", 0, 0},
     [SCENARIO_DEFRAG] = {"defrag", MODEL | COUNT | ROOM_FOR, 0},
-    [SCENARIO_MIGRATE] = {"migrate", INSTANCE | TO | FOR, 0},
+    [SCENARIO_MIGRATE] = {"migrate", INSTANCE | TO | FOR | REFUSED, 0},
     [SCENARIO_PAUSE_MOVES] = {"pauseMoves", 0, FOR},
     [SCENARIO_ABORT_MOVES] = {"abortMoves", 0, 0},
 };
@@ -172,7 +173,8 @@ static unsigned extras_of(const struct scenario_event *e)
                                e->room_for,
                                e->within > 0,
                                e->at_once > 0,
-                               e->force};
+                               e->force,
+                               e->refused};
     unsigned bits = 0;
     for (size_t i = 0; i < EXTRAS; i++)
         bits |= said[i] ? 1U << i : 0;

@@ -159,6 +159,7 @@ struct scenario_event {
     char *repeat, *late;       /* CLUSTER: an engine's event, a message of an old leader, once more */
     char *defrag, *model, *room_for;
     char *migrate, *to;
+    bool refused;     /* with to, a subcluster: the answer must be no */
     int64_t instance; /* optional */
 };
 

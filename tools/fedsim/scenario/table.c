@@ -429,6 +429,10 @@ static const struct tf_row event_rows[] = {
         "TENANT/NAME: its instances, or one, go to another node; for: given up after so long"),
     {.key = "instance", TF_INT64(EVENT, instance), .max = TF_INSTANCES_MAX, .flags = TF_ROW_OPTIONAL},
     WHO("to", to, "with migrate: a node, or a cluster for the whole job; absent: any node"),
+    {.key = "refused",
+     TF_BOOL(EVENT, refused),
+     .flags = TF_ROW_ZERO,
+     .help = "with migrate, to a cluster: that must be refused"},
     WHO("pauseMoves", pause_moves, "CLUSTER: no move that is under way there begins its next step"),
     WHO("abortMoves", abort_moves, "CLUSTER: what can be of those that are under way there is taken back"),
 };
