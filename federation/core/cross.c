@@ -239,6 +239,9 @@ void fed_cross_answered(struct fed *fed, struct job *job, const struct tf_placem
             over(fed, job, TF_CROSS_ROLLED_BACK, "the new one was lost after the old one had promised to go");
     } else if (c->state == TF_CROSS_WITHDRAWING && report->declined >= c->new_epoch)
         roll_back(fed, job);
+    else if (c->state != TF_CROSS_STARTING && report->declined < c->new_epoch &&
+             report->phase != TF_PHASE_STOPPING)
+        tell_old(fed, job); /* it may have been told before it had found the epoch, after a restore */
 }
 
 /* ---- ends ---- */

@@ -6,6 +6,13 @@
 
 /* The rare paths of the federation core (common/base/situation.h). */
 #define FED_SITUATIONS_EXPECTED(X)                                                                      \
+    X(FED_CROSS_DONE, "federation: a job has moved to another subcluster")                              \
+    X(FED_CROSS_ROLLED_BACK, "federation: a move to another subcluster was rolled back")                \
+    X(FED_CROSS_WITHDRAWN, "federation: a subcluster was asked not to let a moving job go")             \
+    X(FED_CROSS_PROMISED_BEFORE, "federation: it had promised to let it go before it was asked not to") \
+    X(FED_CROSS_INHERITED, "federation: the old epoch of a moving job ended by itself")                 \
+    X(FED_CROSS_NOT_READY_ANY_MORE, "federation: the new instances of a moving job did not stay ready") \
+    X(FED_CROSS_NO_ROOM, "federation: a job that stopped to move found its target full")                \
     X(FED_LOADED_PLACED, "federation: loaded with placements of leaders before")                        \
     X(FED_LOADED_RELEASING, "federation: loaded while an epoch was being released")                     \
     X(FED_LOADED_REFUSALS, "federation: a refusal outlived its leader")                                 \
@@ -45,20 +52,13 @@
     X(FED_LEFT_ALONE, "federation: what runs for a job that the restored store has forgotten was left " \
                       "alone")
 
-#define FED_SITUATIONS_OTHER(X)                                                                         \
-    X(FED_CLAIM_ASKED, "federation: nodes are kept for a job because somebody asked for it")            \
-    X(FED_AWAITED, "federation: a job waited for a subcluster where it was left alone")                 \
-    X(FED_DELTA_GAP, "federation: a profile's delta did not fit and a full one was asked for")          \
-    X(FED_UNKNOWN_WAITS, "federation: an unknown epoch waited for the engine's listing")                \
-    X(FED_UNKNOWN_LOST, "federation: an unknown epoch was stored as lost")                              \
-    X(FED_ORPHAN, "federation: an epoch that is no placement runs, and was released")                   \
-    X(FED_CROSS_DONE, "federation: a job has moved to another subcluster")                              \
-    X(FED_CROSS_ROLLED_BACK, "federation: a move to another subcluster was rolled back")                \
-    X(FED_CROSS_WITHDRAWN, "federation: a subcluster was asked not to let a moving job go")             \
-    X(FED_CROSS_PROMISED_BEFORE, "federation: it had promised to let it go before it was asked not to") \
-    X(FED_CROSS_INHERITED, "federation: the old epoch of a moving job ended by itself")                 \
-    X(FED_CROSS_NOT_READY_ANY_MORE, "federation: the new instances of a moving job did not stay ready") \
-    X(FED_CROSS_NO_ROOM, "federation: a job that stopped to move found its target full")                \
+#define FED_SITUATIONS_OTHER(X)                                                                \
+    X(FED_CLAIM_ASKED, "federation: nodes are kept for a job because somebody asked for it")   \
+    X(FED_AWAITED, "federation: a job waited for a subcluster where it was left alone")        \
+    X(FED_DELTA_GAP, "federation: a profile's delta did not fit and a full one was asked for") \
+    X(FED_UNKNOWN_WAITS, "federation: an unknown epoch waited for the engine's listing")       \
+    X(FED_UNKNOWN_LOST, "federation: an unknown epoch was stored as lost")                     \
+    X(FED_ORPHAN, "federation: an epoch that is no placement runs, and was released")          \
     X(FED_NAME_BUSY, "federation: a submit met another that waits for the same name")
 
 TF_SITUATIONS_DECLARE(fed, FED_SITUATIONS_EXPECTED, FED_SITUATIONS_OTHER);

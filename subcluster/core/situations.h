@@ -6,6 +6,10 @@
 
 /* The rare paths of the subcluster core (common/base/situation.h). */
 #define SUB_SITUATIONS_EXPECTED(X)                                                                   \
+    X(SUB_YIELDS, "subcluster: an epoch was promised to its successor in another subcluster")        \
+    X(SUB_YIELD_DECLINED, "subcluster: such a promise will not be given any more")                   \
+    X(SUB_YIELD_LOADED, "subcluster: loaded while an epoch was so promised")                         \
+    X(SUB_YIELDED_ALONE, "subcluster: an epoch ended as promised, without being told to")            \
     X(SUB_STALE_LEADER, "subcluster: a message of a leader that another has followed")               \
     X(SUB_NEXT_LEADER, "subcluster: another leader on a link, or after one")                         \
     X(SUB_SENDS_DROPPED, "subcluster: reports that waited were dropped with their link")             \
@@ -71,41 +75,37 @@
     X(SUB_DEFRAG_BEGUN, "subcluster: a plan that frees nodes was begun")                             \
     X(SUB_BUDGET, "subcluster: the decision budget was used up")
 
-#define SUB_SITUATIONS_OTHER(X)                                                                     \
-    X(SUB_DRAIN_MOVES, "subcluster: what ran on a drained node began to move")                      \
-    X(SUB_DRAIN_JOINED, "subcluster: a node came to a domain that is drained")                      \
-    X(SUB_DRAIN_STOPS, "subcluster: the deadline of a drain stopped what was left there")           \
-    X(SUB_SMALLER, "subcluster: started smaller than granted")                                      \
-    X(SUB_LINK_GAP, "subcluster: a change was missed, the link is dialled again")                   \
-    X(SUB_REFUSED_EARLIER, "subcluster: refused, an earlier epoch of the job lives here")           \
-    X(SUB_START_TWICE, "subcluster: a repeated start was refused, the instance runs")               \
-    X(SUB_FROZEN, "subcluster: refused, evictions were frozen")                                     \
-    X(SUB_EVENED_OUT, "subcluster: of equals the higher gave a step to the lower")                  \
-    X(SUB_SURPLUS_TAKEN, "subcluster: surplus gave way to growth of a higher priority")             \
-    X(SUB_SHORT_CLAIMS, "subcluster: claims were made for what a running job lacks")                \
-    X(SUB_SHORT_STARTS, "subcluster: what a running job had claimed was free, and it grew")         \
-    X(SUB_SHORT_CLAIM_GONE, "subcluster: a running job gave up what it had claimed")                \
-    X(SUB_SHORT, "subcluster: a running epoch fell below its min")                                  \
-    X(SUB_SHORT_NO_MORE, "subcluster: a short epoch has its min again")                             \
-    X(SUB_SHRUNK_BY_LOSS, "subcluster: a running epoch lost instances and went on, smaller")        \
-    X(SUB_GANG_BROKEN, "subcluster: a gang lost instances that must be replaced")                   \
-    X(SUB_REPLACES, "subcluster: lost members of an epoch were started in other places")            \
-    X(SUB_NOT_REPAIRED, "subcluster: what a job missed was not there within repairWait")            \
-    X(SUB_RESTART_SETTLED, "subcluster: a smaller epoch restarted after a burst of losses")         \
-    X(SUB_FAILED_WITH_LOSS, "subcluster: an instance failed because others were lost")              \
-    X(SUB_REPLACED, "subcluster: lost members of an epoch were replaced")                           \
-    X(SUB_NODES_CLAIMED_ANEW, "subcluster: a claim on nodes lost one of them and was made anew")    \
-    X(SUB_BRAKED, "subcluster: refused, too many were evicted within a minute")                     \
-    X(SUB_LOST_CONFIRMED, "subcluster: somebody confirmed that a silent node is lost")              \
-    X(SUB_DEFRAG_STALE, "subcluster: a plan was another when it was to be carried out")             \
-    X(SUB_MOVE_TAKEN, "subcluster: the place of a move went to a higher priority")                  \
-    X(SUB_MOVE_HELD, "subcluster: a new instance did not stay ready until the old one could stop")  \
-    X(SUB_MOVE_UNDONE, "subcluster: a move gave way to something higher of its job")                \
-    X(SUB_MOVE_FAILED, "subcluster: the new instance of a move did not get ready, or not for long") \
-    X(SUB_YIELDS, "subcluster: an epoch was promised to its successor in another subcluster")       \
-    X(SUB_YIELD_DECLINED, "subcluster: such a promise will not be given any more")                  \
-    X(SUB_YIELD_LOADED, "subcluster: loaded while an epoch was so promised")                        \
-    X(SUB_YIELDED_ALONE, "subcluster: an epoch ended as promised, without being told to")
+#define SUB_SITUATIONS_OTHER(X)                                                                    \
+    X(SUB_DRAIN_MOVES, "subcluster: what ran on a drained node began to move")                     \
+    X(SUB_DRAIN_JOINED, "subcluster: a node came to a domain that is drained")                     \
+    X(SUB_DRAIN_STOPS, "subcluster: the deadline of a drain stopped what was left there")          \
+    X(SUB_SMALLER, "subcluster: started smaller than granted")                                     \
+    X(SUB_LINK_GAP, "subcluster: a change was missed, the link is dialled again")                  \
+    X(SUB_REFUSED_EARLIER, "subcluster: refused, an earlier epoch of the job lives here")          \
+    X(SUB_START_TWICE, "subcluster: a repeated start was refused, the instance runs")              \
+    X(SUB_FROZEN, "subcluster: refused, evictions were frozen")                                    \
+    X(SUB_EVENED_OUT, "subcluster: of equals the higher gave a step to the lower")                 \
+    X(SUB_SURPLUS_TAKEN, "subcluster: surplus gave way to growth of a higher priority")            \
+    X(SUB_SHORT_CLAIMS, "subcluster: claims were made for what a running job lacks")               \
+    X(SUB_SHORT_STARTS, "subcluster: what a running job had claimed was free, and it grew")        \
+    X(SUB_SHORT_CLAIM_GONE, "subcluster: a running job gave up what it had claimed")               \
+    X(SUB_SHORT, "subcluster: a running epoch fell below its min")                                 \
+    X(SUB_SHORT_NO_MORE, "subcluster: a short epoch has its min again")                            \
+    X(SUB_SHRUNK_BY_LOSS, "subcluster: a running epoch lost instances and went on, smaller")       \
+    X(SUB_GANG_BROKEN, "subcluster: a gang lost instances that must be replaced")                  \
+    X(SUB_REPLACES, "subcluster: lost members of an epoch were started in other places")           \
+    X(SUB_NOT_REPAIRED, "subcluster: what a job missed was not there within repairWait")           \
+    X(SUB_RESTART_SETTLED, "subcluster: a smaller epoch restarted after a burst of losses")        \
+    X(SUB_FAILED_WITH_LOSS, "subcluster: an instance failed because others were lost")             \
+    X(SUB_REPLACED, "subcluster: lost members of an epoch were replaced")                          \
+    X(SUB_NODES_CLAIMED_ANEW, "subcluster: a claim on nodes lost one of them and was made anew")   \
+    X(SUB_BRAKED, "subcluster: refused, too many were evicted within a minute")                    \
+    X(SUB_LOST_CONFIRMED, "subcluster: somebody confirmed that a silent node is lost")             \
+    X(SUB_DEFRAG_STALE, "subcluster: a plan was another when it was to be carried out")            \
+    X(SUB_MOVE_TAKEN, "subcluster: the place of a move went to a higher priority")                 \
+    X(SUB_MOVE_HELD, "subcluster: a new instance did not stay ready until the old one could stop") \
+    X(SUB_MOVE_UNDONE, "subcluster: a move gave way to something higher of its job")               \
+    X(SUB_MOVE_FAILED, "subcluster: the new instance of a move did not get ready, or not for long")
 
 TF_SITUATIONS_DECLARE(sub, SUB_SITUATIONS_EXPECTED, SUB_SITUATIONS_OTHER);
 

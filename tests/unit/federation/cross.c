@@ -166,8 +166,8 @@ static void test_aborted_while_asked(void)
     drive_migrate(&d, "rec/x", NULL);
     drive_expect(&d, "reply 3: done #1\nbj-a CHANGE 4: place rec/x e1 2 H800 not for e2\n");
     STATE(WITHDRAWING);
-    drive_report(&d, "bj-a", 1, 1, TF_PHASE_RUNNING, 2); /* it has not heard of it yet */
-    drive_expect(&d, "");
+    drive_report(&d, "bj-a", 1, 1, TF_PHASE_RUNNING, 2); /* it has not heard of it yet, or not of the epoch */
+    drive_expect(&d, "bj-a CHANGE 5: place rec/x e1 2 H800 not for e2\n");
     drive_answer(&d, "bj-a", 1, 1, 2, false);
     drive_expect(&d, "gz-b CHANGE 3: release #1 e2 move\n");
     drive_end(&d, "gz-b", 1, 2, TF_END_RELEASED);

@@ -315,6 +315,15 @@ static bool is_promised(struct audit *audit, const char *cluster, const struct t
     return known && known->a.epoch == id->epoch && known->a.successor != 0;
 }
 
+/* A restored store has forgotten their move, and of two that run only the later one is taken for the job. */
+static bool was_to_be_followed(const struct audit_job *job, const struct audit_epoch *e)
+{
+    tf_vec_each (at, &job->epochs)
+        if ((*at)->moved_from == e->epoch && (*at)->rolled && (*at)->placed)
+            return true;
+    return false;
+}
+
 /* I12. A stop needs a cause that is not silence: a user's word, a release that the federation has stored, the
  * end of a fellow, or a clock of the job itself. */
 void audit_stop(struct audit *audit, const char *cluster, const struct tf_instance_id *id)
@@ -331,7 +340,8 @@ void audit_stop(struct audit *audit, const char *cluster, const struct tf_instan
                                                                      * may not know: that is no cause */
     if (job->delete_asked || job->hold_asked || e->troubled || e->released || forgotten || e->ended)
         return;
-    if (is_resized(audit, cluster, job, id) || runs_twice(job, e, id) || is_promised(audit, cluster, id))
+    if (is_resized(audit, cluster, job, id) || runs_twice(job, e, id) || is_promised(audit, cluster, id) ||
+        was_to_be_followed(job, e))
         return;
     if (clock_may_stop(audit, job, e) || lost_a_node(audit, cluster, e) || is_drained(audit, cluster, e) ||
         is_not_repaired(audit, cluster, e))

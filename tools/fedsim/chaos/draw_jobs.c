@@ -198,27 +198,6 @@ void draw_moves(struct draw *draw)
     draw->s->until = draw->s->until > draw->ends ? draw->s->until : draw->ends;
 }
 
-/* Whole jobs that move to other subclusters; some are taken back soon. */
-void draw_crosses(struct draw *draw)
-{
-    size_t sites = draw->s->clusters.count;
-    bool many = draw_one_in(draw, 3);
-    if (sites < 2 || draw_one_in(draw, 2))
-        return;
-    for (size_t i = 0; i < draw->s->jobs.count; i++)
-        for (int64_t n = many ? draw_between(draw, 0, 3) : draw_one_in(draw, 3); n > 0; n--) {
-            const struct scenario_job *job = &draw->s->jobs.items[i];
-            int64_t at = job->at.from + draw_between(draw, 5 * TF_SECOND, 120 * TF_SECOND);
-            struct scenario_event *e = draw_event(draw, false, at);
-            e->migrate = tf_asprintf("%s/%s", job->tenant, job->name);
-            e->to = tf_strdup(draw->s->clusters.items[draw_below(draw, sites)].name);
-            if (draw_one_in(draw, 5))
-                e->lasts = draw_between(draw, 1, 20 * TF_SECOND);
-            draw->ends = at > draw->ends ? at : draw->ends;
-        }
-    draw->s->until = draw->s->until > draw->ends ? draw->s->until : draw->ends;
-}
-
 /* Of some model of the cluster. */
 static const char *draw_model(struct draw *draw, const struct scenario_cluster *cluster)
 {

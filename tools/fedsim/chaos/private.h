@@ -31,6 +31,7 @@ void draw_defrags(struct draw *draw);      /* likewise */
 void draw_automatic(struct draw *draw);    /* likewise */
 void draw_drains(struct draw *draw);       /* likewise */
 void draw_closures(struct draw *draw);     /* likewise */
+void draw_hard_crosses(struct draw *draw); /* likewise */
 void draw_halts(struct draw *draw);        /* likewise */
 
 #endif
