@@ -20,6 +20,7 @@ void tf_cordon_release(struct tf_cordon *cordon)
     tf_vec_each (g, &cordon->gpus)
         gpu_cordon_release(g);
     tf_vec_release(&cordon->gpus);
+    tf_vec_release(&cordon->trouble);
     *cordon = (struct tf_cordon){0};
 }
 
@@ -35,7 +36,10 @@ void tf_cordon_copy(struct tf_cordon *to, const struct tf_cordon *from)
                              .drained_with = tf_strdup(from->drained_with),
                              .stays = from->stays};
     tf_vec_each (g, &from->gpus)
-        tf_vec_push(&copy.gpus, (struct tf_gpu_cordon){g->gpus, tf_strdup(g->reason), g->at});
+        tf_vec_push(&copy.gpus,
+                    (struct tf_gpu_cordon){g->gpus, tf_strdup(g->reason), g->at, g->source, g->suspect});
+    tf_vec_each (trouble, &from->trouble)
+        tf_vec_push(&copy.trouble, *trouble);
     tf_cordon_release(to);
     *to = copy;
 }
@@ -46,16 +50,29 @@ static bool drain_eq(const struct tf_drain *a, const struct tf_drain *b)
            a->deadline.ms == b->deadline.ms;
 }
 
+static bool trouble_eq(const struct tf_cordon *a, const struct tf_cordon *b)
+{
+    if (a->trouble.count != b->trouble.count)
+        return false;
+    for (size_t i = 0; i < a->trouble.count; i++) {
+        const struct tf_gpu_trouble *x = &a->trouble.items[i], *y = &b->trouble.items[i];
+        if (x->gpu != y->gpu || x->starts != y->starts || x->jobs != y->jobs || !tf_uid_eq(x->last, y->last))
+            return false;
+    }
+    return true;
+}
+
 bool tf_cordon_eq(const struct tf_cordon *a, const struct tf_cordon *b)
 {
     if (!tf_str_eq(a->node, b->node) || a->whole != b->whole || !tf_str_eq(a->reason, b->reason) ||
         a->at.ms != b->at.ms || a->verdict != b->verdict || a->judged.ms != b->judged.ms ||
         a->gpus.count != b->gpus.count || !drain_eq(&a->drain, &b->drain) ||
-        !tf_str_eq(a->drained_with, b->drained_with) || a->stays != b->stays)
+        !tf_str_eq(a->drained_with, b->drained_with) || a->stays != b->stays || !trouble_eq(a, b))
         return false;
     for (size_t i = 0; i < a->gpus.count; i++) {
         const struct tf_gpu_cordon *x = &a->gpus.items[i], *y = &b->gpus.items[i];
-        if (x->gpus != y->gpus || !tf_str_eq(x->reason, y->reason) || x->at.ms != y->at.ms)
+        if (x->gpus != y->gpus || !tf_str_eq(x->reason, y->reason) || x->at.ms != y->at.ms ||
+            x->source != y->source || x->suspect != y->suspect)
             return false;
     }
     return true;
@@ -68,7 +85,7 @@ bool tf_cordon_of_people(const struct tf_cordon *cordon)
 
 bool tf_cordon_is_empty(const struct tf_cordon *cordon)
 {
-    return !tf_cordon_of_people(cordon) && cordon->verdict == TF_VERDICT_NONE;
+    return !tf_cordon_of_people(cordon) && cordon->verdict == TF_VERDICT_NONE && cordon->trouble.count == 0;
 }
 
 uint64_t tf_cordon_gpus(const struct tf_cordon *cordon)
@@ -77,6 +94,19 @@ uint64_t tf_cordon_gpus(const struct tf_cordon *cordon)
     tf_vec_each (g, &cordon->gpus)
         all |= g->gpus;
     return all;
+}
+
+uint64_t tf_cordon_suspects(const struct tf_cordon *cordon)
+{
+    uint64_t all = 0;
+    tf_vec_each (g, &cordon->gpus)
+        all |= g->suspect ? g->gpus : 0;
+    return all;
+}
+
+const char *tf_gpu_source_name(enum tf_gpu_source source)
+{
+    return source == TF_GPU_BY_STARTS ? "failed starts" : "operator";
 }
 
 static bool set_whole(struct tf_cordon *cordon, bool whole, const char *reason, struct tf_wall at)
@@ -132,13 +162,25 @@ static bool clear_gpus(struct tf_cordon *cordon, uint64_t gpus)
 }
 
 /* They are so already, and for that reason. */
-static bool is_set(const struct tf_cordon *cordon, uint64_t gpus, const char *reason)
+static bool is_set(const struct tf_cordon *cordon, const struct tf_gpu_cordon *as)
 {
     uint64_t same = 0;
     tf_vec_each (g, &cordon->gpus)
-        if (tf_str_eq(g->reason, reason))
+        if (tf_str_eq(g->reason, as->reason) && g->suspect == as->suspect && g->source == as->source)
             same |= g->gpus;
-    return (gpus & ~same) == 0;
+    return (as->gpus & ~same) == 0;
+}
+
+/* Its reason is copied. */
+static bool set_gpus(struct tf_cordon *cordon, struct tf_gpu_cordon as)
+{
+    if (is_set(cordon, &as))
+        return false;
+    clear_gpus(cordon, as.gpus);
+    (void)tf_cordon_start_worked(cordon, as.gpus);
+    as.reason = tf_strdup(as.reason);
+    tf_vec_push(&cordon->gpus, as);
+    return true;
 }
 
 bool tf_cordon_set(struct tf_cordon *cordon, uint64_t gpus, const char *reason, struct tf_wall at)
@@ -148,17 +190,75 @@ bool tf_cordon_set(struct tf_cordon *cordon, uint64_t gpus, const char *reason, 
         cordon->stays |= stays;
         return set_whole(cordon, true, reason, at) || stays;
     }
-    if (is_set(cordon, gpus, reason))
-        return false;
-    clear_gpus(cordon, gpus);
-    tf_vec_push(&cordon->gpus, (struct tf_gpu_cordon){gpus, tf_strdup(reason), at});
-    return true;
+    return set_gpus(cordon,
+                    (struct tf_gpu_cordon){.gpus = gpus, .reason = (char *)(uintptr_t)reason, .at = at});
+}
+
+bool tf_cordon_suspect(struct tf_cordon *cordon, uint64_t gpus, enum tf_gpu_source source, const char *reason,
+                       struct tf_wall at)
+{
+    gpus &= ~(tf_cordon_gpus(cordon) & ~tf_cordon_suspects(cordon));
+    struct tf_gpu_cordon as = {
+        .gpus = gpus, .reason = (char *)(uintptr_t)reason, .at = at, .source = source, .suspect = true};
+    return gpus && set_gpus(cordon, as);
+}
+
+/* ---- what speaks against one ---- */
+
+static size_t trouble_at(const struct tf_cordon *cordon, int32_t gpu)
+{
+    size_t at = 0;
+    while (at < cordon->trouble.count && cordon->trouble.items[at].gpu < gpu)
+        at++;
+    return at;
+}
+
+static struct tf_gpu_trouble *trouble_of(struct tf_cordon *cordon, int32_t gpu)
+{
+    size_t at = trouble_at(cordon, gpu);
+    if (at < cordon->trouble.count && cordon->trouble.items[at].gpu == gpu)
+        return &cordon->trouble.items[at];
+    tf_vec_push(&cordon->trouble, (struct tf_gpu_trouble){0});
+    for (size_t i = cordon->trouble.count - 1; i > at; i--)
+        cordon->trouble.items[i] = cordon->trouble.items[i - 1];
+    cordon->trouble.items[at] = (struct tf_gpu_trouble){.gpu = gpu};
+    return &cordon->trouble.items[at];
+}
+
+uint64_t tf_cordon_start_failed(struct tf_cordon *cordon, uint64_t gpus, struct tf_uid job, int32_t most)
+{
+    uint64_t enough = 0;
+    gpus &= ~tf_cordon_gpus(cordon);
+    for (int32_t gpu = 0; gpu < 64; gpu++) {
+        uint64_t bit = UINT64_C(1) << gpu;
+        if (!(gpus & bit))
+            continue;
+        struct tf_gpu_trouble *trouble = trouble_of(cordon, gpu);
+        trouble->jobs += !tf_uid_eq(trouble->last, job);
+        trouble->last = job;
+        trouble->starts++;
+        if (trouble->starts >= most && trouble->jobs > 1)
+            enough |= bit;
+    }
+    (void)tf_cordon_start_worked(cordon, enough);
+    return enough;
+}
+
+bool tf_cordon_start_worked(struct tf_cordon *cordon, uint64_t gpus)
+{
+    size_t before = cordon->trouble.count;
+    for (size_t i = cordon->trouble.count; i-- > 0;)
+        if (gpus >> cordon->trouble.items[i].gpu & 1)
+            tf_vec_remove(&cordon->trouble, i);
+    return cordon->trouble.count < before;
 }
 
 bool tf_cordon_clear(struct tf_cordon *cordon, uint64_t gpus)
 {
-    if (gpus)
-        return clear_gpus(cordon, gpus);
+    if (gpus) {
+        bool trouble = tf_cordon_start_worked(cordon, gpus);
+        return clear_gpus(cordon, gpus) || trouble;
+    }
     cordon->drain = (struct tf_drain){0};
     drain_with(cordon, NULL, false);
     return set_whole(cordon, false, NULL, (struct tf_wall){0});
@@ -183,6 +283,9 @@ const char *tf_cordon_fault(const struct tf_cordon *cordon)
             return "it cordons a GPU twice";
         seen |= g->gpus;
     }
+    tf_vec_each (trouble, &cordon->trouble)
+        if (trouble->gpu < 0 || trouble->gpu >= 64 || seen >> trouble->gpu & 1)
+            return "it counts failed starts of a GPU that it cordons, or that cannot be";
     if (cordon->drain.on && !cordon->whole)
         return "it drains a node that it does not cordon";
     if ((cordon->drained_with || cordon->stays) && !cordon->drain.on)

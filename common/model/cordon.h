@@ -4,6 +4,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/vec.h"
+#include "common/model/id.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,10 +37,27 @@ struct tf_drain_order {
     int64_t within; /* ms from when it is taken; 0 = no deadline */
 };
 
+/* Who said it of a GPU. Wire format: append only. */
+enum tf_gpu_source {
+    TF_GPU_BY_OPERATOR = 0,
+    TF_GPU_BY_STARTS = 1, /* starts failed there, of jobs whose other instances run elsewhere */
+};
+
+/* Bad or only suspect: no new work either way, and what runs there goes on. A suspect one awaits a look. */
 struct tf_gpu_cordon {
     uint64_t gpus; /* set, not empty, disjoint from the others */
     char *reason;
     struct tf_wall at;
+    enum tf_gpu_source source;
+    bool suspect;
+};
+
+/* What speaks against a GPU, and is not enough yet. */
+struct tf_gpu_trouble {
+    int32_t gpu;
+    int32_t starts;     /* that failed there in a row */
+    int32_t jobs;       /* of these, of another job than the one before */
+    struct tf_uid last; /* the job of the latest */
 };
 
 struct tf_cordon {
@@ -54,6 +72,7 @@ struct tf_cordon {
                               own */
     bool stays;            /* with drained_with: it was cordoned before, and is when that drain ends */
     TF_VEC(struct tf_gpu_cordon) gpus;
+    TF_VEC(struct tf_gpu_trouble) trouble; /* by GPU; none of those that are cordoned */
 };
 
 /* init by zeroing; release frees what is owned and zeroes; copy is deep, and releases what was in to first */
@@ -61,12 +80,23 @@ void tf_cordon_release(struct tf_cordon *cordon);
 void tf_cordon_copy(struct tf_cordon *to, const struct tf_cordon *from);
 bool tf_cordon_eq(const struct tf_cordon *a, const struct tf_cordon *b);
 
-bool tf_cordon_is_empty(const struct tf_cordon *cordon);  /* nothing is remembered */
-bool tf_cordon_of_people(const struct tf_cordon *cordon); /* somebody keeps new work from something */
-uint64_t tf_cordon_gpus(const struct tf_cordon *cordon);  /* all of them */
+bool tf_cordon_is_empty(const struct tf_cordon *cordon);     /* nothing is remembered */
+bool tf_cordon_of_people(const struct tf_cordon *cordon);    /* somebody keeps new work from something */
+uint64_t tf_cordon_gpus(const struct tf_cordon *cordon);     /* all of them, */
+uint64_t tf_cordon_suspects(const struct tf_cordon *cordon); /* and those that are only suspect */
+const char *tf_gpu_source_name(enum tf_gpu_source source);   /* "operator", "failed starts" */
 /* gpus 0: the node as a whole; the GPUs that are cordoned by themselves stay so. A GPU that is cordoned again
  * gets the new reason (NULL: none). False if it was so already. */
 bool tf_cordon_set(struct tf_cordon *cordon, uint64_t gpus, const char *reason, struct tf_wall at);
+/* The same for GPUs that are only suspect, by whoever says so; one that is bad by somebody's word stays it.
+ */
+bool tf_cordon_suspect(struct tf_cordon *cordon, uint64_t gpus, enum tf_gpu_source source, const char *reason,
+                       struct tf_wall at);
+/* A start failed on these, of that job. Returns those of which that makes `most` in a row or more, and of at
+ * least two jobs: they are not counted any longer. Those that are cordoned are not counted at all. */
+uint64_t tf_cordon_start_failed(struct tf_cordon *cordon, uint64_t gpus, struct tf_uid job, int32_t most);
+/* Nothing speaks against them any more. False if nothing did. */
+bool tf_cordon_start_worked(struct tf_cordon *cordon, uint64_t gpus);
 /* The whole node is cordoned, and drained by these terms: by itself (with NULL) or as part of a domain. False
  * if that was so already. */
 bool tf_cordon_drain(struct tf_cordon *cordon, const struct tf_drain *terms, const char *with,

@@ -121,6 +121,7 @@ void tf_image_node(struct tf_image *image, struct tf_node *node)
     tf_image_strings(image, &node->domains);
     image_foreign(image, &node->foreign);
     tf_image_number(image, &node->bad_gpus);
+    tf_image_number(image, &node->suspect_gpus);
     tf_image_number(image, &node->state);
     tf_image_close(image);
 }
@@ -214,6 +215,7 @@ static void image_health(struct tf_image *image, struct tf_health_counts *health
     tf_image_number(image, &health->free_gpus);
     tf_image_number(image, &health->held_gpus);
     tf_image_number(image, &health->foreign_gpus);
+    tf_image_number(image, &health->suspect_gpus);
     tf_image_close(image);
 }
 
@@ -331,6 +333,7 @@ static void image_ask(struct tf_image *image, struct tf_ask *ask)
     tf_image_string(image, &ask->node);
     tf_image_number(image, &ask->gpus);
     tf_image_number(image, &ask->on);
+    tf_image_number(image, &ask->suspect);
     tf_image_string(image, &ask->reason);
     tf_image_number(image, &ask->attempt);
     image_drain_order(image, &ask->drain);

@@ -307,6 +307,18 @@ static void image_gpu_cordon(struct tf_image *image, struct tf_gpu_cordon *cordo
     tf_image_number(image, &cordon->gpus);
     tf_image_string(image, &cordon->reason);
     tf_image_number(image, &cordon->at);
+    tf_image_number(image, &cordon->source);
+    tf_image_number(image, &cordon->suspect);
+    tf_image_close(image);
+}
+
+static void image_gpu_trouble(struct tf_image *image, struct tf_gpu_trouble *trouble)
+{
+    tf_image_open(image, trouble);
+    tf_image_number(image, &trouble->gpu);
+    tf_image_number(image, &trouble->starts);
+    tf_image_number(image, &trouble->jobs);
+    tf_image_uid(image, &trouble->last);
     tf_image_close(image);
 }
 
@@ -328,6 +340,7 @@ void tf_image_cordon(struct tf_image *image, struct tf_cordon *cordon)
     tf_image_string(image, &cordon->drained_with);
     tf_image_number(image, &cordon->stays);
     tf_image_list(image, &cordon->gpus, image_gpu_cordon);
+    tf_image_list(image, &cordon->trouble, image_gpu_trouble);
     tf_image_close(image);
 }
 

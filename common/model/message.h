@@ -165,6 +165,7 @@ struct tf_ask {
     char *node;                    /* CORDON, CONFIRM_LOST */
     uint64_t gpus;                 /* CORDON; a set, 0 = the whole node */
     bool on;                       /* CORDON; false = no longer */
+    bool suspect;                  /* CORDON, of GPUs: they are only suspect, not bad */
     char *reason;                  /* CORDON, CONFIRM_LOST */
     uint32_t attempt;              /* LOGS; 0 = the latest one */
     struct tf_drain_order drain;   /* CORDON, of a whole node */

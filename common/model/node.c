@@ -84,7 +84,8 @@ bool tf_node_eq(const struct tf_node *a, const struct tf_node *b)
            tf_vector_eq(a->capacity, b->capacity) && tf_pairs_eq(&a->labels, &b->labels) &&
            tf_strs_eq(&a->domains, &b->domains) && a->foreign.gpus == b->foreign.gpus &&
            a->foreign.slots == b->foreign.slots && a->foreign.cpu == b->foreign.cpu &&
-           a->foreign.memory == b->foreign.memory && a->bad_gpus == b->bad_gpus && a->state == b->state;
+           a->foreign.memory == b->foreign.memory && a->bad_gpus == b->bad_gpus &&
+           a->suspect_gpus == b->suspect_gpus && a->state == b->state;
 }
 
 bool tf_node_is_in(const struct tf_node *node, const char *domain)

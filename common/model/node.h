@@ -39,7 +39,8 @@ struct tf_node {
     struct tf_pairs labels;
     struct tf_strs domains; /* one path a plane, in the order of the subcluster's planes; "" = none */
     struct tf_foreign foreign;
-    uint64_t bad_gpus; /* set of indices whose health is bad */
+    uint64_t bad_gpus;     /* set of indices that take no new work, */
+    uint64_t suspect_gpus; /* and those of them that are only suspect, not bad */
     enum tf_node_state state;
 };
 void tf_node_release(struct tf_node *node);

@@ -129,6 +129,7 @@ bool tf_vacatables_eq(const struct tf_vacatables *a, const struct tf_vacatables 
 struct tf_health_counts {
     int32_t nodes, ready, unreachable, lost, cordoned, draining, bad_gpus;
     int32_t gpus, free_gpus, held_gpus, foreign_gpus;
+    int32_t suspect_gpus; /* of bad_gpus: those that are only suspect */
 };
 
 struct tf_profile {

@@ -414,6 +414,15 @@ static const struct tf_row local_rows[] = {
      .def = "3",
      .flags = TF_ROW_RELOADABLE,
      .help = "fewer nodes than this are never a mass, whatever massDownFraction says"},
+    {.key = "gpuSuspectAfter",
+     TF_INT32(LOCAL, gpu_suspect_after),
+     .min = 0,
+     .max = 1000,
+     .def = "3",
+     .flags = TF_ROW_RELOADABLE,
+     .help =
+         "so many starts that fail on a GPU in a row make it suspect, if others of their jobs run elsewhere; "
+         "0 = none do"},
     {.key = "massDownWindow",
      TF_DURATION(LOCAL, mass_down_window),
      .min = TF_SECOND,

@@ -64,6 +64,7 @@ struct tf_local_settings {
     int32_t resize_loss;
     int64_t node_lost_after;
     int32_t mass_down_fraction, mass_down_least;
+    int32_t gpu_suspect_after;
     int64_t mass_down_window;
     int64_t lease_ttl, profile_interval;
     int64_t decision_budget;

@@ -441,6 +441,7 @@ static const struct tf_wire_row cordon_request_rows[] = {
     WIRE_TEXT(reason, TF_WIRE_MESSAGE_MAX),
     WIRE_OBJECT(drain, tf_wire_drain_order, 0),
     WIRE_STRING(domain),
+    WIRE_BOOL(suspect),
 };
 static const struct tf_wire_table cordon_request = WIRE_TABLE(
     cordon_request_rows, tidefed__v1__cordon_node_request__descriptor, .check = check_cordon_request);

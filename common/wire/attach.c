@@ -155,6 +155,7 @@ static const struct tf_wire_row ask_rows[] = {
     WIRE_LIST(defrag, tf_wire_defrag_order, 1),
     WIRE_OBJECT(drain, tf_wire_drain_order, 0),
     WIRE_STRING(domain),
+    WIRE_BOOL(suspect),
 };
 const struct tf_wire_table tf_wire_ask = WIRE_TABLE(ask_rows, tidefed__v1__ask__descriptor);
 #undef MODEL

@@ -91,8 +91,9 @@ const struct tf_wire_table tf_wire_idle_causes =
 #define MODEL struct tf_health_counts
 #define WIRE Tidefed__V1__HealthCounts
 static const struct tf_wire_row health_counts_rows[] = {
-    COUNT(nodes),    COUNT(ready), COUNT(unreachable), COUNT(lost),      COUNT(cordoned),     COUNT(draining),
-    COUNT(bad_gpus), COUNT(gpus),  COUNT(free_gpus),   COUNT(held_gpus), COUNT(foreign_gpus),
+    COUNT(nodes),     COUNT(ready),     COUNT(unreachable),  COUNT(lost),
+    COUNT(cordoned),  COUNT(draining),  COUNT(bad_gpus),     COUNT(gpus),
+    COUNT(free_gpus), COUNT(held_gpus), COUNT(foreign_gpus), COUNT(suspect_gpus),
 };
 const struct tf_wire_table tf_wire_health_counts =
     WIRE_TABLE(health_counts_rows, tidefed__v1__health_counts__descriptor);
@@ -124,6 +125,7 @@ static const struct tf_wire_row node_rows[] = {
     WIRE_BITS(bad_gpus),
     WIRE_ENUM(state, 0, TF_NODE_DRAINING),
     WIRE_STRING(address),
+    WIRE_BITS(suspect_gpus),
 };
 const struct tf_wire_table tf_wire_node = WIRE_TABLE(node_rows, tidefed__v1__node__descriptor);
 #undef MODEL
@@ -132,12 +134,24 @@ const struct tf_wire_table tf_wire_node = WIRE_TABLE(node_rows, tidefed__v1__nod
 #define MODEL struct tf_gpu_cordon
 #define WIRE Tidefed__V1__GpuCordon
 static const struct tf_wire_row gpu_cordon_rows[] = {
-    WIRE_BITS(gpus),
-    WIRE_TEXT(reason, TF_WIRE_MESSAGE_MAX),
-    WIRE_WALL(at),
+    WIRE_BITS(gpus),    WIRE_TEXT(reason, TF_WIRE_MESSAGE_MAX), WIRE_WALL(at),
+    WIRE_BOOL(suspect), WIRE_ENUM(source, 0, TF_GPU_BY_STARTS),
 };
 const struct tf_wire_table tf_wire_gpu_cordon =
     WIRE_TABLE(gpu_cordon_rows, tidefed__v1__gpu_cordon__descriptor);
+#undef MODEL
+#undef WIRE
+
+#define MODEL struct tf_gpu_trouble
+#define WIRE Tidefed__V1__GpuTrouble
+static const struct tf_wire_row gpu_trouble_rows[] = {
+    WIRE_INT32(gpu, 0, TF_NODE_GPUS_MAX - 1),
+    WIRE_INT32(starts, 0, INT32_MAX),
+    WIRE_INT32(jobs, 0, INT32_MAX),
+    WIRE_UID(last, 0),
+};
+const struct tf_wire_table tf_wire_gpu_trouble =
+    WIRE_TABLE(gpu_trouble_rows, tidefed__v1__gpu_trouble__descriptor);
 #undef MODEL
 #undef WIRE
 
@@ -177,6 +191,7 @@ static const struct tf_wire_row cordon_rows[] = {
     WIRE_OBJECT(drain, wire_drain, 0),
     WIRE_STRING(drained_with),
     WIRE_BOOL(stays),
+    WIRE_LIST(trouble, tf_wire_gpu_trouble, TF_NODE_GPUS_MAX),
 };
 const struct tf_wire_table tf_wire_cordon = WIRE_TABLE(cordon_rows, tidefed__v1__cordon__descriptor);
 #undef MODEL

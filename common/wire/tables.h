@@ -15,7 +15,7 @@ extern const struct tf_wire_custom tf_wire_members;
 /* profile.c: what capacity.proto says */
 extern const struct tf_wire_table tf_wire_generation, tf_wire_vector, tf_wire_plane, tf_wire_node_class,
     tf_wire_short_demand, tf_wire_level_cost, tf_wire_idle_causes, tf_wire_health_counts, tf_wire_profile,
-    tf_wire_foreign, tf_wire_node, tf_wire_gpu_cordon, tf_wire_cordon, tf_wire_freeze;
+    tf_wire_foreign, tf_wire_node, tf_wire_gpu_cordon, tf_wire_gpu_trouble, tf_wire_cordon, tf_wire_freeze;
 /* plan.c: the same */
 extern const struct tf_wire_table tf_wire_place_plan;
 /* defrag.c: the same */

@@ -156,7 +156,8 @@ static void add_set_aside(const struct tf_health_counts *h, struct fed_blocker *
     struct tf_buf text = TF_BUF_INIT;
     add_count(&text, h->cordoned, "cordoned node");
     add_count(&text, h->unreachable, "unreachable node");
-    add_count(&text, h->bad_gpus, "bad or cordoned GPU");
+    add_count(&text, h->bad_gpus - h->suspect_gpus, "bad or cordoned GPU");
+    add_count(&text, h->suspect_gpus, "suspect GPU");
     if (text.len && row->reason != TF_REASON_NONE) {
         char *whole = tf_asprintf("%s (not counted: %s)", row->text, tf_buf_text(&text));
         free(row->text);

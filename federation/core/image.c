@@ -306,6 +306,7 @@ static void image_cluster(struct tf_image *image, struct cluster *c)
     tf_image_number(image, &c->lost);
     tf_image_number(image, &c->contact);
     tf_image_number(image, &c->listed);
+    tf_image_number(image, &c->suspects);
     tf_image_number(image, &c->told);
     tf_image_list(image, &c->alone, tf_image_report);
     tf_image_list(image, &c->unknown, image_unknown);

@@ -16,6 +16,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#define SUSPECT_EVENT "GpusSuspect"
+#define SUSPECT_OVER_EVENT "GpusTrusted"
 #define MASS_DOWN_EVENT "MassDown"
 #define MASS_DOWN_OVER_EVENT "MassDownOver"
 
@@ -212,15 +214,15 @@ void fed_link_down(struct fed *fed, uint64_t link, bool left)
 
 /* ---- what it says ---- */
 
-/* Whether its events say that too many of its nodes went silent at once, and not yet that this is over: also
- * those that an earlier leader wrote. */
-static bool is_mass_down_noted(const struct cluster *cluster)
+/* Whether its events say that this began, and not yet that it is over: also those that an earlier leader
+ * wrote. */
+static bool is_noted(const struct cluster *cluster, const char *begun, const char *over)
 {
     const struct tf_job_events *events = &cluster->record.events;
     for (size_t i = events->count; i-- > 0;) {
-        if (strcmp(events->items[i].type, MASS_DOWN_EVENT) == 0)
+        if (strcmp(events->items[i].type, begun) == 0)
             return true;
-        if (strcmp(events->items[i].type, MASS_DOWN_OVER_EVENT) == 0)
+        if (strcmp(events->items[i].type, over) == 0)
             return false;
     }
     return false;
@@ -228,7 +230,8 @@ static bool is_mass_down_noted(const struct cluster *cluster)
 
 static void note_brake(struct fed *fed, struct cluster *cluster)
 {
-    bool is = cluster->profile->brakes & TF_BRAKE_MASS_DOWN, was = is_mass_down_noted(cluster);
+    bool is = cluster->profile->brakes & TF_BRAKE_MASS_DOWN,
+         was = is_noted(cluster, MASS_DOWN_EVENT, MASS_DOWN_OVER_EVENT);
     if (is && !was)
         fed_cluster_event(
             fed, cluster, MASS_DOWN_EVENT,
@@ -238,6 +241,21 @@ static void note_brake(struct fed *fed, struct cluster *cluster)
     if (!is && was)
         fed_cluster_event(fed, cluster, MASS_DOWN_OVER_EVENT, "%d of %d nodes are ready",
                           cluster->profile->health.ready, cluster->profile->health.nodes);
+}
+
+/* More of them is news, fewer only when none is left. A new leader goes on from what was noted. */
+static void note_suspects(struct fed *fed, struct cluster *cluster)
+{
+    int32_t count = cluster->profile->health.suspect_gpus, before = cluster->suspects;
+    bool noted = is_noted(cluster, SUSPECT_EVENT, SUSPECT_OVER_EVENT);
+    cluster->suspects = count;
+    if (count > before && (before || !noted))
+        fed_cluster_event(
+            fed, cluster, SUSPECT_EVENT,
+            "%d GPU%s suspect and take%s no new work: `fedctl get gpus --cluster %s` says by whose word",
+            count, count == 1 ? " is" : "s are", count == 1 ? "s" : "", cluster->record.name);
+    if (count == 0 && noted)
+        fed_cluster_event(fed, cluster, SUSPECT_OVER_EVENT, "no GPU is suspect any more");
 }
 
 static void take_profile(struct fed *fed, struct cluster *cluster, struct tf_profile *profile)
@@ -260,6 +278,7 @@ static void take_profile(struct fed *fed, struct cluster *cluster, struct tf_pro
     if (full)
         cluster->wants_profile = false;
     note_brake(fed, cluster);
+    note_suspects(fed, cluster);
     fed->told_late = true;
     if (fed_cluster_is_current(fed, cluster) && !was_current)
         fed_cluster_grew(fed, cluster);

@@ -135,6 +135,7 @@ struct cluster {
     bool lost;
     struct tf_wall contact;
     bool listed;
+    int32_t suspects;               /* GPUs, as its events say */
     bool told;                      /* it has told this leader of all that runs there */
     TF_VEC(struct tf_report) alone; /* epochs that a restored store has forgotten with their jobs */
     TF_VEC(struct unknown_end) unknown;

@@ -359,6 +359,7 @@ static void ask_about_node(struct fedd *fedd, struct tf_call *call, enum tf_ask_
                               .node = request->node,
                               .gpus = request->gpus,
                               .on = request->on,
+                              .suspect = request->suspect,
                               .reason = request->reason,
                               .drain = request->drain,
                               .domain = request->domain};

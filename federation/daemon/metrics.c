@@ -154,7 +154,8 @@ const struct tf_metric fedd_metrics[] = {
               TF_UNIT_ONE,
               {"subcluster", "state"},
               NULL,
-              "GPUs by state: `held` by instances of ours, `foreign`, `free`, `bad`; by its last profile"},
+              "GPUs by state: `held` by instances of ours, `foreign`, `free`, `bad`, `suspect`; by its last "
+              "profile"},
     [BRAKES] =
         {"tidefed_brake",
          TF_METRIC_GAUGE,
@@ -364,7 +365,8 @@ static void collect_gpus(struct tf_metrics *out, const char *name, const struct 
     add_part(out, GPUS, name, "held", h->held_gpus);
     add_part(out, GPUS, name, "free", h->free_gpus);
     add_part(out, GPUS, name, "foreign", h->foreign_gpus);
-    add_part(out, GPUS, name, "bad", h->bad_gpus);
+    add_part(out, GPUS, name, "bad", h->bad_gpus - h->suspect_gpus);
+    add_part(out, GPUS, name, "suspect", h->suspect_gpus);
 }
 
 static void collect_brakes(struct tf_metrics *out, const char *name, const struct tf_profile *profile)

@@ -153,6 +153,7 @@ static void check_cordon(const struct ledger_node *node)
 {
     uint64_t all = tf_gpu_set_all(node->node.capacity.gpus);
     assert(node->node.bad_gpus == (node->told_bad | (tf_cordon_gpus(&node->cordon) & all)));
+    assert((node->node.suspect_gpus & ~node->node.bad_gpus) == 0);
     if (node->cordon.verdict == TF_VERDICT_LOST)
         assert(node->node.state == TF_NODE_LOST || node->node.state == TF_NODE_UNREACHABLE);
     else if (node->told_state != TF_NODE_READY)

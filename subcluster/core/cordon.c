@@ -52,6 +52,7 @@ static void trace_change(struct sub *sub, const struct tf_ask *ask)
           ask->gpus ? tf_gpu_set_format(ask->gpus, gpus) : "",
           !ask->on                      ? "uncordoned"
           : ask->drain.on && !ask->gpus ? "drained"
+          : ask->suspect && ask->gpus   ? "suspect"
                                         : "cordoned",
           ask->on && ask->reason ? ": " : "", ask->on && ask->reason ? ask->reason : "");
 }
@@ -64,7 +65,7 @@ static char *remark(const struct tf_ask *ask, const struct ledger_node *node)
     if (ask->on)
         return NULL;
     if (bad)
-        return tf_asprintf("GPU %s of node %s is bad by the engine's own word and stays unused",
+        return tf_asprintf("GPU %s of node %s is bad or suspect by the engine's own word and stays unused",
                            tf_gpu_set_format(bad, gpus), ask->node);
     if (ask->gpus && node->cordon.whole)
         return tf_asprintf("node %s is cordoned as a whole and stays unused", ask->node);
@@ -82,6 +83,8 @@ static bool set(struct sub *sub, const struct tf_ask *ask, struct ledger_node *n
 {
     if (!ask->on)
         return tf_cordon_clear(&node->cordon, ask->gpus);
+    if (ask->gpus && ask->suspect)
+        return tf_cordon_suspect(&node->cordon, ask->gpus, TF_GPU_BY_OPERATOR, ask->reason, sub->now.wall);
     if (ask->gpus || !ask->drain.on)
         return tf_cordon_set(&node->cordon, ask->gpus, ask->reason, sub->now.wall);
     struct tf_drain terms = drain_terms(sub, &ask->drain);

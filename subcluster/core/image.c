@@ -16,6 +16,7 @@ static void image_rules(struct tf_image *image, struct sub_health_rules *rules)
     tf_image_number(image, &rules->mass_down_window);
     tf_image_number(image, &rules->mass_down_fraction);
     tf_image_number(image, &rules->mass_down_least);
+    tf_image_number(image, &rules->suspect_after);
     tf_image_close(image);
 }
 

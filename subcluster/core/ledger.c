@@ -131,11 +131,15 @@ static enum tf_node_state state_of(const struct ledger_node *node)
     return node->cordon.drain.on ? TF_NODE_DRAINING : TF_NODE_CORDONED;
 }
 
-/* GPUs are bad for whatever reason comes first. */
+/* GPUs are bad for whatever reason comes first, and suspect by what is said of them if nobody calls them bad.
+ */
 static void lay_cordon(const struct ledger_node *node, struct tf_node *on)
 {
     on->state = state_of(node);
-    on->bad_gpus = node->told_bad | (tf_cordon_gpus(&node->cordon) & tf_gpu_set_all(on->capacity.gpus));
+    uint64_t all = tf_gpu_set_all(on->capacity.gpus), people = tf_cordon_gpus(&node->cordon) & all;
+    uint64_t bad = (node->told_bad & ~node->told_suspect) | (people & ~tf_cordon_suspects(&node->cordon));
+    on->bad_gpus = node->told_bad | people;
+    on->suspect_gpus = on->bad_gpus & ~bad;
 }
 
 void ledger_cordoned(struct ledger *ledger, struct ledger_node *node)
@@ -151,6 +155,7 @@ struct ledger_node *ledger_set_node(struct ledger *ledger, struct tf_node *taken
     struct ledger_node *node = ledger_need(ledger, taken->name);
     node->told_state = taken->state;
     node->told_bad = taken->bad_gpus;
+    node->told_suspect = taken->suspect_gpus;
     lay_cordon(node, taken);
     if (!node->known || !tf_node_eq(&node->node, taken))
         set_dirty(ledger, node);
@@ -706,6 +711,7 @@ static struct ledger_sums sums_of(const struct ledger_node *node)
     count_state(&sums.health, node->node.state);
     sums.health.gpus = node->node.capacity.gpus;
     sums.health.bad_gpus = tf_gpu_set_count(node->node.bad_gpus & all);
+    sums.health.suspect_gpus = tf_gpu_set_count(node->node.suspect_gpus & all);
     sums.health.free_gpus = tf_gpu_set_count(ledger_free_gpus(node));
     sums.health.held_gpus = tf_gpu_set_count(held);
     sums.health.foreign_gpus = tf_gpu_set_count(node->node.foreign.gpus & all & ~held);
@@ -727,6 +733,7 @@ static void add_sums(struct ledger_sums *sum, const struct ledger_sums *of, int3
     h->cordoned += times * o->cordoned;
     h->draining += times * o->draining;
     h->bad_gpus += times * o->bad_gpus;
+    h->suspect_gpus += times * o->suspect_gpus;
     h->gpus += times * o->gpus;
     h->free_gpus += times * o->free_gpus;
     h->held_gpus += times * o->held_gpus;

@@ -57,7 +57,7 @@ struct ledger_node {
     struct tf_node node; /* as the engine reported it, less what is cordoned, and with what was concluded of
                             it; only its name while known is false */
     enum tf_node_state told_state; /* what the engine said */
-    uint64_t told_bad;
+    uint64_t told_bad, told_suspect;
     struct tf_cordon cordon; /* what is remembered of it; its node is not set */
     struct tf_mono silent;   /* since when its engine cannot reach it; TF_NEVER: it can */
     bool known;

@@ -52,6 +52,7 @@ static void image_node(struct tf_image *image, struct ledger_node *node)
     tf_image_node(image, &node->node);
     tf_image_number(image, &node->told_state);
     tf_image_number(image, &node->told_bad);
+    tf_image_number(image, &node->told_suspect);
     tf_image_cordon(image, &node->cordon);
     tf_image_number(image, &node->silent);
     tf_image_number(image, &node->known);

@@ -6,6 +6,7 @@
 
 #include "subcluster/core/allocation.h"
 #include "subcluster/core/calls.h"
+#include "subcluster/core/gpu_starts.h"
 #include "subcluster/core/grow.h"
 #include "subcluster/core/health.h"
 #include "subcluster/core/levels.h"
@@ -305,6 +306,8 @@ static void start_too_slow(struct sub *sub, struct job *job, size_t place)
     tf_reached(sub, SUB_START_LATE);
     char *why = tf_asprintf("instance %u on %s was not ready in time", m->index, m->node);
     bool ends = job->record.phase == TF_ALLOCATION_ENDING;
+    if (m->state == TF_MEMBER_STARTING)
+        gpu_start_failed(sub, job, place, why);
     if (!ends &&
         m->role == TF_MEMBER_MOVES_OUT) { /* of before a restart: if it is there, it is stopped soon */
         member_set_due(sub, job, place, moment_in(sub, member_start_bound(sub, job)));

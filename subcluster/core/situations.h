@@ -49,6 +49,7 @@
     X(SUB_GREW, "subcluster: what had started for a running epoch joined it")                        \
     X(SUB_GROWTH_FAILED, "subcluster: what had started for a running epoch could not join it")       \
     X(SUB_GROWTH_UNDONE, "subcluster: a growth gave way to something higher of its job")             \
+    X(SUB_GPU_SUSPECT, "subcluster: starts failed on a GPU until it was suspect")                    \
     X(SUB_CHECKPOINT, "subcluster: a job has told of a checkpoint")                                  \
     X(SUB_MOVE_PLANNED, "subcluster: a chain of moves was begun")                                    \
     X(SUB_MOVE_RESERVED, "subcluster: all places of a chain of moves were claimed")                  \

@@ -59,6 +59,7 @@ struct sub_health_rules {
     int64_t mass_down_window;   /* ms */
     int32_t mass_down_fraction; /* basis points of all nodes */
     int32_t mass_down_least;    /* nodes */
+    int32_t suspect_after;      /* starts that fail on a GPU in a row; 0 = it is never suspect by that */
 };
 
 struct sub_boot {

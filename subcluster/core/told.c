@@ -2,6 +2,7 @@
 /* Owns what the engine's word means for a member's present attempt. */
 #include "subcluster/core/allocation.h"
 #include "subcluster/core/checkpoint.h"
+#include "subcluster/core/gpu_starts.h"
 #include "subcluster/core/grow.h"
 #include "subcluster/core/loss.h"
 #include "subcluster/core/members_private.h"
@@ -74,6 +75,7 @@ static void told_ready(struct sub *sub, struct job *job, size_t place, const str
     if (m->started.ms == 0)
         m->started = sub->now.wall;
     if (m->state != TF_MEMBER_READY) {
+        gpu_start_worked(sub, m);
         m->ready = sub->now.wall;
         ledger_set_stake(&sub->ledger, job->record.uid, m, member_stake(sub, job, m));
     }
@@ -99,6 +101,14 @@ static char *exit_message(const struct tf_member *m, const struct sub_instance_e
                            e->exit_code - 128, open, text ? text : "", close);
     return tf_asprintf("instance %u on %s exited with code %d%s%s%s", m->index, m->node, e->exit_code, open,
                        text ? text : "", close);
+}
+
+static void note_failed_start(struct sub *sub, const struct job *job, size_t place,
+                              const struct sub_instance_event *e)
+{
+    TF_AUTO_FREE char *what = exit_message(&job->record.members.items[place], e);
+    TF_AUTO_FREE char *why = tf_asprintf("%s/%s: %s", job->record.tenant, job->record.name, what);
+    gpu_start_failed(sub, job, place, why);
 }
 
 /* One that was to join or to replace another; why is taken. False: it was a member, or is none any more. */
@@ -154,6 +164,8 @@ static void told_exit(struct sub *sub, struct job *job, size_t place, const stru
     tf_reached_if(done && m->state == TF_MEMBER_STOPPING, sub, SUB_EXIT_STOPPING);
     tf_reached_if(!sub->listed, sub, SUB_EXIT_UNSEEN);
     m->exit_code = e->exit_code;
+    if (e->exit_code != 0 && !e->stopped && m->state == TF_MEMBER_STARTING)
+        note_failed_start(sub, job, place, e);
     if (done && job->record.phase != TF_ALLOCATION_ENDING && m->state != TF_MEMBER_LEAVING) {
         place = work_was_done(sub, job, place);
         m = &job->record.members.items[place];

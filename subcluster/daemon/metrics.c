@@ -62,7 +62,8 @@ const struct tf_metric subd_metrics[] = {
               TF_UNIT_ONE,
               {"model", "state"},
               NULL,
-              "GPUs by model and state: `held` by instances of ours, `foreign`, `bad`, `free`, `unavailable` "
+              "GPUs by model and state: `held` by instances of ours, `foreign`, `suspect`, `bad`, `free`, "
+              "`unavailable` "
               "(on a node "
               "that is not ready), `stray` (held by an instance that no record wants)"},
     [IDLE] = {"tidefed_idle_gpus",
@@ -143,8 +144,9 @@ void subd_metrics_engine(struct subd *subd, const struct tf_engine_event *event)
 
 /* ---- nodes and GPUs ---- */
 
-enum gpu_state { HELD, FOREIGN, BAD, FREE, UNAVAILABLE, STRAY, GPU_STATES };
-static const char *const gpu_state_names[] = {"held", "foreign", "bad", "free", "unavailable", "stray"};
+enum gpu_state { HELD, FOREIGN, SUSPECT, BAD, FREE, UNAVAILABLE, STRAY, GPU_STATES };
+static const char *const gpu_state_names[] = {"held", "foreign",     "suspect", "bad",
+                                              "free", "unavailable", "stray"};
 
 struct model_gpus {
     const char *model; /* borrowed */
@@ -173,8 +175,11 @@ static void count_gpus(struct fleet *fleet, const struct sub_node_view *view)
         enum gpu_state state;
         uint64_t set;
     } parts[] = {
-        {HELD, view->held_gpus}, {FOREIGN, node->foreign.gpus},
-        {BAD, node->bad_gpus},   {node->state == TF_NODE_READY ? FREE : UNAVAILABLE, view->free_gpus},
+        {HELD, view->held_gpus},
+        {FOREIGN, node->foreign.gpus},
+        {SUSPECT, node->suspect_gpus},
+        {BAD, node->bad_gpus},
+        {node->state == TF_NODE_READY ? FREE : UNAVAILABLE, view->free_gpus},
         {STRAY, UINT64_MAX},
     };
     if (!node->model)

@@ -9,7 +9,8 @@ struct sub_health_rules subd_health_rules(const struct tf_local_settings *settin
     return (struct sub_health_rules){.node_lost_after = settings->node_lost_after,
                                      .mass_down_window = settings->mass_down_window,
                                      .mass_down_fraction = settings->mass_down_fraction,
-                                     .mass_down_least = settings->mass_down_least};
+                                     .mass_down_least = settings->mass_down_least,
+                                     .suspect_after = settings->gpu_suspect_after};
 }
 
 void subd_reload(struct subd *subd, const char *path)

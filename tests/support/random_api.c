@@ -270,7 +270,7 @@ void random_request(struct tf_rng *r, enum tf_method method, struct tf_request *
     case TF_METHOD_CORDON_NODE:
     case TF_METHOD_CONFIRM_LOST:
         out->cordon = (struct tf_cordon_request){
-            NAME, NAME, tf_rng_next(r), BOOL, OPTIONAL, {BOOL, BOOL, BOOL, COUNT, TIME}, NULL};
+            NAME, NAME, tf_rng_next(r), BOOL, OPTIONAL, {BOOL, BOOL, BOOL, COUNT, TIME}, NULL, BOOL};
         if (BOOL) { /* one of both */
             out->cordon.domain = out->cordon.node;
             out->cordon.node = NULL;

@@ -123,7 +123,7 @@ static struct tf_term random_term(struct tf_rng *r)
 struct tf_health_counts random_health(struct tf_rng *r)
 {
     return (struct tf_health_counts){COUNT, COUNT, COUNT, COUNT, COUNT, COUNT,
-                                     COUNT, COUNT, COUNT, COUNT, COUNT};
+                                     COUNT, COUNT, COUNT, COUNT, COUNT, COUNT};
 }
 
 struct tf_idle_causes random_idle(struct tf_rng *r)
@@ -265,6 +265,7 @@ void random_node(struct tf_rng *r, struct tf_node *out)
                             LATER,
                             LATER,
                             {tf_rng_next(r), COUNT, QUANTITY, QUANTITY},
+                            tf_rng_next(r),
                             tf_rng_next(r),
                             UP_TO(TF_NODE_DRAINING)};
     random_pairs(r, &out->labels);
@@ -557,15 +558,21 @@ void random_allocation(struct tf_rng *r, struct tf_allocation *out)
 
 static void random_gpu_cordon(struct tf_rng *r, struct tf_gpu_cordon *out)
 {
-    *out = (struct tf_gpu_cordon){tf_rng_next(r), OPTIONAL, WALL};
+    *out = (struct tf_gpu_cordon){tf_rng_next(r), OPTIONAL, WALL, UP_TO(TF_GPU_BY_STARTS), BOOL};
+}
+
+static void random_gpu_trouble(struct tf_rng *r, struct tf_gpu_trouble *out)
+{
+    *out = (struct tf_gpu_trouble){R32(0, 63), COUNT, COUNT, random_uid(r)};
 }
 
 void random_cordon(struct tf_rng *r, struct tf_cordon *out)
 {
     *out = (struct tf_cordon){optional_name(r),          BOOL,     OPTIONAL, WALL, 0, WALL,
-                              {BOOL, BOOL, COUNT, WALL}, OPTIONAL, BOOL,     LATER};
+                              {BOOL, BOOL, COUNT, WALL}, OPTIONAL, BOOL, LATER, LATER};
     out->verdict = (enum tf_verdict)tf_rng_below(r, TF_VERDICT_LOST + 1);
     RANDOM_LIST(r, &out->gpus, random_gpu_cordon);
+    RANDOM_LIST(r, &out->trouble, random_gpu_trouble);
 }
 
 static void random_leaders(struct tf_rng *r, struct tf_leaders *out)
@@ -820,6 +827,7 @@ void random_down(struct tf_rng *r, struct tf_down *out)
                              R(-1, INT64_MAX),
                              optional_name(r),
                              tf_rng_next(r),
+                             BOOL,
                              BOOL,
                              OPTIONAL,
                              (uint32_t)R(0, UINT32_MAX),

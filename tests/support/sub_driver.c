@@ -41,7 +41,7 @@ void driver_init(struct sub_driver *d)
     d->boot.loss_cap = 2 * TF_HOUR;
     d->boot.resize_loss = 500;
     d->boot.decision_budget = 1000000;
-    d->boot.health = (struct sub_health_rules){15 * TF_SECOND, TF_MINUTE, 1000, 3};
+    d->boot.health = (struct sub_health_rules){15 * TF_SECOND, TF_MINUTE, 1000, 3, 3};
     d->boot.capabilities = TF_CAP_NAMES_GPUS;
     d->boot.policy = test_policy();
     record_store_put(&d->store, &(struct tf_record){.kind = TF_RECORD_FLOOR},

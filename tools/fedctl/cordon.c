@@ -33,7 +33,7 @@ static const char *done_word(const struct tf_cordon_request *cordon)
 {
     if (!cordon->on)
         return "uncordoned";
-    return cordon->drain.on ? "drains" : "cordoned";
+    return cordon->suspect ? "suspect" : cordon->drain.on ? "drains" : "cordoned";
 }
 
 /* As its user names it: "bj-a/n3:5". */
@@ -83,6 +83,7 @@ static int cordon_node(struct fedctl *ctl, const char *word, bool gpu, bool on)
     struct tf_cordon_request *cordon = &request.cordon;
     struct tf_error err = TF_ERROR_INIT;
     cordon->on = on;
+    cordon->suspect = on && ctl->options.suspect;
     cordon->reason = tf_strdup(ctl->options.reason);
     int code = target_node(ctl, word, &cordon->cluster, &cordon->node, gpu ? &cordon->gpus : NULL, &err)
                    ? fedctl_usage(ctl, "%s", err.text)

@@ -115,8 +115,11 @@ static uint64_t add_cordoned(const struct tf_node_info *info, struct parts *part
     uint64_t all = 0;
     tf_vec_each (g, &info->cordon.gpus) {
         uint64_t idle = g->gpus & ~info->held_gpus;
+        const char *reason = g->reason ? g->reason : "no reason given";
         if (idle)
-            add(parts, idle, "cordoned", NULL, tf_strdup(g->reason ? g->reason : "no reason given"));
+            add(parts, idle, g->suspect ? "suspect" : "cordoned", NULL,
+                g->suspect ? tf_asprintf("by %s: %s", tf_gpu_source_name(g->source), reason)
+                           : tf_strdup(reason));
         all |= idle;
     }
     return all;
@@ -129,8 +132,10 @@ static void list_parts(const struct tf_node_info *info, struct parts *parts)
     uint64_t cordoned = add_cordoned(info, parts), told = info->held_gpus | cordoned;
     uint64_t bad = node->bad_gpus & ~told;
     uint64_t foreign = node->foreign.gpus & ~told & ~bad, idle = tf_gpu_set_all(node->capacity.gpus);
-    if (bad)
-        add(parts, bad, "bad", NULL, tf_strdup("the engine says so"));
+    if (bad & ~node->suspect_gpus)
+        add(parts, bad & ~node->suspect_gpus, "bad", NULL, tf_strdup("the engine says so"));
+    if (bad & node->suspect_gpus)
+        add(parts, bad & node->suspect_gpus, "suspect", NULL, tf_strdup("the engine says so"));
     if (foreign)
         add(parts, foreign, "foreign", NULL, tf_strdup("used by what is not tidefed's"));
     idle &= ~told & ~bad & ~foreign;
@@ -155,7 +160,7 @@ static int32_t gpus_in(const struct parts *parts, const char *state)
 
 static char *answer(const struct tf_node_info *info, const struct parts *parts)
 {
-    static const char *const states[] = {"held", "free", "idle", "cordoned", "bad", "foreign"};
+    static const char *const states[] = {"held", "free", "idle", "cordoned", "bad", "suspect", "foreign"};
     const struct tf_node *node = &info->node;
     TF_AUTO_BUF text = TF_BUF_INIT;
     tf_buf_fmt(&text, "%s/%s is %s%s", info->cluster, node->name, tf_node_state_name(node->state),

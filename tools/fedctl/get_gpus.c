@@ -10,6 +10,8 @@ static const char *state_of(const struct tf_node_info *info, uint64_t bit)
         return "held";
     if (info->node.foreign.gpus & bit)
         return "foreign";
+    if (info->node.suspect_gpus & bit)
+        return "suspect";
     if (tf_cordon_gpus(&info->cordon) & bit)
         return "cordoned";
     if (info->node.bad_gpus & bit)
@@ -19,12 +21,29 @@ static const char *state_of(const struct tf_node_info *info, uint64_t bit)
     return info->free_gpus & bit ? "free" : "idle"; /* idle: of an instance that nobody knows */
 }
 
-static const char *note_of(const struct tf_node_info *info, uint64_t bit)
+static const struct tf_gpu_cordon *cordon_of(const struct tf_node_info *info, uint64_t bit)
 {
     tf_vec_each (g, &info->cordon.gpus)
         if (g->gpus & bit)
-            return g->reason ? g->reason : "cordoned";
+            return g;
+    return NULL;
+}
+
+static const char *note_of(const struct tf_node_info *info, uint64_t bit)
+{
+    const struct tf_gpu_cordon *g = cordon_of(info, bit);
+    if (g)
+        return g->reason ? g->reason : g->suspect ? "suspect" : "cordoned";
     return info->cordon.whole ? info->cordon.reason : NULL;
+}
+
+/* Who calls it bad or suspect; NULL: nobody does. */
+static const char *source_of(const struct tf_node_info *info, uint64_t bit)
+{
+    const struct tf_gpu_cordon *g = cordon_of(info, bit);
+    if (g)
+        return tf_gpu_source_name(g->source);
+    return info->node.bad_gpus & bit ? "engine" : NULL;
 }
 
 static const struct tf_node_instance *holder_of(const struct tf_node_info *info, uint64_t bit)
@@ -45,6 +64,7 @@ static const struct column columns[] = {
     {"INDEX", COLUMN_RIGHT},
     {"NOTE", 0},
     {"EPOCH", COLUMN_WIDE | COLUMN_RIGHT},
+    {"SAID BY", COLUMN_WIDE},
 };
 
 static enum cell_style style_of(const char *state)
@@ -75,6 +95,7 @@ static void cells(const void *object, struct tf_wall now, struct columns *out)
         columns_add_fmt(out, "%llu", (unsigned long long)gpu->holder->epoch);
     else
         columns_add(out, "-");
+    columns_add(out, gpu->source);
 }
 
 /* As `fedctl cordon gpu` takes it. */
@@ -96,6 +117,7 @@ static void add_gpus(void *arg, const struct tf_node_info *info)
                                 .index = i,
                                 .state = state_of(info, bit),
                                 .note = note_of(info, bit),
+                                .source = source_of(info, bit),
                                 .holder = holder_of(info, bit)};
         listing_add(arg, &gpu);
     }

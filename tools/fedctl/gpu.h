@@ -8,8 +8,9 @@
 struct gpu {
     const char *cluster, *node, *model; /* model may be NULL */
     int32_t index;
-    const char *state; /* free, held, foreign, cordoned, bad, or why its node takes nothing */
-    const char *note;  /* may be NULL */
+    const char *state;  /* free, held, foreign, cordoned, bad, suspect, or why its node takes nothing */
+    const char *note;   /* may be NULL */
+    const char *source; /* who calls it bad or suspect; NULL: nobody */
     const struct tf_node_instance *holder; /* NULL: none */
 };
 

@@ -41,6 +41,7 @@ struct options {
     int64_t deadline; /* of a drain, ms from now; 0 = none */
     int32_t at_once;
     bool force;
+    bool suspect;            /* of GPUs that are cordoned */
     bool list;               /* freezes */
     char *out, *plan;        /* plan files: to be written, to be applied */
     int64_t since, duration; /* ms; TF_UNSET and 0 = not said */

@@ -282,8 +282,8 @@ static void print_cluster(struct fedctl *ctl, const struct tf_cluster_info *info
     field(buf, "Nodes:", "%d: %d ready, %d unreachable, %d lost, %d cordoned, %d draining", h->nodes,
           h->ready, h->unreachable, h->lost, h->cordoned, h->draining);
     freeze_fields(info, freezes, buf);
-    field(buf, "GPUs:", "%d: %d free, %d held, %d foreign, %d bad", h->gpus, h->free_gpus, h->held_gpus,
-          h->foreign_gpus, h->bad_gpus);
+    field(buf, "GPUs:", "%d: %d free, %d held, %d foreign, %d bad, %d suspect", h->gpus, h->free_gpus,
+          h->held_gpus, h->foreign_gpus, h->bad_gpus - h->suspect_gpus, h->suspect_gpus);
     field(buf, "Idle GPUs:",
           "%d deliverable; else by count %d, cpu_memory %d, topology %d, policy %d, step %d, "
           "health %d",
@@ -360,10 +360,13 @@ static void print_node(struct fedctl *ctl, const struct tf_node_info *info, stru
     gpu_field(buf, "  free:", info->free_gpus);
     gpu_field(buf, "  held:", info->held_gpus);
     gpu_field(buf, "  foreign:", node->foreign.gpus);
-    gpu_field(buf, "  bad:", node->bad_gpus);
+    gpu_field(buf, "  bad:", node->bad_gpus & ~node->suspect_gpus);
+    gpu_field(buf, "  suspect:", node->suspect_gpus);
     tf_vec_each (g, &info->cordon.gpus) {
         char gpus[TF_GPU_SET_TEXT];
-        TF_AUTO_FREE char *what = tf_asprintf("GPU %s, ", tf_gpu_set_format(g->gpus, gpus));
+        TF_AUTO_FREE char *what =
+            tf_asprintf("GPU %s%s%s%s, ", tf_gpu_set_format(g->gpus, gpus), g->suspect ? " suspect (by " : "",
+                        g->suspect ? tf_gpu_source_name(g->source) : "", g->suspect ? ")" : "");
         cordon_field(buf, what, g->reason, g->at);
     }
     field(buf, "CPU:", "%s of %s used", tf_cpu_format(info->used.cpu, used),

@@ -42,7 +42,7 @@ static const struct tf_table node_count_table = TF_TABLE(H, node_count_rows);
 static const struct tf_row gpu_count_rows[] = {
     {.key = "total", TF_INT32(H, gpus)},     {.key = "free", TF_INT32(H, free_gpus)},
     {.key = "held", TF_INT32(H, held_gpus)}, {.key = "foreign", TF_INT32(H, foreign_gpus)},
-    {.key = "bad", TF_INT32(H, bad_gpus)},
+    {.key = "bad", TF_INT32(H, bad_gpus)},   {.key = "suspect", TF_INT32(H, suspect_gpus)},
 };
 static const struct tf_table gpu_count_table = TF_TABLE(H, gpu_count_rows);
 static const struct tf_row idle_rows[] = {
@@ -154,18 +154,22 @@ static const struct tf_table instance_table = TF_TABLE(struct node_instance_doc,
 struct gpu_cordon_doc {
     struct tf_strs gpus;
     char *reason, *since;
+    bool suspect;
+    char *source;
 };
 static const struct tf_row gpu_cordon_rows[] = {
     {.key = "gpus", TF_STRINGS(struct gpu_cordon_doc, gpus)},
     {.key = "reason", TF_STRING(struct gpu_cordon_doc, reason)},
     {.key = "since", TF_STRING(struct gpu_cordon_doc, since)},
+    {.key = "suspect", TF_BOOL(struct gpu_cordon_doc, suspect)},
+    {.key = "saidBy", TF_STRING(struct gpu_cordon_doc, source)},
 };
 static const struct tf_table gpu_cordon_table = TF_TABLE(struct gpu_cordon_doc, gpu_cordon_rows);
 
 struct node_doc {
     char *cluster, *name, *address, *state, *model, *engine;
     struct tf_pairs labels;
-    struct tf_strs domains, free_gpus, held_gpus, foreign_gpus, bad_gpus;
+    struct tf_strs domains, free_gpus, held_gpus, foreign_gpus, bad_gpus, suspect_gpus;
     int64_t gpu_memory;
     struct tf_vector capacity, used;
     struct tf_idle_causes idle;
@@ -206,6 +210,7 @@ static const struct tf_row node_status_rows[] = {
     {.key = "heldGpus", TF_STRINGS(N, held_gpus), .def = ""},
     {.key = "foreignGpus", TF_STRINGS(N, foreign_gpus)},
     {.key = "badGpus", TF_STRINGS(N, bad_gpus)},
+    {.key = "suspectGpus", TF_STRINGS(N, suspect_gpus)},
     {.key = "idleGpus", TF_OBJECT(N, idle, &view_idle_table)},
     {.key = "cordoned", TF_BOOL(N, cordoned)},
     {.key = "cordonReason", TF_STRING(N, cordon_reason)},
@@ -234,7 +239,8 @@ static void fill_cordon(const struct tf_cordon *cordon, struct node_doc *doc, st
     for (size_t i = 0; i < cordon->gpus.count; i++) {
         const struct tf_gpu_cordon *g = &cordon->gpus.items[i];
         doc->gpu_cordons.items[i] =
-            (struct gpu_cordon_doc){view_gpus(g->gpus, arena), g->reason, view_time(g->at, arena)};
+            (struct gpu_cordon_doc){view_gpus(g->gpus, arena), g->reason, view_time(g->at, arena), g->suspect,
+                                    view_word(tf_gpu_source_name(g->source))};
     }
 }
 
@@ -256,6 +262,7 @@ static void fill_node(const void *object, void *document, struct tf_arena *arena
         .held_gpus = view_gpus(info->held_gpus, arena),
         .foreign_gpus = view_gpus(info->node.foreign.gpus, arena),
         .bad_gpus = view_gpus(info->node.bad_gpus, arena),
+        .suspect_gpus = view_gpus(info->node.suspect_gpus, arena),
         .gpu_memory = info->node.gpu_memory,
         .capacity = info->node.capacity,
         .used = info->used,
@@ -282,7 +289,7 @@ const struct view view_node = {&node_table, sizeof(struct node_doc), fill_node};
 /* ---- GPUs ---- */
 
 struct gpu_doc {
-    char *cluster, *node, *model, *state, *note, *tenant, *job, *uid;
+    char *cluster, *node, *model, *state, *note, *source, *tenant, *job, *uid;
     int32_t gpu, instance;
     int64_t epoch;
 };
@@ -305,6 +312,7 @@ static const struct tf_row gpu_rows[] = {
     {.key = "model", TF_STRING(G, model)},
     {.key = "state", TF_STRING(G, state)},
     {.key = "note", TF_STRING(G, note)},
+    {.key = "saidBy", TF_STRING(G, source)},
     {.key = "holder", TF_GROUP(&holder_table)},
 };
 static const struct tf_table gpu_table = TF_TABLE(G, gpu_rows);
@@ -324,6 +332,7 @@ static void fill_gpu(const void *object, void *document, struct tf_arena *arena)
                             .model = lent(gpu->model),
                             .state = lent(gpu->state),
                             .note = lent(gpu->note),
+                            .source = lent(gpu->source),
                             .gpu = gpu->index,
                             .instance = TF_UNSET};
     if (!gpu->holder)

@@ -116,7 +116,7 @@ void fleet_node_foreign(struct sim_fleet *fleet, size_t node, uint64_t gpus);
 /* Others hold so many slots. */
 void fleet_node_slots(struct sim_fleet *fleet, size_t node, int32_t slots);
 int32_t fleet_instances_on(const struct sim_fleet *fleet, size_t node); /* that run */
-void fleet_node_bad(struct sim_fleet *fleet, size_t node, uint64_t gpus);
+void fleet_node_bad(struct sim_fleet *fleet, size_t node, uint64_t gpus, uint64_t suspects);
 /* The present state of a random instance is told once more. */
 void fleet_repeat(struct sim_fleet *fleet);
 uint64_t fleet_held_gpus(const struct sim_fleet *fleet, size_t node);

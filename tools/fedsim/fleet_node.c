@@ -138,10 +138,11 @@ int32_t fleet_instances_on(const struct sim_fleet *fleet, size_t number)
     return count;
 }
 
-void fleet_node_bad(struct sim_fleet *fleet, size_t number, uint64_t gpus)
+void fleet_node_bad(struct sim_fleet *fleet, size_t number, uint64_t gpus, uint64_t suspects)
 {
     struct sim_node *node = &fleet->nodes.items[number];
     node->node.bad_gpus = gpus;
+    node->node.suspect_gpus = suspects;
     tell_node(fleet, node);
 }
 

@@ -43,7 +43,7 @@ static void heal_site(struct sim_site *site)
     for (size_t i = 0; i < site->fleet.nodes.count; i++) {
         fleet_node_returns(&site->fleet, i);
         if (site->fleet.nodes.items[i].node.bad_gpus)
-            fleet_node_bad(&site->fleet, i, 0);
+            fleet_node_bad(&site->fleet, i, 0, 0);
     }
 }
 

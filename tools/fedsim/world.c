@@ -29,7 +29,7 @@ void world_init(struct sim_world *world, uint64_t seed, bool aloud)
     world->profile_interval = 500;
     world->loss_cap = 2 * TF_HOUR;
     world->resize_loss = 500;
-    world->health = (struct sub_health_rules){15 * TF_SECOND, TF_MINUTE, 1000, 3};
+    world->health = (struct sub_health_rules){15 * TF_SECOND, TF_MINUTE, 1000, 3, 3};
     world->engine_delay_max = 20;
     world->delay_min = 1;
     world->delay_max = 20;

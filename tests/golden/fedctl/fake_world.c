@@ -602,6 +602,17 @@ static void cordon(struct tf_node_info *info, uint64_t gpus, const char *reason,
         .health = tf_gpu_set_count(tf_gpu_set_all(info->node.capacity.gpus) & ~info->held_gpus)};
 }
 
+static void suspect(struct tf_node_info *info, struct tf_wall now)
+{
+    tf_cordon_suspect(&info->cordon, 4, TF_GPU_BY_STARTS,
+                      "3 starts in a row failed there, of jobs that run elsewhere; the latest: data/refresh: "
+                      "instance 1 on a1 exited with code 3",
+                      before(now, 300));
+    info->node.bad_gpus |= 4;
+    info->node.suspect_gpus |= 4;
+    info->free_gpus &= ~UINT64_C(4);
+}
+
 void world_nodes(const char *in, struct tf_wall now, struct tf_nodes_reply *reply)
 {
     if (!in || strcmp(in, "bj-a") == 0) {
@@ -621,6 +632,7 @@ void world_nodes(const char *in, struct tf_wall now, struct tf_nodes_reply *repl
         cordon(&reply->nodes.items[a2], 0, "fan, INC-4711", now);
         cordon(&reply->nodes.items[a2], 6, "XID 79", now);
         cordon(&reply->nodes.items[a2], 8, NULL, now);
+        suspect(&reply->nodes.items[a2 - 1], now);
     }
     if (in && strcmp(in, "us-c") == 0)
         tf_strs_add(&reply->missing, "us-c");

@@ -285,6 +285,7 @@ run cordon node bj-a/n1 --reason fan
 run cordon node n1 n2 --cluster bj-a
 run cordon gpu bj-a/n1:5 --reason "XID 79"
 run cordon gpus bj-a/n1:0-3,6
+run cordon gpu bj-a/n1:4 --suspect --reason slow
 run cordon node bj-a/none bj-a/n1
 run cordon node sh-d/n1
 run uncordon node bj-a/n1

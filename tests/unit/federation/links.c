@@ -730,6 +730,41 @@ static void brakes(struct drive *d, int32_t brakes)
     drive_say(d, "bj-a", up);
 }
 
+static void suspects(struct drive *d, int32_t gpus)
+{
+    struct drive_cluster *c = drive_find(d, "bj-a");
+    struct tf_up up = {.kind = TF_UP_PROFILE};
+    c->sent.generation.counter = c->sent.base.counter = ++c->counter;
+    tf_profile_copy(&up.profile, &c->sent);
+    up.profile.health.suspect_gpus = gpus;
+    drive_say(d, "bj-a", up);
+}
+
+/* Each more is an event, and that there is none any more; the next leader does not repeat it. */
+static void test_suspect_gpus_are_an_event(void)
+{
+    struct drive d;
+    drive_init(&d);
+    drive_cluster_up(&d, "bj-a", "4x8");
+    size_t events = fed_cluster_at(d.fed, 0).record->events.count;
+    suspects(&d, 1);
+    CU_ASSERT_STRING_EQUAL(last_event(&d), "GpusSuspect");
+    suspects(&d, 1);
+    suspects(&d, 3);
+    suspects(&d, 2);
+    CU_ASSERT_EQUAL(fed_cluster_at(d.fed, 0).record->events.count, events + 2);
+    drive_crash(&d);
+    drive_attach(&d, "bj-a", "north");
+    drive_listed(&d, "bj-a");
+    drive_profile(&d, "bj-a", "4x8");
+    CU_ASSERT_STRING_EQUAL(last_event(&d), "GpusTrusted");
+    suspects(&d, 2);
+    suspects(&d, 0);
+    CU_ASSERT_STRING_EQUAL(last_event(&d), "GpusTrusted");
+    CU_ASSERT_EQUAL(fed_cluster_at(d.fed, 0).record->events.count, events + 5);
+    drive_release(&d);
+}
+
 /* Once, also where the next leader hears of it again. */
 static void test_nodes_that_go_silent_at_once_are_an_event(void)
 {
@@ -782,6 +817,7 @@ static const struct suite_test tests[] = {
     {"a later epoch takes the place of an earlier one", test_a_later_epoch_takes_the_place_of_an_earlier_one},
     {"what is left alone outlives the leader", test_what_is_left_alone_outlives_the_leader},
     {"the wait outlives the leader", test_the_wait_outlives_the_leader},
+    {"suspect GPUs are an event", test_suspect_gpus_are_an_event},
     {"nodes that go silent at once are an event", test_nodes_that_go_silent_at_once_are_an_event},
     {"what is being ended is not released again", test_what_is_being_ended_is_not_released_again},
 };

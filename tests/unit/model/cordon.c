@@ -92,12 +92,40 @@ static void test_faults(void)
     tf_cordon_release(&c);
 }
 
+static void test_suspects(void)
+{
+    struct tf_cordon c = {.node = tf_strdup("n1")}, copy = {0};
+    struct tf_uid a = {{1}}, b = {{2}};
+    CU_ASSERT_TRUE(tf_cordon_suspect(&c, 3, TF_GPU_BY_OPERATOR, "slow", now));
+    CU_ASSERT_FALSE(tf_cordon_suspect(&c, 3, TF_GPU_BY_OPERATOR, "slow", later));
+    CU_ASSERT_TRUE(tf_cordon_set(&c, 1, "slow", now)); /* the same words, and more than suspect */
+    CU_ASSERT_EQUAL(tf_cordon_suspects(&c), 2);
+    CU_ASSERT_FALSE(tf_cordon_suspect(&c, 1, TF_GPU_BY_STARTS, "again", later));
+    CU_ASSERT_EQUAL(tf_cordon_gpus(&c), 3);
+    CU_ASSERT_TRUE(tf_cordon_clear(&c, 3));
+    CU_ASSERT_TRUE(tf_cordon_is_empty(&c));
+
+    CU_ASSERT_EQUAL(tf_cordon_start_failed(&c, 0x30, a, 3), 0);
+    CU_ASSERT_EQUAL(tf_cordon_start_failed(&c, 0x10, a, 3), 0);
+    CU_ASSERT_FALSE(tf_cordon_is_empty(&c));
+    CU_ASSERT_FALSE(tf_cordon_of_people(&c));
+    CU_ASSERT_PTR_NULL(tf_cordon_fault(&c));
+    tf_cordon_copy(&copy, &c);
+    CU_ASSERT_TRUE(tf_cordon_eq(&c, &copy));
+    CU_ASSERT_EQUAL(tf_cordon_start_failed(&c, 0x30, b, 3), 0x10); /* three, and of two jobs */
+    CU_ASSERT_FALSE(tf_cordon_eq(&c, &copy));
+    CU_ASSERT_EQUAL(c.trouble.count, 1);
+    CU_ASSERT_TRUE(tf_cordon_start_worked(&c, 0xff));
+    CU_ASSERT_FALSE(tf_cordon_start_worked(&c, 0xff));
+    CU_ASSERT_TRUE(tf_cordon_is_empty(&c));
+    tf_cordon_release(&c);
+    tf_cordon_release(&copy);
+}
+
 static const struct suite_test tests[] = {
-    {"the whole node", test_the_whole_node},
-    {"GPUs", test_gpus},
-    {"each by itself", test_each_by_itself},
-    {"copies", test_copies},
-    {"faults", test_faults},
+    {"suspects", test_suspects}, {"the whole node", test_the_whole_node},
+    {"GPUs", test_gpus},         {"each by itself", test_each_by_itself},
+    {"copies", test_copies},     {"faults", test_faults},
 };
 
 int main(void)

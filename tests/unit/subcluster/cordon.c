@@ -234,7 +234,153 @@ static void test_a_record_that_is_not_sound(void)
     end();
 }
 
+/* ---- suspect GPUs ---- */
+
+static const struct tf_gpu_cordon *suspect_of(uint64_t gpus)
+{
+    const struct tf_cordon *cordon = sub_node_at(d.sub, 0).cordon;
+    tf_vec_each (g, &cordon->gpus)
+        if (g->suspect && g->gpus == gpus)
+            return g;
+    return NULL;
+}
+
+/* They take nothing new, what runs goes on, and each is suspect by somebody's word until that is taken back.
+ */
+static void test_a_suspect_gpu(void)
+{
+    begin();
+    driver_place(&d, 1, 5, 1, 2);
+    driver_all_ready(&d);
+    struct sub_event event = {.kind = SUB_EV_DOWN};
+    event.down.kind = TF_DOWN_ASK;
+    event.down.term = d.term;
+    event.down.ask = (struct tf_ask){.id = ++asks,
+                                     .kind = TF_ASK_CORDON,
+                                     .node = tf_strdup("n1"),
+                                     .gpus = 0x06,
+                                     .on = true,
+                                     .suspect = true,
+                                     .reason = tf_strdup("slow")};
+    driver_step(&d, event);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(suspect_of(0x06));
+    CU_ASSERT_EQUAL(suspect_of(0x06)->source, TF_GPU_BY_OPERATOR);
+    CU_ASSERT_EQUAL(sub_node_at(d.sub, 0).node->suspect_gpus, 0x06);
+    CU_ASSERT_EQUAL(sub_node_at(d.sub, 0).free_gpus, 0xf8);
+    CU_ASSERT_EQUAL(deliverable(), 14);
+    CU_ASSERT_EQUAL(d.profile.health.suspect_gpus, 2);
+    CU_ASSERT_EQUAL(driver_allocation(&d, 1)->phase, TF_ALLOCATION_RUNNING);
+    driver_crash(&d, true);
+    driver_list(&d);
+    CU_ASSERT_EQUAL(sub_node_at(d.sub, 0).node->suspect_gpus, 0x06);
+    driver_link(&d, true);
+    cordon("n1", 0x04, true, "XID 79"); /* now it is bad */
+    CU_ASSERT_EQUAL(sub_node_at(d.sub, 0).node->bad_gpus, 0x06);
+    CU_ASSERT_EQUAL(sub_node_at(d.sub, 0).node->suspect_gpus, 0x02);
+    cordon("n1", 0x06, false, NULL);
+    CU_ASSERT_EQUAL(sub_node_at(d.sub, 0).node->bad_gpus, 0);
+    CU_ASSERT_EQUAL(sub_node_at(d.sub, 0).free_gpus, 0xfc);
+    end();
+}
+
+static void test_a_suspect_gpu_of_the_engine(void)
+{
+    begin();
+    struct tf_node *node = &d.nodes.items[0];
+    node->bad_gpus = 0x03;
+    node->suspect_gpus = 0x02;
+    driver_node_state(&d, "n1", TF_NODE_READY);
+    CU_ASSERT_EQUAL(sub_node_at(d.sub, 0).node->suspect_gpus, 0x02);
+    CU_ASSERT_EQUAL(sub_node_at(d.sub, 0).free_gpus, 0xfc);
+    cordon("n1", 0x02, true, "XID 79"); /* somebody knows better */
+    CU_ASSERT_EQUAL(sub_node_at(d.sub, 0).node->suspect_gpus, 0);
+    cordon("n1", 0x02, false, NULL);
+    CU_ASSERT_EQUAL(sub_node_at(d.sub, 0).node->suspect_gpus, 0x02);
+    node = &d.nodes.items[0];
+    node->bad_gpus = node->suspect_gpus = 0;
+    driver_node_state(&d, "n1", TF_NODE_READY);
+    CU_ASSERT_EQUAL(sub_node_at(d.sub, 0).free_gpus, 0xff);
+    end();
+}
+
+/* One of two instances, by its index, does not get ready; the other one is. Both have four GPUs of n1. */
+static void fail_start(uint8_t uid, uint64_t epoch, uint32_t attempt)
+{
+    const struct tf_allocation *a = driver_allocation(&d, uid);
+    uint32_t index = a->members.items[0].gpus == 0x0f ? 0 : 1;
+    CU_ASSERT_EQUAL(a->members.items[index].gpus, 0x0f);
+    if (a->members.items[1 - index].state != TF_MEMBER_READY)
+        driver_told(&d, uid, epoch, 1 - index, 1, SUB_INSTANCE_READY, 0, false);
+    driver_told(&d, uid, epoch, index, attempt, SUB_INSTANCE_STARTING, 0, false);
+    driver_exits(&d, uid, epoch, index, attempt, 3);
+}
+
+static void end_job(uint8_t uid, uint64_t epoch)
+{
+    driver_tell(&d, TF_ENTRY_RELEASE, uid, epoch);
+    for (uint32_t i = 0; i < 2; i++)
+        driver_stopped(&d, uid, epoch, i, 1);
+    driver_tell(&d, TF_ENTRY_STORED, uid, epoch);
+}
+
+/* Starts that fail there, of two jobs that run elsewhere, make GPUs suspect, also over a restart. */
+static void test_failed_starts_make_suspect(void)
+{
+    begin();
+    cordon("n2", 0, true, NULL);
+    driver_place(&d, 1, 5, 2, 4);
+    fail_start(1, 5, 1);
+    driver_pass(&d, 30 * TF_SECOND);
+    fail_start(1, 5, 2);
+    CU_ASSERT_PTR_NULL(suspect_of(0x0f)); /* one job says nothing about them */
+    end_job(1, 5);
+    driver_crash(&d, true);
+    driver_list(&d);
+    driver_link(&d, true);
+    driver_set(&d, NULL, 0);
+    driver_place(&d, 2, 6, 2, 4);
+    fail_start(2, 6, 1);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(suspect_of(0x0f));
+    CU_ASSERT_EQUAL(suspect_of(0x0f)->source, TF_GPU_BY_STARTS);
+    CU_ASSERT_PTR_NOT_NULL(strstr(suspect_of(0x0f)->reason, "3 starts in a row"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(suspect_of(0x0f)->reason, "t/j2: instance"));
+    CU_ASSERT_EQUAL(driver_allocation(&d, 2)->phase, TF_ALLOCATION_STARTING);
+    cordon("n1", 0x0f, false, NULL);
+    CU_ASSERT_EQUAL(sub_node_at(d.sub, 0).node->suspect_gpus, 0);
+    end();
+}
+
+/* A start that works there wipes out what spoke against them; of a job of which nothing runs elsewhere none
+ * speaks against them at all. */
+static void test_starts_that_say_nothing(void)
+{
+    begin();
+    cordon("n2", 0, true, NULL);
+    driver_place(&d, 1, 5, 2, 4);
+    fail_start(1, 5, 1);
+    driver_pass(&d, 30 * TF_SECOND);
+    fail_start(1, 5, 2);
+    driver_pass(&d, 60 * TF_SECOND);
+    driver_all_ready(&d);
+    CU_ASSERT_EQUAL(driver_allocation(&d, 1)->phase, TF_ALLOCATION_RUNNING);
+    CU_ASSERT_EQUAL(sub_node_at(d.sub, 0).cordon->trouble.count, 0);
+    end_job(1, 5);
+    for (uint8_t uid = 2; uid < 8; uid++) {
+        driver_place(&d, uid, 4u + uid, 1, 8);
+        driver_told(&d, uid, 4u + uid, 0, 1, SUB_INSTANCE_STARTING, 0, false);
+        driver_exits(&d, uid, 4u + uid, 0, 1, 3);
+        driver_tell(&d, TF_ENTRY_RELEASE, uid, 4u + uid);
+        CU_ASSERT_EQUAL(sub_node_at(d.sub, 0).cordon->trouble.count, 0);
+    }
+    CU_ASSERT_EQUAL(sub_node_at(d.sub, 0).node->suspect_gpus, 0);
+    end();
+}
+
 static const struct suite_test tests[] = {
+    {"a suspect GPU", test_a_suspect_gpu},
+    {"a suspect GPU of the engine", test_a_suspect_gpu_of_the_engine},
+    {"failed starts make suspect", test_failed_starts_make_suspect},
+    {"starts that say nothing", test_starts_that_say_nothing},
     {"a node", test_a_node},
     {"a GPU", test_a_gpu},
     {"a held GPU", test_a_held_gpu},

@@ -62,6 +62,7 @@ static void draw_settings(struct draw *draw)
     struct tf_local_settings *local = &draw->s->settings.subcluster;
     local->profile_interval = draw_between(draw, 0, 2) * 500 + 100;
     local->node_lost_after = s->cluster_lost_after / 2;
+    local->gpu_suspect_after = 2;
     local->mass_down_least =
         s->decision_budget == 10 ? 3 : 100; /* a few nodes are soon a tenth of so small a fleet */
 }

@@ -238,8 +238,8 @@ static void bad_gpu(struct draw *draw, int64_t at)
     if (node->gpus) {
         struct scenario_event *e = draw_event(draw, true, at);
         e->gpu = tf_asprintf("%s:%d", name, (int)draw_between(draw, 0, node->gpus - 1));
-        e->state = SCENARIO_BAD;
         e->lasts = draw_one_in(draw, 2) ? 0 : draw_between(draw, 1, 30 * TF_SECOND);
+        e->state = e->lasts ? SCENARIO_SUSPECT : SCENARIO_BAD;
     }
     free(name);
 }

@@ -36,7 +36,8 @@ static void build_settings(struct play *play)
     world->health = (struct sub_health_rules){.node_lost_after = local->node_lost_after,
                                               .mass_down_window = local->mass_down_window,
                                               .mass_down_fraction = local->mass_down_fraction,
-                                              .mass_down_least = local->mass_down_least};
+                                              .mass_down_least = local->mass_down_least,
+                                              .suspect_after = local->gpu_suspect_after};
     world->resize_loss = local->resize_loss;
     world->delay_min = s->world.message_delay_min;
     world->delay_max = s->world.message_delay_max;

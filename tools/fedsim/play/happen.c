@@ -342,6 +342,7 @@ static void set_node(struct sim_fleet *fleet, size_t node, const struct scenario
         break;
     case SCENARIO_UP:
     case SCENARIO_BAD:
+    case SCENARIO_SUSPECT:
     case SCENARIO_OK:
         if (event->state == SCENARIO_UP || event->state == SCENARIO_DRAINING)
             operator_drains(fleet->site, node, NULL);
@@ -388,9 +389,12 @@ static void happen_gpu(struct play *play, const struct scenario_event *event, bo
     struct sim_fleet *fleet = find_node(play, event->gpu, true, &node, &place);
     if (!fleet)
         return;
-    uint64_t bad = fleet->nodes.items[node].node.bad_gpus, bit = UINT64_C(1) << place.gpu;
-    bool is_bad = (event->state == SCENARIO_BAD) != over;
-    fleet_node_bad(fleet, node, is_bad ? bad | bit : bad & ~bit);
+    const struct tf_node *now = &fleet->nodes.items[node].node;
+    uint64_t bit = UINT64_C(1) << place.gpu;
+    bool is_bad = (event->state != SCENARIO_OK) != over,
+         is_suspect = is_bad && event->state == SCENARIO_SUSPECT;
+    fleet_node_bad(fleet, node, is_bad ? now->bad_gpus | bit : now->bad_gpus & ~bit,
+                   is_suspect ? now->suspect_gpus | bit : now->suspect_gpus & ~bit);
 }
 
 static void happen_foreign(struct play *play, const struct scenario_event *event, bool over)

@@ -219,11 +219,11 @@ static void check_places(const struct scenario_event *e, struct tf_complaints *o
 
 static void check_state(const struct scenario_event *e, enum scenario_kind kind, struct tf_complaints *out)
 {
-    bool of_gpu = e->state == SCENARIO_BAD || e->state == SCENARIO_OK;
+    bool of_gpu = e->state == SCENARIO_BAD || e->state == SCENARIO_SUSPECT || e->state == SCENARIO_OK;
     if (kind == SCENARIO_NODE && of_gpu)
         tf_complaints_add(out, "state", "of a node is down, up, unreachable, cordoned or draining");
     if (kind == SCENARIO_GPU && e->state && !of_gpu)
-        tf_complaints_add(out, "state", "of a GPU is bad or ok");
+        tf_complaints_add(out, "state", "of a GPU is bad, suspect or ok");
     if (e->lost_after >= 0 && e->state != SCENARIO_UNREACHABLE)
         tf_complaints_add(out, "lostAfter", "goes with unreachable");
     if (kind == SCENARIO_NODE && e->state != SCENARIO_DRAINING && (e->within || e->at_once || e->force))

@@ -354,7 +354,7 @@ static const struct tf_row event_rows[] = {
      .excludes = "nodes"},
     {.key = "nodes", TF_STRINGS(EVENT, nodes), .min = 1, .max = TEXT_MAX, .flags = TF_ROW_SHORT},
     {.key = "state",
-     TF_ENUM(EVENT, state, "down", "up", "unreachable", "cordoned", "draining", "bad", "ok"),
+     TF_ENUM(EVENT, state, "down", "up", "unreachable", "cordoned", "draining", "bad", "ok", "suspect"),
      .help = "of nodes down, up, unreachable, cordoned, draining; of a gpu bad, ok"},
     {.key = "lostAfter",
      TF_DURATION(EVENT, lost_after),

@@ -90,7 +90,7 @@ static const struct {
     {NULL, "events: [{at: 1h, gpu: a/n3, state: bad}]\n",
      "7:24: events[0].gpu: \"a/n3\" is no GPU: write CLUSTER/NODE:INDEX\n"},
     {NULL, "events: [{at: 1h, gpu: \"a/n3:7\", state: down}]\n",
-     "7:41: events[0].state: of a GPU is bad or ok\n"},
+     "7:41: events[0].state: of a GPU is bad, suspect or ok\n"},
     {NULL, "events: [{at: 1h, node: n1, state: bad}]\n",
      "7:36: events[0].state: of a node is down, up, unreachable, cordoned or draining\n"},
     {NULL, "events: [{at: 1h, node: n1, state: down, lostAfter: 5s}]\n",
