@@ -277,6 +277,8 @@ static bool is_resized(struct audit *audit, const char *cluster, const struct au
     const struct audit_allocation *known = audit_allocation(audit_site(audit, cluster), id->uid);
     const struct tf_allocation *a = known ? &known->a : NULL;
     const struct audit_epoch *e = audit_epoch(audit, id->uid, id->epoch);
+    if (job->scale_asked && e->local_rolled) /* the call was on its way when the store forgot why */
+        return true;
     if (!a || a->epoch != id->epoch)
         return false;
     if (audit_moves(audit_site(audit, cluster), id) || audit_moves_whole(audit_site(audit, cluster), id->uid))
