@@ -84,6 +84,7 @@ struct audit_instance {
     bool live, burnt; /* burnt: with all that its cluster knew of it */
     bool moves_in;    /* it was started to take another's place, and its store has not said yet that it did */
     bool switched_out;             /* its store has said so: another is the member, and it runs on */
+    uint32_t successor;            /* attempt that was the member when the store last said that it runs on */
     bool given_up;                 /* with its node, as its cluster's store says: it may live on unseen */
     struct tf_mono started, ready; /* ready: as its daemons can know; 0 = not */
     UT_hash_handle hh;

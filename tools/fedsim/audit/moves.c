@@ -176,6 +176,8 @@ void audit_note_moves(struct audit *audit, struct audit_site *site, const struct
         struct tf_instance_id id = {a->uid, a->epoch, m->index, m->attempt};
         struct audit_instance *old =
             m->role == TF_MEMBER_MOVES_OUT ? audit_instance(audit, site->name, &id) : NULL;
+        if (old && (m->state != TF_MEMBER_LEAVING || !old->switched_out))
+            old->successor = a->members.items[m->index].attempt;
         if (old)
             old->switched_out = true;
         struct audit_instance *new = is_second(a, m) ? NULL : audit_instance(audit, site->name, &id);
@@ -192,7 +194,8 @@ void audit_note_move_start(const struct audit_site *site, struct audit_instance 
     new->moves_in = m &&is_second(&known->a, m); /* it may have been taken back before it started */
 }
 
-/* I10: the old one is told to stop. */
+/* I10: the old one is told to stop. By then the one in its place may have failed: it was ready when that was
+ * decided, and nobody goes back from there. */
 void audit_check_move_stop(struct audit *audit, struct audit_site *site, const struct tf_instance_id *id)
 {
     const struct audit_allocation *known = audit_allocation(site, id->uid);
@@ -201,10 +204,9 @@ void audit_check_move_stop(struct audit *audit, struct audit_site *site, const s
     const struct audit_instance *old = audit_instance(audit, site->name, id);
     if (!m || !is_second(a, m) || a->phase != TF_ALLOCATION_RUNNING || !old || !old->live)
         return;
-    const struct tf_member *member = &a->members.items[m->index];
     if (old->moves_in)
         return; /* it is the new one, which is taken back */
-    struct tf_instance_id new_id = {a->uid, a->epoch, member->index, member->attempt};
+    struct tf_instance_id new_id = {a->uid, a->epoch, m->index, old->successor};
     const struct audit_instance *new = audit_instance(audit, site->name, &new_id);
     bool lost = (new &&audit_given_up(audit, new)) || audit_given_up(audit, old);
     if (!old->switched_out && !site->restored && !lost)
