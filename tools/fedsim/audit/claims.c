@@ -95,7 +95,7 @@ static bool was_reserved(struct audit *audit, const struct audit_site *site, con
 static void check_node(struct audit *audit, const struct audit_site *site, const struct tf_allocation *a,
                        const char *node)
 {
-    if (was_reserved(audit, site, a, node))
+    if (site->node_claims.count == 0 || was_reserved(audit, site, a, node)) /* the first is quick to see */
         return;
     tf_vec_each (claim, &site->node_claims)
         if (is_bound(site, claim, a) && tf_strs_has(&claim->c.nodes, node) && !is_taken(site, claim, node))
