@@ -280,7 +280,7 @@ static bool is_resized(struct audit *audit, const char *cluster, const struct au
     if (job->scale_asked && e->local_rolled) /* the call was on its way when the store forgot why */
         return true;
     if (!a || a->epoch != id->epoch)
-        return false;
+        return e->local_rolled && e->resized; /* its record went while the call was on its way */
     if (audit_moves(audit_site(audit, cluster), id) || audit_moves_whole(audit_site(audit, cluster), id->uid))
         return true;
     if (id->index >= a->members.count)
