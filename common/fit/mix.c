@@ -3,6 +3,14 @@
 
 #include <assert.h>
 
+enum {
+    GROWTH_WEIGHT = 64,
+    COST_GPU = 1 << 16, /* of a GPU: costs are integers */
+    SHARES = 1 << 10,   /* of the shape that weighs most: so that no sum overflows */
+    WORTH_SHARES = TF_MIX_WORTH / COST_GPU,
+};
+#define LEFT_MOST (INT64_C(1) << 32) /* likewise; no node has as much */
+
 void tf_mix_release(struct tf_mix *mix)
 {
     tf_vec_each (entry, &mix->entries)
@@ -10,7 +18,13 @@ void tf_mix_release(struct tf_mix *mix)
     tf_vec_release(&mix->entries);
     tf_vec_release(&mix->needs);
     tf_vec_release(&mix->admitted);
-    mix->weight = 0;
+    mix->weight = mix->cpu_worth = mix->memory_worth = 0;
+}
+
+int32_t tf_mix_weight(const struct tf_job_spec *spec, int64_t instances)
+{
+    int64_t gpus = instances < INT32_MAX ? instances * spec->group.shape.gpus : INT32_MAX;
+    return gpus < 1 ? 1 : gpus < INT32_MAX ? (int32_t)gpus : INT32_MAX;
 }
 
 static uint64_t admitted_by(const struct tf_mix *mix, const struct tf_catalog *catalog, uint32_t class)
@@ -20,6 +34,28 @@ static uint64_t admitted_by(const struct tf_mix *mix, const struct tf_catalog *c
         if (tf_demand_admits(&mix->entries.items[i].demand, catalog, class) >= 0)
             set |= UINT64_C(1) << i;
     return set;
+}
+
+static int64_t worth(int64_t gpus, int64_t amount)
+{
+    int64_t each = gpus > 0 ? amount / gpus : 0;
+    return each > 0 ? TF_MIX_WORTH / each : 0;
+}
+
+static void set_worth(struct tf_mix *mix)
+{
+    int64_t most = 1, gpus = 0, cpu = 0, memory = 0;
+    tf_vec_each (shape, &mix->needs)
+        most = shape->weight > most ? shape->weight : most;
+    const int64_t each = 1 + most / SHARES;
+    tf_vec_each (shape, &mix->needs) {
+        int64_t shares = (shape->weight + each - 1) / each;
+        gpus += shares * shape->need.gpus;
+        cpu += shares * shape->need.cpu;
+        memory += shares * shape->need.memory;
+    }
+    mix->cpu_worth = worth(gpus, cpu);
+    mix->memory_worth = worth(gpus, memory);
 }
 
 void tf_mix_resolve(struct tf_mix *mix, const struct tf_mix_shape *shapes, size_t count,
@@ -36,6 +72,7 @@ void tf_mix_resolve(struct tf_mix *mix, const struct tf_mix_shape *shapes, size_
         tf_vec_push(&mix->needs, (struct tf_mix_need){entry.demand.need, entry.weight});
         mix->weight += entry.weight;
     }
+    set_worth(mix);
     for (uint32_t class = 0; class < catalog->classes.count; class ++)
         tf_vec_push(&mix->admitted, admitted_by(mix, catalog, class));
 }
@@ -65,4 +102,17 @@ int64_t tf_mix_growth(const struct tf_mix *mix, uint32_t class, struct tf_vector
             blocked_then -= shape->weight;
     }
     return left.gpus * blocked_then - have.gpus * blocked;
+}
+
+static int64_t in_gpus(int64_t left, int64_t worth)
+{
+    return (left < LEFT_MOST ? left : LEFT_MOST) * worth / WORTH_SHARES;
+}
+
+int64_t tf_mix_cost(const struct tf_mix *mix, uint32_t class, struct tf_vector have, struct tf_vector need)
+{
+    const struct tf_vector left = tf_vector_sub(have, need);
+    int64_t growth = tf_mix_growth(mix, class, have, need);
+    return growth * COST_GPU / mix->weight * GROWTH_WEIGHT + (int64_t)left.gpus * COST_GPU +
+           in_gpus(left.cpu, mix->cpu_worth) + in_gpus(left.memory, mix->memory_worth);
 }

@@ -30,10 +30,10 @@ void tf_fit_placement_release(struct tf_fit_placement *placement);
  *  1. the first model of the demand's list that holds n; of its required domains the tightest that does;
  *  2. preferred domains: as few as possible, filled by descending capacity, the remainder in the tightest
  * that holds it: this split majorises every other (BOUNDS.md §6). Steps stay whole if they can;
- *  3. in them, instance by instance, where a reservation keeps room for it, then where fragmentation of `mix`
- * (NULL: none) grows least, then the tightest fit: least left in GPUs, then CPU, then memory, then slots;
- * then the lower row. Where 2 or 3 would break maxNodes the largest nodes are taken instead. placement is
- * zeroed or initialised. */
+ *  3. in them, instance by instance, where a reservation keeps room for it, then at the least cost by `mix`
+ * (tf_mix_cost; NULL or of no weight: none), then the tightest fit: least left in GPUs, then CPU, then
+ * memory, then slots; then the lower row. Where 2 or 3 would break maxNodes the largest nodes are taken
+ * instead. placement is zeroed or initialised. */
 bool tf_fit_pack(const struct tf_fit_view *view, const struct tf_demand *demand, tf_level level, int32_t n,
                  const struct tf_mix *mix, struct tf_fit_scratch *scratch,
                  struct tf_fit_placement *placement);

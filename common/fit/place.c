@@ -10,12 +10,12 @@ static int32_t order(int64_t a, int64_t b)
     return a < b ? -1 : a > b;
 }
 
-/* What is kept for it, then least growth of fragmentation, then least left. have is compared for what is
- * left: every instance takes the same. */
+/* What is kept for it, then the least cost, then least left. have is compared for what is left: every
+ * instance takes the same. */
 static bool is_before(const struct fit_state *a, const struct fit_state *b)
 {
     int32_t c = order(b->kept, a->kept);
-    c = c ? c : order(a->growth, b->growth);
+    c = c ? c : order(a->cost, b->cost);
     c = c ? c : order(a->have.gpus, b->have.gpus);
     c = c ? c : order(a->have.cpu, b->have.cpu);
     c = c ? c : order(a->have.memory, b->have.memory);
@@ -46,11 +46,11 @@ static void sift_up(struct fit_state *heap, size_t at)
     heap[at] = moved;
 }
 
-static int64_t growth(const struct pack *pack, uint32_t row, struct tf_vector have)
+static int64_t cost(const struct pack *pack, uint32_t row, struct tf_vector have)
 {
-    if (!pack->mix)
+    if (!pack->mix || pack->mix->weight == 0)
         return 0;
-    return tf_mix_growth(pack->mix, pack->view->rows[row].class, have, pack->demand->need);
+    return tf_mix_cost(pack->mix, pack->view->rows[row].class, have, pack->demand->need);
 }
 
 static void start_heap(const struct pack *pack, const struct fit_part *part)
@@ -64,7 +64,7 @@ static void start_heap(const struct pack *pack, const struct fit_part *part)
         struct tf_vector kept = tf_demand_reserved(pack->demand, row, pack->level);
         state.kept = kept.gpus > 0;
         state.have = tf_vector_add(tf_profile_row_at(row, pack->level), kept);
-        state.growth = growth(pack, entry->row, state.have);
+        state.cost = cost(pack, entry->row, state.have);
         tf_vec_push(&scratch->heap, state);
     }
     for (size_t i = scratch->heap.count / 2; i-- > 0;)
@@ -97,7 +97,7 @@ static int64_t place_next(const struct pack *pack, int64_t wanted)
         tf_vec_push(&scratch->done, state);
         return nodes;
     }
-    state.growth = growth(pack, state.row, state.have);
+    state.cost = cost(pack, state.row, state.have);
     tf_vec_push(&scratch->heap, state);
     sift_up(scratch->heap.items, scratch->heap.count - 1);
     return nodes;

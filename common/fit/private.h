@@ -42,7 +42,7 @@ struct fit_part {
 
 /* One state of like nodes while instances are placed one by one. */
 struct fit_state {
-    int64_t growth;        /* of fragmentation, by one instance more */
+    int64_t cost;          /* of one instance more (tf_mix_cost); 0 without a mix */
     struct tf_vector have; /* before that */
     uint32_t row;
     int32_t nodes, held; /* nodes in this state; instances placed on each */

@@ -64,6 +64,7 @@ void fed_cluster_destroy(struct cluster *cluster)
 {
     fed_ledger_reset(cluster);
     tf_vec_release(&cluster->flights);
+    tf_mix_release(&cluster->mix);
     fed_rollback_forget(cluster);
     tf_cluster_record_release(&cluster->record);
     tf_summary_record_release(&cluster->summary);

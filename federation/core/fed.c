@@ -32,6 +32,7 @@ struct fed *fed_create(uint64_t seed)
     struct fed *fed = tf_calloc(1, sizeof *fed);
     fed->journal = tf_journal_create();
     fed->scratch = tf_fit_scratch_create();
+    fed->mix_made = 1;
     fed->wake = fed->claims_due = fed->mix_due = fed->reservations_due = TF_NEVER;
     tf_tree_init(&fed->jobs, fed_jobs_cmp);
     tf_tree_init(&fed->todo, fed_todo_cmp);

@@ -318,6 +318,9 @@ static void image_cluster(struct tf_image *image, struct cluster *c)
     tf_image_number(image, &c->wants_profile);
     tf_image_generation(image, &c->considered);
     image_room(image, c);
+    tf_image_skip(image, &c->mix, "resolved before it is read");
+    tf_image_skip(image, &c->mix_made, "likewise");
+    tf_image_skip(image, &c->mix_classes, "likewise");
     tf_image_number(image, &c->summary_due);
     tf_image_number(image, &c->summary_next);
     tf_image_close(image);

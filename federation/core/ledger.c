@@ -8,6 +8,7 @@
 #include "federation/core/cluster.h"
 #include "federation/core/freeze.h"
 #include "federation/core/jobs.h"
+#include "federation/core/mix.h"
 
 #include <assert.h>
 
@@ -89,7 +90,8 @@ static void count_singly(struct tf_demand *demand)
 static bool debit(struct fed *fed, struct cluster *cluster, struct flight *flight, int32_t size)
 {
     struct tf_fit_view view = tf_fit_rows_view(cluster->room);
-    if (!tf_fit_pack(&view, &fed->demand, flight->level, size, NULL, fed->scratch, &fed->pack))
+    if (!tf_fit_pack(&view, &fed->demand, flight->level, size, fed_mix_resolved(fed, cluster), fed->scratch,
+                     &fed->pack))
         return false;
     tf_fit_debit(cluster->room, &fed->pack, &fed->demand, tf_level_core(flight->rank), &flight->debit);
     cluster->change++;
@@ -238,6 +240,7 @@ static int take_full(struct cluster *cluster, struct tf_profile *profile, struct
     *cluster->profile = *profile;
     memset(profile, 0, sizeof *profile);
     tf_fit_rows_load(cluster->room, cluster->profile);
+    cluster->mix_made = 0;
     return 0;
 }
 
@@ -419,6 +422,7 @@ void fed_ledger_narrow(const struct fed *fed, const struct cluster *cluster, con
         v->count = (int32_t)most;
 }
 
+/* The mix has no say in it: it chooses among the nodes of a domain. */
 static int32_t domains_of(const struct fed *fed, const struct tf_fit_view *view,
                           const struct tf_demand *demand, tf_level level)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Owns what unfinished jobs ask for, and which of that is told. The mix is a measure, and nothing is placed
- * by it: it may lag. Each time that it is told costs every subcluster a stored record, so it is told less
- * often the more often it changes. */
+/* Owns what unfinished jobs ask for, and which of that is told. Which subcluster a job goes to is not decided
+ * by the mix, only which of its nodes: it may lag. Each time that it is told costs every subcluster a stored
+ * record, so it is told less often the more often it changes. */
 #include "federation/core/mix.h"
 
 #include "common/base/buf.h"
@@ -189,6 +189,7 @@ static void set_mix(struct fed *fed, const struct top *top)
         shape->instances = instances_of(top->asks[i]);
         shape->waits = top->asks[i]->waits;
     }
+    fed->mix_made++;
 }
 
 /* True if it is another than it was. */
@@ -262,6 +263,31 @@ void fed_mix_of(const struct fed *fed, const struct cluster *cluster, struct tf_
     }
 }
 
+/* The same shapes in the same order as fed_mix_of tells, and of the same weights: the subcluster packs by
+ * them, too. */
+static void resolve(const struct fed *fed, struct cluster *cluster, const struct tf_catalog *catalog)
+{
+    TF_VEC(struct tf_mix_shape) shapes = {0};
+    tf_vec_each (s, &fed->mix) {
+        struct tf_mix_shape shape = {&s->spec, 0, tf_mix_weight(&s->spec, s->instances)};
+        if (fed_candidate_lets(&s->spec, cluster))
+            tf_vec_push(&shapes, shape);
+    }
+    tf_mix_resolve(&cluster->mix, shapes.items, shapes.count, catalog);
+    tf_vec_release(&shapes);
+}
+
+const struct tf_mix *fed_mix_resolved(const struct fed *fed, struct cluster *cluster)
+{
+    const struct tf_catalog *catalog = tf_fit_rows_view(cluster->room).catalog;
+    if (cluster->mix_made != fed->mix_made || cluster->mix_classes != catalog->classes.count) {
+        resolve(fed, cluster, catalog);
+        cluster->mix_made = fed->mix_made;
+        cluster->mix_classes = catalog->classes.count;
+    }
+    return &cluster->mix;
+}
+
 void fed_mix_release(struct fed *fed)
 {
     struct ask *ask, *next;
@@ -281,4 +307,5 @@ void fed_mix_image(struct tf_image *image, struct fed *fed)
     tf_image_number(image, &fed->mix_due);
     tf_image_number(image, &fed->mix_after);
     tf_image_number(image, &fed->mix_pace);
+    tf_image_skip(image, &fed->mix_made, "tells when subclusters' own must be resolved anew");
 }

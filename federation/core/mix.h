@@ -21,6 +21,9 @@ struct tf_mono fed_mix_next(const struct fed *fed);
 /* Of the mix, what may come to that subcluster. */
 void fed_mix_of(const struct fed *fed, const struct cluster *cluster, struct tf_shapes *out);
 
+/* The same to pack by, resolved against the subcluster's profile. Valid until either changes. */
+const struct tf_mix *fed_mix_resolved(const struct fed *fed, struct cluster *cluster);
+
 void fed_mix_release(struct fed *fed);
 
 #endif

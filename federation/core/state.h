@@ -157,6 +157,10 @@ struct cluster {
     uint64_t capacity;             /* counts the times that more may have become free */
     uint64_t change;               /* counts all changes of room */
 
+    struct tf_mix mix;  /* what it was told of, resolved against its profile's classes, */
+    uint64_t mix_made;  /* as of fed.mix_made; 0 = not yet */
+    size_t mix_classes; /* and of so many classes */
+
     bool summary_due;            /* the profile differs from the stored summary */
     struct tf_mono summary_next; /* not before */
 
@@ -275,6 +279,7 @@ struct fed {
     struct tf_shapes mix;     /* of these, what subclusters are told, with clusters and regions; by kind */
     struct tf_mono mix_due;   /* then it is looked at whether it is another; TF_NEVER: no need */
     struct tf_mono mix_after; /* but not before */
+    uint64_t mix_made;        /* how often it was made; from 1 on */
     int64_t mix_pace;         /* ms between two looks: more while it changes each time */
     uint64_t world;           /* counts the times that some subcluster may have become able to take more */
     bool more_room;           /* it has grown: consider every shape */

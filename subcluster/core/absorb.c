@@ -8,6 +8,7 @@
 #include "subcluster/core/levels.h"
 #include "subcluster/core/link.h"
 #include "subcluster/core/members.h"
+#include "subcluster/core/mix.h"
 #include "subcluster/core/offers.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/policy.h"
@@ -262,7 +263,7 @@ static void go_on(struct sub *sub)
 /* Where nothing is free nobody is asked: that is how it is most of the time. */
 static void divide_free(struct sub *sub, const struct hungry *hungry)
 {
-    struct absorb_plan plan = {0};
+    struct absorb_plan plan = {.mix = mix_of_all(sub)};
     bool done = true;
     list_free(sub, absorb_without_gpus(hungry), &plan.room);
     if (plan.room.rows.count) {

@@ -142,7 +142,7 @@ static void debit(struct making *m, struct absorb_job *job)
 static bool give(struct making *m, struct absorb_job *job, int32_t steps)
 {
     struct tf_fit_view view = look(m);
-    if (steps < 1 || !tf_fit_pack(&view, &job->demand, TF_LEVEL_FREE, steps * job->demand.step, NULL,
+    if (steps < 1 || !tf_fit_pack(&view, &job->demand, TF_LEVEL_FREE, steps * job->demand.step, m->plan->mix,
                                   m->scratch, &m->packing))
         return false;
     debit(m, job);

@@ -38,6 +38,7 @@ struct absorb_job {
 };
 
 struct absorb_plan {
+    const struct tf_mix *mix;       /* to pack by; borrowed, may be NULL */
     TF_VEC(struct absorb_job) jobs; /* in any order */
     struct absorb_room room;        /* in the end: what is left */
     int64_t work;                   /* rows looked at */

@@ -5,6 +5,7 @@
 
 #include "common/fit/explain.h"
 #include "subcluster/core/levels.h"
+#include "subcluster/core/mix.h"
 #include "subcluster/core/node_claims.h"
 #include "subcluster/core/policy.h"
 #include "subcluster/core/strays.h"
@@ -44,15 +45,16 @@ static int32_t pack(const struct sub *sub, const struct tf_demand *demand, int32
                     struct tf_fit_placement *packing)
 {
     struct tf_fit_scratch *scratch = sub->scratch;
+    const struct tf_mix *mix = mix_of_all(sub);
     struct tf_fit_view view = ledger_view(&sub->ledger);
-    if (tf_fit_pack(&view, demand, TF_LEVEL_FREE, size, NULL, scratch, packing))
+    if (tf_fit_pack(&view, demand, TF_LEVEL_FREE, size, mix, scratch, packing))
         return size;
     struct tf_fit_view kinds = tf_fit_rows_view(sub->ledger.rows);
     struct tf_fit fit = {0};
     tf_fit_count(&kinds, demand, TF_LEVEL_FREE, scratch, &fit);
     int32_t n = fit.count < size ? fit.count : size;
     n -= n % demand->step;
-    if (n < demand->core || !tf_fit_pack(&view, demand, TF_LEVEL_FREE, n, NULL, scratch, packing))
+    if (n < demand->core || !tf_fit_pack(&view, demand, TF_LEVEL_FREE, n, mix, scratch, packing))
         return 0;
     return n;
 }

@@ -8,6 +8,7 @@
 #include "subcluster/core/levels.h"
 #include "subcluster/core/members_private.h"
 #include "subcluster/core/migrate.h"
+#include "subcluster/core/mix.h"
 #include "subcluster/core/moving.h"
 #include "subcluster/core/node_claims.h"
 #include "subcluster/core/offers.h"
@@ -225,8 +226,8 @@ static int32_t grow_on(struct sub *sub, struct job *job, int32_t steps, const st
     if (steps > 0 && !grow_bar(sub, job) && grow_demand(sub, job, &demand)) {
         tf_fit_count(&view, &demand, TF_LEVEL_FREE, sub->scratch, &fit);
         begun = fit.count / e->step < steps ? fit.count / e->step : steps;
-        if (begun > 0 &&
-            tf_fit_pack(&view, &demand, TF_LEVEL_FREE, begun * e->step, NULL, sub->scratch, &packing))
+        if (begun > 0 && tf_fit_pack(&view, &demand, TF_LEVEL_FREE, begun * e->step, mix_of_all(sub),
+                                     sub->scratch, &packing))
             grow_begin(sub, job, &packing);
         else
             begun = 0;
@@ -330,7 +331,8 @@ bool grow_replace(struct sub *sub, struct job *job)
     demand.step = 1;
     demand.core = missing;
     demand.is_core = true;
-    placed = placed && tf_fit_pack(&view, &demand, TF_LEVEL_FREE, missing, NULL, sub->scratch, &packing);
+    placed = placed &&
+             tf_fit_pack(&view, &demand, TF_LEVEL_FREE, missing, mix_of_all(sub), sub->scratch, &packing);
     if (placed) {
         place_missing(sub, job, &packing);
         tf_reached(sub, SUB_REPLACES);

@@ -406,7 +406,7 @@ static void image_sub(struct tf_image *image, struct sub *sub)
     offers_image(image, sub);
     absorb_image(image, &sub->absorb);
     tf_image_skip(image, &sub->view, "filled before it is read");
-    tf_image_skip(image, &sub->idle, "likewise");
+    tf_image_skip(image, &sub->mixes, "resolved before they are read");
     tf_image_skip(image, &sub->scratch, "likewise");
     tf_image_skip(image, &sub->candidates, "likewise");
     tf_image_number(image, &sub->stakes_hour);

@@ -60,6 +60,7 @@ static void start_over(struct ledger *ledger)
 {
     tf_fit_rows_destroy(ledger->rows);
     ledger->rows = tf_fit_rows_create(&ledger->planes);
+    ledger->made++;
     ledger->rebuilt = true;
     tf_vec_each (row, &ledger->node_rows)
         row->count = 0;

@@ -93,7 +93,8 @@ struct ledger {
     struct tf_planes planes;
     struct tf_strs schedule_labels;
     struct tf_fit_rows *rows;
-    bool rebuilt; /* rows were made anew: deltas would not fit */
+    uint64_t made; /* how often rows were */
+    bool rebuilt;  /* rows were made anew: deltas would not fit */
     struct ledger_sums sums;
     struct ledger_worth *worth; /* by level; NULL: nothing has been held yet */
 };

@@ -157,6 +157,7 @@ void ledger_image(struct tf_image *image, struct ledger *ledger)
     tf_image_planes(image, &ledger->planes);
     tf_image_strings(image, &ledger->schedule_labels);
     tf_image_fit_rows(image, &ledger->rows);
+    tf_image_number(image, &ledger->made);
     tf_image_number(image, &ledger->rebuilt);
     tf_image_skip(image, &ledger->sums, "added up of the nodes");
     tf_image_skip(image, &ledger->worth, "likewise");

@@ -8,6 +8,7 @@
 #include "subcluster/core/members.h"
 #include "subcluster/core/migrate.h"
 #include "subcluster/core/migrate_private.h"
+#include "subcluster/core/mix.h"
 #include "subcluster/core/moving.h"
 #include "subcluster/core/node_claims.h"
 #include "subcluster/core/offers.h"
@@ -151,7 +152,8 @@ static bool pack_one(struct room *room, const struct tf_demand *demand, uint32_t
     struct tf_fit_placement packing = {0};
     view.rows = room->rows.items + first;
     view.count = count;
-    bool packed = tf_fit_pack(&view, demand, TF_LEVEL_FREE, 1, NULL, room->sub->scratch, &packing);
+    bool packed =
+        tf_fit_pack(&view, demand, TF_LEVEL_FREE, 1, mix_of_all(room->sub), room->sub->scratch, &packing);
     if (packed)
         *node = packing.rows.items[0].row; /* ids are numbers of nodes */
     tf_fit_placement_release(&packing);

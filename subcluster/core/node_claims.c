@@ -6,6 +6,7 @@
 #include "subcluster/core/jobs.h"
 #include "subcluster/core/levels.h"
 #include "subcluster/core/migrate.h"
+#include "subcluster/core/mix.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/trace.h"
 
@@ -262,7 +263,8 @@ static bool choose_nodes(struct sub *sub, struct tf_node_claim *record, int64_t 
     }
     if (found) {
         view = plan_view(&plan, key);
-        found = tf_fit_pack(&view, &demand, TF_LEVEL_FREE, demand.core, NULL, sub->scratch, &packing);
+        found =
+            tf_fit_pack(&view, &demand, TF_LEVEL_FREE, demand.core, mix_of_all(sub), sub->scratch, &packing);
         assert(found && "what counts packs");
         tf_strs_release(&record->nodes);
         record->until = sub->now.wall;

@@ -3,10 +3,10 @@
 #include "subcluster/core/policy.h"
 
 #include "common/base/text.h"
-#include "subcluster/core/idle.h"
 #include "subcluster/core/levels.h"
 #include "subcluster/core/members.h"
 #include "subcluster/core/migrate.h"
+#include "subcluster/core/mix.h"
 #include "subcluster/core/node_claims.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/profile.h"
@@ -45,7 +45,7 @@ static void apply(struct sub *sub, const struct tf_policy *policy)
     for (struct job *job = jobs_first(sub); job; job = jobs_next(job))
         members_set_levels(sub, job);
     node_claims_set_ranks(sub);
-    idle_mix_changed(sub);
+    mixes_changed(sub);
     migrate_set_levels(sub);
 }
 
@@ -71,7 +71,7 @@ void policy_set(struct sub *sub, const struct tf_policy *policy)
     } else if (!tf_shapes_eq(&policy->shapes, &sub->policy.shapes)) {
         tf_shapes_copy(&sub->policy.shapes,
                        &policy->shapes); /* only what idles, and what may be moved for it */
-        idle_mix_changed(sub);
+        mixes_changed(sub);
     } else
         return;
     out_touch(sub, TF_RECORD_POLICY);

@@ -3,9 +3,9 @@
 #include "subcluster/core/profile.h"
 
 #include "subcluster/core/defrag.h"
-#include "subcluster/core/idle.h"
 #include "subcluster/core/link.h"
 #include "subcluster/core/migrate.h"
+#include "subcluster/core/mix.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/policy.h"
 #include "subcluster/core/repair.h"
@@ -159,7 +159,7 @@ static struct tf_profile next_profile(struct sub *sub)
         tf_fit_rows_export_changes(sub->ledger.rows, &profile);
     tf_fit_rows_mark(sub->ledger.rows);
     if (sub->ledger.rebuilt)
-        idle_mix_changed(sub);
+        mixes_changed(sub);
     sub->ledger.rebuilt = false;
     profile.generation = (struct tf_generation){sub->boot.owner_revision, ++p->counter};
     profile.base = profile.full ? profile.generation : last;

@@ -14,6 +14,7 @@
 #include "subcluster/core/levels.h"
 #include "subcluster/core/members.h"
 #include "subcluster/core/migrate.h"
+#include "subcluster/core/mix.h"
 #include "subcluster/core/node_claims.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/peers.h"
@@ -179,7 +180,8 @@ static bool pack_claims(struct sub *sub, const struct tf_profile_row *rows, cons
     struct tf_fit_view view = ledger_view(&sub->ledger);
     struct tf_fit_placement packing = {0};
     view.rows = rows;
-    bool packed = tf_fit_pack(&view, demand, TF_LEVEL_FREE, demand->core, NULL, sub->scratch, &packing);
+    bool packed =
+        tf_fit_pack(&view, demand, TF_LEVEL_FREE, demand->core, mix_of_all(sub), sub->scratch, &packing);
     TF_AUTO_FREE uint64_t *left = tf_calloc(view.count + 1, sizeof *left);
     TF_AUTO_FREE bool *seen = tf_calloc(view.count + 1, sizeof *seen);
     tf_vec_each (row, &packing.rows) {

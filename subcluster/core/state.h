@@ -213,7 +213,7 @@ struct sub {
     struct offers offers;
     struct absorb absorb;
     struct tf_profile *view; /* for sub_profile */
-    struct idle_mix *idle;   /* idle.h */
+    struct mixes *mixes;     /* mix.h */
     struct tf_fit_scratch *scratch;
     struct candidates *candidates; /* the last list of who may go: its memory is used again */
     int64_t stakes_hour;           /* of the wall clock, for which what is at stake was counted */

@@ -9,12 +9,12 @@
 #include "subcluster/core/drain.h"
 #include "subcluster/core/event.h"
 #include "subcluster/core/health.h"
-#include "subcluster/core/idle.h"
 #include "subcluster/core/link.h"
 #include "subcluster/core/load.h"
 #include "subcluster/core/loss.h"
 #include "subcluster/core/members.h"
 #include "subcluster/core/migrate.h"
+#include "subcluster/core/mix.h"
 #include "subcluster/core/moving.h"
 #include "subcluster/core/node_claims.h"
 #include "subcluster/core/offers.h"
@@ -38,7 +38,7 @@ struct sub *sub_create(uint64_t seed)
     out_init(&sub->outbox);
     sub->scratch = tf_fit_scratch_create();
     sub->view = tf_calloc(1, sizeof *sub->view);
-    sub->idle = idle_mix_create();
+    sub->mixes = mixes_create();
     sub->wake = sub->repair_at = sub->health.due = sub->drains_due = TF_NEVER;
     return sub;
 }
@@ -76,7 +76,7 @@ void sub_destroy(struct sub *sub)
     tf_fit_scratch_destroy(sub->scratch);
     tf_profile_release(sub->view);
     free(sub->view);
-    idle_mix_destroy(sub->idle);
+    mixes_destroy(sub->mixes);
     sub_actions_release(&none);
     free(sub);
 }

@@ -12,6 +12,7 @@
 #include "subcluster/core/grow.h"
 #include "subcluster/core/levels.h"
 #include "subcluster/core/members.h"
+#include "subcluster/core/mix.h"
 #include "subcluster/core/policy.h"
 #include "subcluster/core/reclaim.h"
 #include "subcluster/core/size.h"
@@ -158,7 +159,7 @@ static bool would_fit(struct move *m, int32_t mark)
             absorb_room_add(&room, &view.rows[i], have[i]);
     struct tf_fit_view after = absorb_room_view(&room);
     bool fits = tf_fit_pack(&after, &m->hungry->demand, TF_LEVEL_FREE, m->steps * m->hungry->demand.step,
-                            NULL, m->sub->scratch, &packing);
+                            mix_of_all(m->sub), m->sub->scratch, &packing);
     tf_fit_placement_release(&packing);
     absorb_room_release(&room);
     free(have);
@@ -301,7 +302,7 @@ static bool move_one(struct sub *sub, struct absorb_plan *plan)
 
 void surplus_move(struct sub *sub, const struct hungry *hungry)
 {
-    struct absorb_plan plan = {0};
+    struct absorb_plan plan = {.mix = mix_of_all(sub)};
     tf_vec_each (job, hungry)
         (*job)->wants = (*job)->wants.ms == TF_NEVER.ms ? sub->now.mono : (*job)->wants;
     if (!may_move(sub, hungry))

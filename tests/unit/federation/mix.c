@@ -121,12 +121,26 @@ static void test_many(void)
     end();
 }
 
+/* As its subcluster will: of 5 and 6 free GPUs two go from the 6, so that two fours stay. */
+static void test_the_leader_packs_by_it(void)
+{
+    drive_init(&d);
+    drive_cluster_up(&d, "bj-a", "1x5 1x6");
+    drive_submit(&d, "rec/fours", "n=4 gpus=4");
+    drive_elapse(&d, 10 * TF_SECOND);
+    drive_submit(&d, "rec/two", "n=1 gpus=2");
+    drive_submit(&d, "rec/both", "n=2 gpus=4");
+    CU_ASSERT_EQUAL(drive_record(&d, "rec/both")->placements.count, 1);
+    drive_release(&d);
+}
+
 static const struct suite_test tests[] = {
     {"running and waiting jobs are in it", test_running_and_waiting_jobs_are_in_it},
     {"a stream that comes is told with the full set", test_a_stream_that_comes_is_told_with_the_set},
     {"it is told of what may come there only", test_it_is_told_of_what_may_come_there_only},
     {"what nobody asks for any more leaves it", test_what_nobody_asks_for_any_more_leaves_it},
     {"of many shapes some, and seldom", test_many},
+    {"the leader packs by it", test_the_leader_packs_by_it},
 };
 
 int main(void)

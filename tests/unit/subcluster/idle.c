@@ -109,11 +109,27 @@ static void test_a_class_that_is_gone_asks_for_nothing(void)
     driver_release(&d);
 }
 
+/* Two GPUs of the 5 would break what four could have there; of the 6 four stay. */
+static void test_what_is_asked_for_is_kept_whole(void)
+{
+    driver_init(&d);
+    driver_node(&d, "n5", "H800", 5);
+    driver_node(&d, "n6", "H800", 6);
+    driver_ready(&d);
+    tell_mix(4, 4, 0);
+    driver_place(&d, 1, 5, 1, 2);
+    CU_ASSERT_STRING_EQUAL(driver_allocation(&d, 1)->members.items[0].node, "n6");
+    driver_place(&d, 2, 6, 2, 4);
+    CU_ASSERT_EQUAL(driver_allocation(&d, 2)->phase, TF_ALLOCATION_STARTING);
+    driver_release(&d);
+}
+
 static const struct suite_test tests[] = {
     {"without a mix all are deliverable", test_without_a_mix_all_are_deliverable},
     {"a mix is stored, and measures", test_a_mix_is_stored_and_measures},
     {"what waits counts before what runs", test_what_waits_counts_before_what_runs},
     {"node by node", test_node_by_node},
+    {"what is asked for is kept whole", test_what_is_asked_for_is_kept_whole},
     {"a class that is gone asks for nothing", test_a_class_that_is_gone_asks_for_nothing},
 };
 

@@ -10,7 +10,7 @@
 
 #include <inttypes.h>
 
-enum { PARTS = 1 << 20, WHOLE = 10000, GROWTH_WEIGHT = 4 };
+enum { PARTS = 1 << 20, WHOLE = 10000 };
 
 static const char *const names[PACKERS] = {
     [PACKER_RANDOM] = "random",     [PACKER_DOT_PRODUCT] = "dot product",
@@ -133,7 +133,8 @@ static void make_mix(struct fleet *fleet, struct yard *yard)
     struct tf_fit_view view = tf_fit_rows_view(fleet->rows);
     TF_VEC(struct tf_mix_shape) shapes = {0};
     for (struct shape *shape = yard->shapes; shape; shape = shape->hh.next) {
-        struct tf_mix_shape one = {&shape->spec, (int)shapes.count, shape->weight};
+        struct tf_mix_shape one = {&shape->spec, (int)shapes.count,
+                                   tf_mix_weight(&shape->spec, shape->weight)};
         tf_vec_push(&shapes, one);
         tf_demand_resolve(&shape->demand, &shape->spec, 0, view.catalog, NULL);
     }
@@ -175,13 +176,6 @@ static struct score tightest(struct tf_vector left)
     return (struct score){left.gpus * TF_QUANTITY_MAX + left.cpu, left.memory};
 }
 
-static int64_t weighed_growth(const struct fleet *fleet, uint32_t class, struct tf_vector have,
-                              struct tf_vector need)
-{
-    int64_t growth = tf_mix_growth(&fleet->mix, class, have, need);
-    return fleet->mix.weight ? growth * GROWTH_WEIGHT * PARTS / fleet->mix.weight : 0;
-}
-
 static struct score score(enum packer packer, const struct yard *yard, struct fleet *fleet,
                           const struct tf_profile_row *row, struct tf_vector need)
 {
@@ -195,7 +189,7 @@ static struct score score(enum packer packer, const struct yard *yard, struct fl
     case PACKER_TIGHTEST:
         return tightest(tf_vector_sub(have, need));
     case PACKER_WEIGHED:
-        return (struct score){left + weighed_growth(fleet, row->class, have, need), 0};
+        return (struct score){tf_mix_cost(&fleet->mix, row->class, have, need), 0};
     case PACKER_BEST_FIT:
     case PACKER_RANDOM:
     case PACKERS:
@@ -326,6 +320,7 @@ int packers_run(const struct tf_trace_nodes *nodes, const struct tf_trace_jobs *
     out->gpus = yard.gpus;
     out->asked = add_pods(&yard, jobs);
     out->pods = yard.pods.count;
+    out->all = jobs->count;
     bool good = yard.gpus > 0 && out->asked > 0;
     for (int packer = 0; good && packer < PACKERS; packer++)
         run_packer((enum packer)packer, &yard, seed, orders, &out->of[packer]);

@@ -13,13 +13,12 @@
  *   best fit      least left, all dimensions added, each in parts of the largest node
  *   least fragmentation growth   common/fit: idle GPUs that the mix of all pods could not use grow least;
  *                 then best fit
- *   tightest      fewest GPUs left, then least CPU, then least memory: what subclusterd packs by
- *   weighed       both: what is left, as best fit adds it up, and the growth of fragmentation, of which one
- *                 GPU counts as much as GROWTH_WEIGHT whole largest nodes' share of one dimension
+ *   tightest      fewest GPUs left, then least CPU, then least memory
+ *   weighed       the growth of fragmentation together with what is left (tf_mix_cost): what subclusterd
+ * packs by
  *
- * By the public openb trace (10 orders) growth alone hands out less than best fit, and the sum more than any:
- * growth sees only what the mix could not use at all, and is blind among the many nodes where it is equal;
- * what is left is blind to what the work looks like. Weights of 3 to 8 differ little (99.7 to 99.9 %).
+ * By the public openb trace (10 orders) growth alone hands out less than best fit, and both together more
+ * than any.
  *
  * Ties go to the lower row of like nodes; nodes in the same state count as one row, for random by number. */
 enum packer {
@@ -39,8 +38,8 @@ struct packer_result {
     int64_t refused; /* pods, mean */
 };
 struct packers_result {
-    size_t nodes, pods;
-    int64_t gpus, asked; /* asked: by all pods once */
+    size_t nodes, pods, all; /* all: jobs of the trace, with those that are not taken */
+    int64_t gpus, asked;     /* asked: GPUs, by all pods once */
     struct packer_result of[PACKERS];
 };
 

@@ -69,7 +69,7 @@ static const struct argp argp = {
     "Hand out a fleet to the pods of a trace, one at a time in random order, until they have asked for as "
     "many "
     "GPUs as there are, and print how many GPUs each way of choosing nodes has handed out.\v"
-    "The tightest node is what subclusterd takes. The published figures are of the public openb "
+    "Growth and what is left is what subclusterd packs by. The published figures are of the public openb "
     "trace with all its pods, also those that share a GPU (Weng et al., ATC'23).",
     NULL,
     NULL,
@@ -81,11 +81,11 @@ static void print(const struct packing *packing, const struct packers_result *re
         [PACKER_RANDOM] = "86.30 %",        [PACKER_DOT_PRODUCT] = "90.62 %", [PACKER_BEST_FIT] = "92.86 %",
         [PACKER_FRAGMENTATION] = "95.23 %", [PACKER_TIGHTEST] = "",           [PACKER_WEIGHED] = "",
     };
-    printf("%zu nodes with %" PRId64 " GPUs; %zu pods with whole GPUs, %" PRId64
-           " in all, arriving again and "
-           "again\nuntil they have asked for %" PRId64 "; %" PRId64 " orders, seed %" PRId64 "\n\n",
-           result->nodes, result->gpus, result->pods, result->asked, result->gpus, packing->orders,
-           packing->seed);
+    printf("%zu nodes with %" PRId64 " GPUs; of %zu pods the %zu that ask for whole GPUs (%" PRId64
+           " together)\narrive again and again until they have asked for %" PRId64 "; %" PRId64
+           " orders, seed %" PRId64 "\n\n",
+           result->nodes, result->gpus, result->all, result->pods, result->asked, result->gpus,
+           packing->orders, packing->seed);
     printf("%-28s %10s %10s %10s %10s %12s\n", "GPUs handed out", "mean", "least", "most", "refused",
            "published");
     for (int i = 0; i < PACKERS; i++) {
@@ -120,4 +120,4 @@ static int run(int argc, char **argv)
 }
 
 const struct fedsim_verb fedsim_packers = {"packers",
-                                           "how much of a fleet four ways of choosing nodes hand out", run};
+                                           "how much of a fleet six ways of choosing nodes hand out", run};
