@@ -135,6 +135,23 @@ static void test_deep_chain(void)
     consolidate_plan_release(&f.plan);
 }
 
+/* Each waits for the place of the next, all around: one of them waits in a spare slot meanwhile. Where an
+ * instance may move once only, as in a chain, the plan does without the cycle, and frees less. */
+static void test_cycle(void)
+{
+    struct field f;
+    FIELD(&f, "1:32 2:8 2:24 2:8", "2:40 2:56", "4:24");
+    run(&f);
+    CU_ASSERT_EQUAL(f.plan.figures.freed, 1);
+    CU_ASSERT_EQUAL(f.plan.figures.pivots, 1);
+    EXPECT_MOVES(&f, "1:0>2@0* 2:1>0@1 4:2>1@2 1:2>1@2 ");
+    f.ask.no_pivots = true;
+    run(&f);
+    CU_ASSERT_EQUAL(f.plan.figures.freed, 0);
+    CU_ASSERT_EQUAL(f.plan.figures.pivots, 0);
+    consolidate_plan_release(&f.plan);
+}
+
 static void test_locked(void)
 {
     struct field f;
@@ -337,6 +354,7 @@ int main(void)
         {"direct moves free the cheapest node", test_direct},
         {"a chain of two: what is in the way leaves first", test_chain},
         {"a chain of three", test_deep_chain},
+        {"a cycle needs a spare slot", test_cycle},
         {"nodes with something locked are not freed, and are counted", test_locked},
         {"a node that is free is not filled again", test_not_refilled},
         {"nodes whose CPU is what is short", test_cpu_bound},
