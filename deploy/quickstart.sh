@@ -100,7 +100,7 @@ cmake --build --preset release --target fedd subclusterd tidefed-shim fedctl | t
 # ---- a clean start ----
 stop_all
 [ $keep -eq 1 ] || rm -rf "$home"
-mkdir -p "$home"/{log,conf,data,state}
+mkdir -p "$home"/{log,conf,data,state,work}
 
 free_port() { # below those that the kernel gives to outgoing connections, so that it stays free while a daemon restarts
     perl -MIO::Socket::INET -e '
@@ -175,6 +175,7 @@ metrics: {listen: "127.0.0.1:$(free_port)"}
 $(tls_lines "subcluster-$1")
 stateDir: $home/state/$1
 engine: process
+process: {workDir: "$home/work"}
 allowRoot: $allow_root
 topology:
   - {plane: parameter, levels: [rdma-pod]}
@@ -213,7 +214,8 @@ if [ $demo -eq 1 ]; then
     show fedctl get clusters
     say "Seven jobs: elastic hashing of /usr/share (twice: in fixed shards, and in as many as there are instances), a service with a port, a gang in one RDMA pod, an evaluation on A100s, one that fails once, one that cannot run"
     show fedctl apply -f deploy/examples
-    fedctl wait job web/hello --for=running --timeout 30s >/dev/null || true
+    short=()
+    fedctl wait job web/hello --for=running --timeout 30s >/dev/null || short+=(web/hello)
     show fedctl get jobs -A
     show fedctl get instances -A
     say "Why does one wait?"
@@ -222,7 +224,7 @@ if [ $demo -eq 1 ]; then
     port=$(fedctl get instances web/hello -o json | grep -o '"http=[0-9]*"' | head -1 | tr -dc 0-9)
     show curl -fsS "http://127.0.0.1:$port/"
     for job in llm/pretrain rec/flaky rec/nightly-eval data/refresh; do
-        fedctl wait job "$job" --for=succeeded --timeout 60s >/dev/null || true
+        fedctl wait job "$job" --for=succeeded --timeout 60s >/dev/null || short+=("$job")
     done
     show fedctl get jobs -A
     show fedctl logs data/refresh --index 0
@@ -241,3 +243,7 @@ Try next:
 Logs are in $home/log. To stop everything:
   deploy/quickstart.sh --stop     # --keep-data keeps the stores
 EOF
+if [ $demo -eq 1 ] && [ ${#short[@]} -gt 0 ]; then
+    echo "quickstart.sh: not as it should be: ${short[*]}; \`fedctl describe job ${short[0]}\` says why" >&2
+    exit 1
+fi

@@ -145,6 +145,8 @@ struct tf_table {
 #define TF_CHOICE(s, f, value, text_field, ...)                                 \
     .type = TF_ROW_CHOICE, .offset = TF_FIELD_ENUM(s, f), .detail_of = (value), \
     .detail = TF_FIELD(s, text_field, char *), TF_NAMES_OF(__VA_ARGS__)
+/* Of a file or a folder: PATH_MAX, with room for what is made below it. */
+#define TF_PATH(s, f) TF_STRING(s, f), .min = 1, .max = 4000
 #define TF_STRINGS(s, f) .type = TF_ROW_STRINGS, .offset = TF_FIELD(s, f, struct tf_strs)
 #define TF_NAMES(s, f) .type = TF_ROW_NAMES, .offset = TF_FIELD(s, f, struct tf_strs)
 #define TF_PAIRS(s, f) .type = TF_ROW_PAIRS, .offset = TF_FIELD(s, f, struct tf_pairs)

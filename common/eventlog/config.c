@@ -5,9 +5,7 @@
 
 static const struct tf_row rows[] = {
     {.key = "folder",
-     TF_STRING(C, folder),
-     .min = 1,
-     .max = 4000,
+     TF_PATH(C, folder),
      .help = "where everything that this daemon decides from is recorded, for `fedsim replay`; made if it is "
              "missing, of this daemon only; absent = nothing is recorded"},
     {.key = "maxBytes",

@@ -11,15 +11,9 @@ static const struct tf_row rows[] = {
      .flags = TF_ROW_RELOADABLE,
      .help = "lines of a lower level are not written"},
     {.key = "format", TF_ENUM(C, format, "text", "json"), .def = "text", .help = "one line an event"},
-    {.key = "file",
-     TF_STRING(C, file),
-     .min = 1,
-     .max = 4000,
-     .help = "appended to, opened again at SIGHUP; absent = stderr"},
+    {.key = "file", TF_PATH(C, file), .help = "appended to, opened again at SIGHUP; absent = stderr"},
     {.key = "decisions",
-     TF_STRING(C, decisions),
-     .min = 1,
-     .max = 4000,
+     TF_PATH(C, decisions),
      .help = "one line a decision, with its reason; two files of 16 MiB are kept; absent = `decisions.log` "
              "in the daemon's own folder"},
 };

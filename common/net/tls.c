@@ -19,16 +19,12 @@ enum { FILE_MAX = 1 << 20 };
 
 static const struct tf_row rows[] = {
     {.key = "ca",
-     TF_STRING(F, ca),
-     .min = 1,
-     .max = 4000,
+     TF_PATH(F, ca),
      .help = "PEM file of the CAs that are believed; several while one is being replaced"},
     {.key = "certificate",
-     TF_STRING(F, certificate),
-     .min = 1,
-     .max = 4000,
+     TF_PATH(F, certificate),
      .help = "PEM file of the daemon's own certificate; a renewed one counts from the next connection on"},
-    {.key = "key", TF_STRING(F, key), .min = 1, .max = 4000, .help = "PEM file of its key, not encrypted"},
+    {.key = "key", TF_PATH(F, key), .help = "PEM file of its key, not encrypted"},
 };
 
 static void check(const void *object, struct tf_complaints *out)

@@ -12,17 +12,13 @@
 
 static const struct tf_row tls_rows[] = {
     {.key = "ca",
-     TF_STRING(F, ca),
-     .min = 1,
-     .max = 4000,
+     TF_PATH(F, ca),
      .flags = TF_ROW_REQUIRED,
      .help = "PEM file of the CA that signed etcd's certificate"},
     {.key = "certificate",
-     TF_STRING(F, certificate),
-     .min = 1,
-     .max = 4000,
+     TF_PATH(F, certificate),
      .help = "PEM file of the daemon's certificate, for an etcd with `--client-cert-auth`"},
-    {.key = "key", TF_STRING(F, key), .min = 1, .max = 4000, .help = "PEM file of its key"},
+    {.key = "key", TF_PATH(F, key), .help = "PEM file of its key"},
 };
 static const struct tf_table tls_table = TF_TABLE(F, tls_rows);
 
@@ -42,9 +38,7 @@ static const struct tf_row rows[] = {
      .help =
          "as whom the daemon logs in, if etcd knows users; it needs to read and write all below `prefix`"},
     {.key = "passwordFile",
-     TF_STRING(C, password_file),
-     .min = 1,
-     .max = 4000,
+     TF_PATH(C, password_file),
      .help = "the first line of this file is the password of `user`; read with each login"},
     {.key = "prefix",
      TF_STRING(C, prefix),

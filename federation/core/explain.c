@@ -577,7 +577,7 @@ int fed_explain(const struct fed *fed, const char *tenant, const char *name, str
 {
     const struct job *job = fed_job_by_name(fed, tenant, name);
     if (!job)
-        return tf_error_set(err, TF_ERR_NOT_FOUND, "there is no job %s/%s", tenant, name);
+        return tf_error_set(err, TF_ERR_NOT_FOUND, FED_NO_JOB, tenant, name);
     *out = (struct fed_explanation){0};
     const struct tf_placement *placement = fed_job_last_placement(job);
     if (tf_phase_is_final(job->record.phase))

@@ -204,6 +204,11 @@ struct fed_cluster_view fed_cluster_at(const struct fed *fed, size_t index);
 /* What is frozen, in order; some may be over by now, and not yet gone. */
 const struct tf_freezes *fed_freezes(const struct fed *fed);
 
+/* Tenant and name: people look for a job that has just left for the archive, too. */
+#define FED_NO_JOB                                                                                           \
+    "there is no job %s/%s: `fedctl get jobs -A` lists them, `fedctl get jobs --archived` those that ended " \
+    "and left"
+
 /* Why a job is where it is, or is not: computed anew from the present state (I13). */
 struct fed_blocker {
     enum tf_reason reason;

@@ -18,10 +18,7 @@ struct job *fed_verb_job(struct fed *fed, const struct fed_event *event)
                *name = event->job.name ? event->job.name : "";
     struct job *job = fed_job_by_name(fed, tenant, name);
     if (!job) {
-        fed_reply_error(
-            fed, event->request, TF_ERR_NOT_FOUND,
-            "there is no job %s/%s: `fedctl get jobs -A` lists them; finished ones may be in the archive",
-            tenant, name);
+        fed_reply_error(fed, event->request, TF_ERR_NOT_FOUND, FED_NO_JOB, tenant, name);
         return NULL;
     }
     if (!tf_uid_is_none(event->job.uid) && !tf_uid_eq(event->job.uid, job->record.uid)) {

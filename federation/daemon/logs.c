@@ -106,7 +106,7 @@ static int ask(struct relay *relay, struct tf_error *err)
     const struct tf_job_record *job =
         ref->tenant ? fed_job_find(fedd->fed, ref->tenant, ref->name) : fed_job_find_uid(fedd->fed, ref->uid);
     if (!job)
-        return tf_error_set(err, TF_ERR_NOT_FOUND, "there is no job %s/%s", ref->tenant ? ref->tenant : "?",
+        return tf_error_set(err, TF_ERR_NOT_FOUND, FED_NO_JOB, ref->tenant ? ref->tenant : "?",
                             ref->name ? ref->name : "?");
     if ((int64_t)relay->request.index >= job->spec.elastic.max)
         return tf_error_set(err, TF_ERR_NOT_FOUND, "%s/%s has no instance %u: its highest index is %d",

@@ -62,7 +62,7 @@ static const struct tf_job_record *find_job(struct fedd *fedd, struct tf_call *c
                        "goes on",
                        ref->tenant, ref->name, why);
     else if (!job && ref->tenant)
-        requests_fail_read(fedd, call, TF_ERR_NOT_FOUND, "there is no job %s/%s", ref->tenant, ref->name);
+        requests_fail_read(fedd, call, TF_ERR_NOT_FOUND, FED_NO_JOB, ref->tenant, ref->name);
     else if (!job)
         requests_fail_read(fedd, call, TF_ERR_NOT_FOUND, "there is no job of that uid");
     return job;

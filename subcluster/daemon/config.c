@@ -76,9 +76,7 @@ static const struct tf_table node_table = TF_TABLE(N, node_rows);
 
 static const struct tf_row process_rows[] = {
     {.key = "workDir",
-     TF_STRING(P, work_dir),
-     .min = 1,
-     .max = 4000,
+     TF_PATH(P, work_dir),
      .help = "absolute path of the folder in which commands run; absent = `/`"},
     {.key = "cgroup",
      TF_BOOL(P, cgroup),
@@ -190,9 +188,7 @@ static const struct tf_row rows[] = {
      .flags = TF_ROW_REQUIRED,
      .help = "the subcluster's own etcd"},
     {.key = "stateDir",
-     TF_STRING(C, state_dir),
-     .min = 1,
-     .max = 4000,
+     TF_PATH(C, state_dir),
      .flags = TF_ROW_REQUIRED,
      .help =
          "absolute path of the folder of the engine's memory: records, locks and output of instances; made "
@@ -206,11 +202,7 @@ static const struct tf_row rows[] = {
      TF_BOOL(C, allow_root),
      .def = "false",
      .help = "let the process engine run jobs although this daemon is root: they then are root, too"},
-    {.key = "shim",
-     TF_STRING(C, shim),
-     .min = 1,
-     .max = 4000,
-     .help = "path of `tidefed-shim`; absent = beside this program"},
+    {.key = "shim", TF_PATH(C, shim), .help = "path of `tidefed-shim`; absent = beside this program"},
     {.key = "process", TF_OBJECT(C, process, &process_table), .help = "of the process engine"},
     {.key = "virtual", TF_OBJECT(C, invented, &virtual_table), .help = "of the virtual engine"},
     {.key = "keepOutput",

@@ -14,15 +14,11 @@
 enum { ENDPOINTS_MAX = 16 };
 
 static const struct tf_row tls_rows[] = {
-    {.key = "ca",
-     TF_STRING(struct tf_tls_files, ca),
-     .max = 4000,
-     .help = "PEM file of the CA of the federation"},
+    {.key = "ca", TF_PATH(struct tf_tls_files, ca), .help = "PEM file of the CA of the federation"},
     {.key = "certificate",
-     TF_STRING(struct tf_tls_files, certificate),
-     .max = 4000,
+     TF_PATH(struct tf_tls_files, certificate),
      .help = "PEM file of the own certificate"},
-    {.key = "key", TF_STRING(struct tf_tls_files, key), .max = 4000, .help = "PEM file of its key"},
+    {.key = "key", TF_PATH(struct tf_tls_files, key), .help = "PEM file of its key"},
 };
 static const struct tf_table tls_table = TF_TABLE(struct tf_tls_files, tls_rows);
 
