@@ -568,8 +568,8 @@ static void random_gpu_trouble(struct tf_rng *r, struct tf_gpu_trouble *out)
 
 void random_cordon(struct tf_rng *r, struct tf_cordon *out)
 {
-    *out = (struct tf_cordon){optional_name(r),          BOOL,     OPTIONAL, WALL, 0, WALL,
-                              {BOOL, BOOL, COUNT, WALL}, OPTIONAL, BOOL, LATER, LATER};
+    *out = (struct tf_cordon){optional_name(r),          BOOL,     OPTIONAL, WALL,  0,    WALL,
+                              {BOOL, BOOL, COUNT, WALL}, OPTIONAL, BOOL,     LATER, LATER};
     out->verdict = (enum tf_verdict)tf_rng_below(r, TF_VERDICT_LOST + 1);
     RANDOM_LIST(r, &out->gpus, random_gpu_cordon);
     RANDOM_LIST(r, &out->trouble, random_gpu_trouble);
