@@ -180,9 +180,9 @@ void audit_note_moves(struct audit *audit, struct audit_site *site, const struct
             old->successor = a->members.items[m->index].attempt;
         if (old)
             old->switched_out = true;
-        struct audit_instance *new = is_second(a, m) ? NULL : audit_instance(audit, site->name, &id);
-        if (new)
-            new->moves_in = false;
+        struct audit_instance *new = audit_instance(audit, site->name, &id);
+        if (new && (!is_second(a, m) || m->role == TF_MEMBER_MOVES_IN)) /* a switch may be undone */
+            new->moves_in = is_second(a, m);
     }
 }
 
@@ -204,8 +204,8 @@ void audit_check_move_stop(struct audit *audit, struct audit_site *site, const s
     const struct audit_instance *old = audit_instance(audit, site->name, id);
     if (!m || !is_second(a, m) || a->phase != TF_ALLOCATION_RUNNING || !old || !old->live)
         return;
-    if (old->moves_in)
-        return; /* it is the new one, which is taken back */
+    if (old->moves_in || a->members.items[m->index].attempt < m->attempt)
+        return; /* it is the new one, which is taken back: the second, if the switch to it was undone */
     struct tf_instance_id new_id = {a->uid, a->epoch, m->index, old->successor};
     const struct audit_instance *new = audit_instance(audit, site->name, &new_id);
     bool lost = (new &&audit_given_up(audit, new)) || audit_given_up(audit, old);
