@@ -59,6 +59,15 @@ static bool any_waits(const struct sub *sub)
     return false;
 }
 
+/* No node here is of a kind that a shape of it may use. */
+static bool admits_nothing(const struct tf_mix *mix)
+{
+    tf_vec_each (entries, &mix->admitted)
+        if (*entries)
+            return false;
+    return true;
+}
+
 static const struct mixes *current(const struct sub *sub)
 {
     struct mixes *mixes = sub->mixes;
@@ -69,6 +78,9 @@ static const struct mixes *current(const struct sub *sub)
     /* What nobody waits for would hide what waiting work lacks: a shape of one GPU that runs somewhere could
      * use nearly everything. */
     resolve(sub, any_waits(sub), true, &mixes->waiting);
+    /* A job that asks for a model that nobody has would else make all that is idle look useless. */
+    if (admits_nothing(&mixes->waiting))
+        resolve(sub, false, true, &mixes->waiting);
     mixes->stale = false;
     mixes->made = sub->ledger.made;
     mixes->classes = classes;

@@ -75,6 +75,22 @@ static void test_what_waits_counts_before_what_runs(void)
     driver_release(&d);
 }
 
+/* A slip of the pen in one job must not make the whole cluster look useless. */
+static void test_what_could_never_run_here_does_not_count(void)
+{
+    struct sub_event event = {.kind = SUB_EV_DOWN};
+    driver_two_nodes(&d);
+    event.down = (struct tf_down){.kind = TF_DOWN_POLICY, .term = d.term};
+    tf_policy_copy(&event.down.policy, &d.boot.policy);
+    add_shape(&event.down.policy, 8, 2, true);
+    tf_strs_add(&event.down.policy.shapes.items[0].spec.group.shape.gpu_models, "B300");
+    add_shape(&event.down.policy, 1, 1, false);
+    driver_step(&d, event);
+    driver_pass(&d, TF_SECOND);
+    CU_ASSERT(are(&d.profile.idle, (struct tf_idle_causes){.deliverable = 16}));
+    driver_release(&d);
+}
+
 static void test_node_by_node(void)
 {
     driver_two_nodes(&d);
@@ -128,6 +144,7 @@ static const struct suite_test tests[] = {
     {"without a mix all are deliverable", test_without_a_mix_all_are_deliverable},
     {"a mix is stored, and measures", test_a_mix_is_stored_and_measures},
     {"what waits counts before what runs", test_what_waits_counts_before_what_runs},
+    {"what could never run here does not count", test_what_could_never_run_here_does_not_count},
     {"node by node", test_node_by_node},
     {"what is asked for is kept whole", test_what_is_asked_for_is_kept_whole},
     {"a class that is gone asks for nothing", test_a_class_that_is_gone_asks_for_nothing},
