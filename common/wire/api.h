@@ -248,7 +248,7 @@ struct tf_cordon_request { /* its subcluster keeps it: it must be attached */
     char *reason;
     struct tf_drain_order drain; /* of a whole node: what runs there is to leave, too */
     char *domain; /* instead of a node: the drain of all of that domain, or of TF_ALL_DOMAINS */
-    bool suspect;                /* of GPUs: they are only suspect, not bad */
+    bool suspect; /* of GPUs: they are only suspect, not bad */
 };
 
 struct tf_nodes_request {
