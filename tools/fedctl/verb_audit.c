@@ -5,6 +5,8 @@
 #include "common/base/alloc.h"
 #include "common/base/cleanup.h"
 #include "common/base/hash.h"
+#include "common/model/manifest.h"
+#include "tools/fedctl/explain.h"
 #include "tools/fedctl/resource.h"
 
 #include <inttypes.h>
@@ -20,6 +22,7 @@ enum {
 
 static const struct option options[] = {
     {'c', "CLUSTER", {.key = "cluster", TF_NAME(struct options, cluster), .help = "only what runs there"}},
+    OPTION_OUTPUT_OBJECT,
 };
 
 /* A job of the federation, by uid. */
@@ -342,8 +345,39 @@ static void wait_a_little(void)
     nanosleep(&span, NULL);
 }
 
+struct audit_doc {
+    int64_t jobs, instances, nodes;
+    struct tf_strs breaches, missing;
+};
+#define A struct audit_doc
+static const struct tf_row audit_rows[] = {
+    {.key = "apiVersion", TF_CONST(TF_API_VERSION)},
+    {.key = "kind", TF_CONST("Audit")},
+    {.key = "jobs", TF_INT64(A, jobs)},
+    {.key = "instances", TF_INT64(A, instances)},
+    {.key = "nodes", TF_INT64(A, nodes)},
+    {.key = "breaches", TF_STRINGS(A, breaches), .def = ""},
+    {.key = "missingClusters", TF_STRINGS(A, missing)},
+};
+static const struct tf_table audit_table = TF_TABLE(A, audit_rows);
+#undef A
+
+static int tell_data(struct fedctl *ctl, const struct look *look, const struct tf_strs *breaches)
+{
+    const struct tf_strs *missing = &look->nodes.nodes.missing;
+    const struct audit_doc doc = {.jobs = HASH_COUNT(look->jobs),
+                                  .instances = (int64_t)look->instances,
+                                  .nodes = (int64_t)look->nodes.nodes.nodes.count,
+                                  .breaches = *breaches, /* lent, like */
+                                  .missing = *missing};
+    explain_print(ctl, &audit_table, &doc);
+    return breaches->count || missing->count ? FEDCTL_FAILED : FEDCTL_DONE;
+}
+
 static int tell(struct fedctl *ctl, const struct look *look, const struct tf_strs *breaches)
 {
+    if (ctl->options.output != OUTPUT_TABLE)
+        return tell_data(ctl, look, breaches);
     tf_vec_each (text, breaches)
         out_fmt(&ctl->out, "%s\n", *text);
     out_fmt(&ctl->out, "%u jobs, %zu instances, %zu nodes: ", HASH_COUNT(look->jobs), look->instances,
@@ -386,7 +420,7 @@ static int run(struct fedctl *ctl)
 
 const struct verb verb_audit = {
     .name = "audit",
-    .usage = "[--cluster CLUSTER]",
+    .usage = "[--cluster CLUSTER] [-o json|yaml]",
     .help = "Check what must always hold on the live system",
     .more =
         "I2: all live instances of a job have one epoch, and each index lives once. I3: each GPU has at most "

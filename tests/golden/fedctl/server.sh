@@ -109,6 +109,7 @@ run top nodes --sort cpu -c gz-b --no-headers
 run top nodes -o wide
 run audit
 run audit --cluster gz-b
+run audit -o json
 run audit n1
 run top nodes -c us-c
 run top jobs
