@@ -366,6 +366,16 @@ static void image_migrations(struct tf_image *image, struct sub *sub)
     }
 }
 
+static void image_moves_over(struct tf_image *image, struct sub_moves_over *over)
+{
+    tf_image_open(image, over);
+    for (size_t cause = 0; cause <= TF_MOVE_BY_DEFRAG; cause++) {
+        tf_image_number(image, &over->done[cause]);
+        tf_image_number(image, &over->rolled_back[cause]);
+    }
+    tf_image_close(image);
+}
+
 static void image_sub(struct tf_image *image, struct sub *sub)
 {
     tf_image_open(image, sub);
@@ -397,6 +407,7 @@ static void image_sub(struct tf_image *image, struct sub *sub)
     image_migrations(image, sub);
     tf_image_list(image, &sub->drains, image_node_number);
     tf_image_number(image, &sub->drains_due);
+    image_moves_over(image, &sub->moves_over);
     tf_image_number(image, &sub->defrag_at);
     tf_image_list(image, &sub->evictions, image_evictions);
     tf_image_eviction_count(image, &sub->evicted);

@@ -134,6 +134,8 @@ static void set_state(struct sub *sub, struct migration *m, size_t i, enum tf_mo
     out_touch_migration(sub, m->record.id);
     if (!tf_move_is_over(state))
         return;
+    if (m->record.cause <= TF_MOVE_BY_DEFRAG)
+        (state == TF_MOVE_DONE ? sub->moves_over.done : sub->moves_over.rolled_back)[m->record.cause]++;
     if (job)
         repair_unbarred(sub, job);
     wait_anew(sub, m);
@@ -675,6 +677,11 @@ struct tf_mono migrate_due(const struct sub *sub)
 }
 
 /* ---- orders ---- */
+
+const struct sub_moves_over *sub_moves_over(const struct sub *sub)
+{
+    return &sub->moves_over;
+}
 
 bool migrate_pause(struct sub *sub, struct tf_uid id, bool paused)
 {

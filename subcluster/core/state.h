@@ -202,6 +202,7 @@ struct sub {
     bool serve;                   /* some are looked at now: job.serve */
     TF_VEC(uint32_t) drains;      /* nodes that are drained, by number, as they came */
     struct tf_mono drains_due;    /* then they are looked at */
+    struct sub_moves_over moves_over;
     TF_VEC(struct node_claim) node_claims; /* at most one a priority; as they came */
     TF_VEC(struct migration *) migrations; /* as they were made */
     struct tf_mono defrag_at;              /* not before is anything moved unasked again */

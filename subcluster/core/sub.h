@@ -224,6 +224,11 @@ char *sub_plan_migrate(const struct sub *sub, struct tf_now now, const struct tf
 /* Chains that are on their way, and the latest that were; by the order in which they were made, NULL at the
  * end. */
 const struct tf_migration *sub_migration_at(const struct sub *sub, size_t at);
+/* Moves that are over, by who wanted them, since the core began; for figures. */
+struct sub_moves_over {
+    uint64_t done[TF_MOVE_BY_DEFRAG + 1], rolled_back[TF_MOVE_BY_DEFRAG + 1];
+};
+const struct sub_moves_over *sub_moves_over(const struct sub *sub);
 /* What would be moved to free what is ordered. Nothing changes. out is owned by the caller. */
 void sub_plan_defrag(const struct sub *sub, struct tf_now now, const struct tf_defrag_order *order,
                      struct tf_defrag_plan *out);

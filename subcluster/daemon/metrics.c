@@ -18,6 +18,8 @@ enum {
     IDLE,
     ALLOCATIONS,
     INSTANCES,
+    MOVES,
+    MOVES_OVER,
     ENGINE_CALLS,
     INSTANCE_ENDS,
     ENGINE_REFUSALS,
@@ -85,6 +87,18 @@ const struct tf_metric subd_metrics[] = {
                    {"state"},
                    NULL,
                    "instances by state, as recorded"},
+    [MOVES] = {"tidefed_moves",
+               TF_METRIC_GAUGE,
+               TF_UNIT_ONE,
+               {"cause", "state"},
+               NULL,
+               "moves of instances by who wants them: `waiting` for a place or for their turn, `running`"},
+    [MOVES_OVER] = {"tidefed_moves_total",
+                    TF_METRIC_COUNTER,
+                    TF_UNIT_ONE,
+                    {"cause", "outcome"},
+                    NULL,
+                    "moves that are over since it became active, by who wanted them: `done`, `rolled_back`"},
     [ENGINE_CALLS] =
         {"tidefed_engine_calls_total", TF_METRIC_COUNTER, TF_UNIT_ONE, {"call"}, NULL, "calls to the engine"},
     [INSTANCE_ENDS] =
@@ -249,6 +263,30 @@ static void collect_records(const struct subd *subd, struct tf_metrics *out)
 
 /* ---- pages ---- */
 
+/* One metric at a time: its samples stand together. */
+static void add_moves(struct tf_metrics *out, int metric, const char *one, const uint64_t *ones,
+                      const char *other, const uint64_t *others)
+{
+    for (int cause = TF_MOVE_BY_OPERATOR; cause <= TF_MOVE_BY_DEFRAG; cause++) {
+        const char *name = tf_move_cause_name((enum tf_move_cause)cause);
+        tf_metrics_add(out, &subd_metrics[metric], TF_LABELS(name, one), (int64_t)ones[cause]);
+        tf_metrics_add(out, &subd_metrics[metric], TF_LABELS(name, other), (int64_t)others[cause]);
+    }
+}
+
+static void collect_moves(const struct subd *subd, struct tf_metrics *out)
+{
+    uint64_t waiting[TF_MOVE_BY_DEFRAG + 1] = {0}, running[TF_MOVE_BY_DEFRAG + 1] = {0};
+    const struct sub_moves_over *over = sub_moves_over(subd->sub);
+    const struct tf_migration *m;
+    for (size_t i = 0; (m = sub_migration_at(subd->sub, i)); i++)
+        tf_vec_each (move, &m->moves)
+            if (!tf_move_is_over(move->state) && m->cause <= TF_MOVE_BY_DEFRAG)
+                (move->state <= TF_MOVE_RESERVED ? waiting : running)[m->cause]++;
+    add_moves(out, MOVES, "waiting", waiting, "running", running);
+    add_moves(out, MOVES_OVER, "done", over->done, "rolled_back", over->rolled_back);
+}
+
 static void collect_counted(const struct metrics *metrics, struct tf_metrics *out)
 {
     for (size_t i = 0; i < TF_ARRAY_LEN(call_names); i++)
@@ -284,6 +322,7 @@ static void collect(void *arg, struct tf_metrics *out)
     tf_metrics_add(out, &subd_metrics[TERM_REVISION], TF_NO_LABELS, (int64_t)subd->term.revision);
     collect_nodes(subd, out);
     collect_idle(subd, out);
+    collect_moves(subd, out);
     collect_records(subd, out);
 }
 

@@ -51,6 +51,7 @@ export TIDEFED_ENDPOINTS=$fedd_at
 "$bin/fedctl" apply -f "$home/jobs.yaml"
 "$bin/fedctl" wait job t/runs --for=running --timeout 60s
 "$bin/fedctl" wait job t/ends --for=succeeded --timeout 60s
+"$bin/fedctl" migrate instance t/runs/0 --wait
 "$bin/fedctl" audit | grep -q 'nothing that can be seen is wrong$' || { echo "audit finds breaches"; exit 1; }
 
 cat >"$home/conf/prometheus.yml" <<END
@@ -87,8 +88,11 @@ done <<'END'
 4 tidefed_gpus{model="H800",state="held"}
 12 tidefed_gpus{model="H800",state="free"}
 1 tidefed_instances{state="Ready"}
-2 tidefed_engine_calls_total{call="start"}
+3 tidefed_engine_calls_total{call="start"}
 1 tidefed_instance_ends_total{cause="ended"}
+0 tidefed_moves{cause="operator",state="running"}
+1 tidefed_moves_total{cause="operator",outcome="done"}
+0 tidefed_moves_total{cause="drain",outcome="rolled_back"}
 2 count(tidefed_transaction_seconds_count > 0)
 2 count(tidefed_store_quota_bytes > tidefed_store_used_bytes)
 2 count(process_resident_memory_bytes > 1e6)
