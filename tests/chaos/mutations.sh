@@ -3,6 +3,8 @@
 # Shows that chaos finds what it is for: each patch of tests/chaos/mutations breaks one promise on purpose; it is
 # applied to a copy of the tree, built, and random runs are made until one breaks. A patch that no run finds is a
 # promise that nobody checks, and fails this script. By hand and nightly: about a minute a patch.
+# A patch that reproduces what has hurt users elsewhere says so, "Fails: pit-NN": that scenario must fail, too. Of one that
+# says "Only by its scenario." no random run is asked for.
 # usage: mutations.sh [--check] [--seeds N] [NAME...]     --check: only whether each still applies
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -25,6 +27,9 @@ apply() {
 
 if [ -n "$check" ]; then
     failed=0
+    for pit in $(cd "$root/tests/chaos/mutations" && sed -n 's/^Fails: //p' "${names[@]/%/.patch}"); do
+        ls "$root/tests/scenarios/$pit"-*.yaml >/dev/null || failed=1
+    done
     for name in "${names[@]}"; do
         apply "$root" "$name" --check || { echo "mutation $name does not apply any more: make it anew"; failed=1; }
     done
@@ -40,6 +45,18 @@ cd "$copy"
 export CCACHE_BASEDIR=$copy CCACHE_NOHASHDIR=1
 cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
     "-DCMAKE_C_COMPILER_LAUNCHER=$(command -v ccache || true)" >configure.log || { cat configure.log; exit 1; }
+
+# The scenarios that name what the patch $1 reproduces; fails if one of them holds all the same.
+fail_scenarios() {
+    local pit holds=0
+    for pit in $(sed -n 's/^Fails: //p' "tests/chaos/mutations/$1.patch"); do
+        if timeout 300 build/bin/fedsim run tests/scenarios/"$pit"-*.yaml >run.log 2>&1; then
+            echo "| $1 | $pit HOLDS all the same |"
+            holds=1
+        fi
+    done
+    return $holds
+}
 
 build() {
     cmake --build build --target fedsim >build.log 2>&1 || { tail -40 build.log; return 1; }
@@ -69,6 +86,10 @@ for name in "${names[@]}"; do
     if ! build; then
         echo "| $name | does not compile |"
         failed=1
+    elif ! fail_scenarios "$name"; then
+        failed=1
+    elif grep -q '^Only by its scenario\.' "tests/chaos/mutations/$name.patch"; then
+        echo "| $name | its scenario fails |"
     elif found=$(hunt "$limit"); then
         echo "| $name | $found |"
     else

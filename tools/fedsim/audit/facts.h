@@ -56,6 +56,7 @@ struct audit_epoch {
     bool recorded;       /* its subcluster has, or had, it as the live epoch */
     bool rolled;         /* known before the federation's store was restored */
     bool local_rolled;   /* the same of its subcluster's store */
+    bool was_ready;      /* its subcluster has stored that its core was */
     bool denied;         /* its subcluster told, without a record of it, that it never took it */
     bool burnt;          /* with its subcluster */
     uint64_t moved_from; /* the epoch that it may run beside, as some record of their move said; 0 = none */

@@ -194,6 +194,28 @@ static void check_cross(struct audit *audit, struct audit_job *job, const struct
                    audit_uid(record->uid), c->new_epoch, c->from, c->old_epoch);
 }
 
+/* Of a subcluster whose store was restored what runs without a record is taken for Running. */
+static bool may_be_running(struct audit *audit, const struct tf_job_record *record,
+                           const struct tf_placement *last)
+{
+    const struct audit_epoch *e = last ? audit_epoch(audit, record->uid, last->epoch) : NULL;
+    return e && (e->was_ready || e->rolled || e->local_rolled);
+}
+
+/* §3.1: a phase tells the truth. Of a job that is Running the core was ready, and of one that is deleted
+ * nothing waits. */
+static void check_phase(struct audit *audit, const struct tf_job_record *record)
+{
+    size_t count = record->placements.count;
+    const struct tf_placement *last = count ? &record->placements.items[count - 1] : NULL;
+    if (record->phase == TF_PHASE_RUNNING && !may_be_running(audit, record, last) && !audit->copied)
+        audit_fail(audit, "§3.1: job %s is stored as Running, and its core was never ready",
+                   audit_uid(record->uid));
+    if (record->deleted && !last && !tf_phase_is_final(record->phase))
+        audit_fail(audit, "§3.1: job %s is deleted, nothing of it is left, and it is stored as %s",
+                   audit_uid(record->uid), tf_phase_name(record->phase));
+}
+
 static void take_job(struct audit *audit, const struct tf_job_record *record)
 {
     struct audit_job *old = audit_stored_job(audit, record->tenant, record->name);
@@ -214,6 +236,7 @@ static void take_job(struct audit *audit, const struct tf_job_record *record)
         audit_fail(audit, "I1: job %s was deleted, acknowledged, and is not deleted any more",
                    audit_uid(record->uid));
     check_cross(audit, job, record);
+    check_phase(audit, record);
     if (!job->stored && job->archived)
         comes_back(audit, job);
     if (!job->stored)
@@ -323,6 +346,7 @@ static void take_live(struct audit *audit, struct audit_site *site, const struct
                    "I14: epoch %" PRIu64 " of job %s is alive in the store of %s after the leader has stored "
                    "its end",
                    a->epoch, audit_uid(a->uid), site->name);
+    e->was_ready |= a->phase == TF_ALLOCATION_RUNNING || a->phase == TF_ALLOCATION_RESERVED;
     if (!e->recorded && tf_term_cmp(a->term, site->term) < 0)
         audit_fail(audit, "§7: %s takes epoch %" PRIu64 " of a leader that another has followed", site->name,
                    a->epoch);
