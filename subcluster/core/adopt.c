@@ -11,6 +11,7 @@
 #include "subcluster/core/size.h"
 #include "subcluster/core/stakes.h"
 #include "subcluster/core/trace.h"
+#include "subcluster/core/yield.h"
 
 /* All of the epoch's instances run, each once, on GPUs that nobody else has; and they are as many as the job
  * may have (a leader whose store was restored, too, may know an older spec of it). */
@@ -67,6 +68,7 @@ static void adopt(struct sub *sub, struct tf_entry *entry, struct stray_range ra
     members_adopted(sub, job);
     trace_epoch(sub, job, "runs here without a record: adopted, %zu instances", job->record.members.count);
     job_changed(sub, job);
+    yield_take(sub, job, entry);
     raise_floor(sub, job->record.epoch);
     peers_write(sub, job);
     node_claim_end(sub, job->record.uid);

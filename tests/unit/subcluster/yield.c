@@ -129,6 +129,24 @@ static void test_told_to_before(void)
     driver_release(&d);
 }
 
+/* The store was restored, and the epoch is adopted by the very order that asks not to let it go. */
+static void test_declined_when_adopted(void)
+{
+    driver_init(&d);
+    driver_node(&d, "n1", "H800", 8);
+    driver_node(&d, "n2", "H800", 8);
+    driver_stray(&d, 1, 5, 0, "n1", 0xff);
+    driver_stray(&d, 1, 5, 1, "n2", 0xff);
+    driver_load(&d);
+    driver_list(&d);
+    driver_link(&d, true);
+    struct tf_entry entry = entry_for(6, 0);
+    driver_set(&d, &entry, 1);
+    CU_ASSERT_EQUAL(job()->epoch, 5);
+    CU_ASSERT_EQUAL(job()->declined, 6);
+    driver_release(&d);
+}
+
 static const struct suite_test tests[] = {
     {"kept without the link", test_kept_without_the_link},
     {"durable before it is told", test_durable_before_it_is_told},
@@ -136,6 +154,7 @@ static const struct suite_test tests[] = {
     {"never taken back", test_never_taken_back},
     {"declined for good", test_declined_for_good},
     {"told to before", test_told_to_before},
+    {"declined when adopted", test_declined_when_adopted},
 };
 
 int main(void)
