@@ -119,6 +119,8 @@ struct audit_allocation {
     struct tf_allocation a;
     struct tf_allocation before; /* the transaction under way, */
     bool changed;                /* which has changed it */
+    struct tf_mono promised;     /* its epoch was, to one in another subcluster, and is not ending; 0: no */
+    int32_t late;                /* transactions since it should have ended */
     UT_hash_handle hh;
 };
 
@@ -157,6 +159,7 @@ struct audit_site {
     TF_VEC(struct audit_node_claim) node_claims;
     TF_VEC(struct audit_chain) chains;
     int32_t claiming;               /* of these, as many wait for what they have claimed */
+    int32_t promised;               /* of the allocations */
     struct tf_freezes freezes;      /* of the stored policy, */
     struct tf_mono policy_at;       /* which was stored then */
     int64_t offer_time;             /* of it, ms */

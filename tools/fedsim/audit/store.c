@@ -366,6 +366,37 @@ static bool waits_for_claims(const struct tf_allocation *a)
     return a->phase == TF_ALLOCATION_CLAIMING || (a->phase == TF_ALLOCATION_RUNNING && a->claims.count);
 }
 
+enum {
+    PROMISED_FOR = TF_MINUTE, /* what a leader asks for */
+    PROMISE_LATE = 10 * TF_SECOND,
+    PROMISE_WRITES = 3, /* those that were on their way to a store that did not answer */
+};
+
+static void note_promise(struct audit *audit, struct audit_site *site, struct audit_allocation *known,
+                         bool promised)
+{
+    if (promised == (known->promised.ms != 0))
+        return;
+    site->promised += promised ? 1 : -1;
+    known->promised.ms = promised ? audit->now.ms : 0;
+    known->late = 0;
+}
+
+/* §7, I14: what was promised to another epoch ends, also if nobody can ask for it: whoever writes lives. */
+static void check_promises(struct audit *audit, const struct audit_site *site)
+{
+    if (site->promised == 0)
+        return;
+    for (struct audit_allocation *known = site->allocations; known; known = known->hh.next) {
+        int64_t held = known->promised.ms ? audit->now.ms - known->promised.ms : 0;
+        known->late += held > PROMISED_FOR + PROMISE_LATE + 2 * (audit->skew + audit->clock_error);
+        if (known->late > PROMISE_WRITES)
+            audit_fail(audit,
+                       "I14: epoch %" PRIu64 " of job %s goes on in %s, which promised its end %lld s ago",
+                       known->a.epoch, audit_uid(known->a.uid), site->name, (long long)(held / TF_SECOND));
+    }
+}
+
 static void take_allocation(struct audit *audit, struct audit_site *site, const struct tf_allocation *new)
 {
     struct audit_allocation *known = audit_allocation(site, new->uid);
@@ -380,6 +411,8 @@ static void take_allocation(struct audit *audit, struct audit_site *site, const 
     }
     audit_keep_before(site, known);
     tf_allocation_copy(&known->a, new);
+    bool goes_on = new->phase != TF_ALLOCATION_IDLE &&new->phase != TF_ALLOCATION_ENDING;
+    note_promise(audit, site, known, goes_on && new->successor != 0);
     audit_count_allocation(audit, site, &known->a, 1);
     tf_vec_each (ended, &new->ended)
         take_end(audit, site, new, ended);
@@ -397,6 +430,7 @@ static void drop_allocation(struct audit *audit, struct audit_site *site, struct
         return;
     check_kept_ends(audit, site, &known->a, NULL);
     audit_drop_before(site, known);
+    note_promise(audit, site, known, false);
     site->claiming -= waits_for_claims(&known->a);
     audit_count_allocation(audit, site, &known->a, -1);
     HASH_DEL(site->allocations, known);
@@ -559,6 +593,7 @@ void audit_transaction(struct audit *audit, const char *store)
             audit_check_room(audit, *site);
         return;
     }
+    check_promises(audit, audit_site(audit, store));
     audit_check_offers(audit, audit_site(audit, store)); /* of what others are about to settle */
     audit_settle_offers(audit, audit_site(audit, store));
     audit_check_kept(audit, audit_site(audit, store));
