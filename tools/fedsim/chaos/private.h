@@ -33,5 +33,6 @@ void draw_drains(struct draw *draw);       /* likewise */
 void draw_closures(struct draw *draw);     /* likewise */
 void draw_hard_crosses(struct draw *draw); /* likewise */
 void draw_halts(struct draw *draw);        /* likewise */
+void draw_scattered(struct draw *draw);    /* likewise */
 
 #endif
