@@ -74,6 +74,7 @@ void life_remove(struct life *life)
     free(life->tenant);
     free(life->name);
     free(life->node_name);
+    free(life->resize_signal);
     free(life->ports);
     free(life);
 }
@@ -110,14 +111,19 @@ void life_leave(struct life *life)
 
 /* ---- fate ---- */
 
-/* FNV-1a over the id: the same instance draws the same numbers, whenever and wherever it starts. */
+/* FNV-1a. */
+static uint64_t hash_of(const void *bytes, size_t len)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (size_t i = 0; i < len; i++)
+        hash = (hash ^ ((const uint8_t *)bytes)[i]) * UINT64_C(1099511628211);
+    return hash;
+}
+
+/* By its id: the same instance draws the same numbers, whenever and wherever it starts. */
 static void draw_from(struct tf_rng *rng, const struct life *life, uint64_t what)
 {
-    const uint8_t *bytes = (const uint8_t *)&life->id;
-    uint64_t hash = UINT64_C(14695981039346656037);
-    for (size_t i = 0; i < sizeof life->id; i++)
-        hash = (hash ^ bytes[i]) * UINT64_C(1099511628211);
-    tf_rng_init(rng, hash ^ life->v->config.seed ^ what << 56);
+    tf_rng_init(rng, hash_of(&life->id, sizeof life->id) ^ life->v->config.seed ^ what << 56);
 }
 
 /* "sleep N": what most who only wait for time to pass write. */
@@ -166,6 +172,7 @@ void life_begin(struct life *life, const struct tf_engine_spec *spec)
     draw_from(&rng, life, 1);
     tf_str_set(&life->tenant, spec->tenant);
     tf_str_set(&life->name, spec->name);
+    tf_str_set(&life->resize_signal, spec->resize_signal);
     life_settle(life, spec->node, spec->gpus);
     give_ports(life, spec, &rng);
     int64_t run = run_of(life->v, spec);
@@ -177,6 +184,33 @@ void life_begin(struct life *life, const struct tf_engine_spec *spec)
         run = tf_rng_range(&rng, 0, run == INT64_MAX ? EARLY : run);
     }
     life->ends_at = run == INT64_MAX ? INT64_MAX : life->ready_at + run;
+}
+
+/* ---- peers ---- */
+
+/* One that starts has not yet said what it does at the signal, and reads the file when it has. */
+static void signal_life(struct life *life)
+{
+    if (!life->resize_signal || life->state != TF_INSTANCE_READY)
+        return;
+    life->resize_signals++;
+    log_signals(life->v, life);
+}
+
+/* The file itself is kept nowhere, since nobody reads it. The same one again, as after a restart of the
+ * daemon, is no resize, and neither is the first one, with which they start. */
+void life_peers(struct virtual *v, struct tf_uid uid, uint64_t number, const void *bytes, size_t len)
+{
+    struct epoch *epoch = life_epoch_get(v, uid, number);
+    uint64_t hash = hash_of(bytes, len), before = epoch->peers;
+    struct life *life;
+    if (hash == before)
+        return;
+    epoch->peers = hash;
+    log_peers(v, epoch);
+    if (before)
+        DL_FOREACH(epoch->lives, life)
+    signal_life(life);
 }
 
 /* ---- what happens ---- */

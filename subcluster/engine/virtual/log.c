@@ -8,7 +8,9 @@
  *     start INSTANCE NODE GPUS READY ENDS CODE AT TENANT NAME [PORT=NUMBER]...
  *     stop INSTANCE DIES SIGNAL
  *     exit INSTANCE CAUSE CODE SIGNAL AT
+ *     signals INSTANCE NAME COUNT                              so many times its peers changed
  *     fence INSTANCE DEADLINE                                  of its epoch, as:
+ *     peers INSTANCE HASH                                      of the peers file, as a signed number
  *     forget INSTANCE
  *
  * Written at once, but not onto the disk: what a power cut takes away had ended with the machine. Whoever
@@ -35,7 +37,8 @@ static const char format_line[] = "tidefed-virtual 1";
 
 enum {
     WORDS_MAX = 10 + TF_ENGINE_PORTS_MAX,
-    SLACK = 10000, /* lines of the past that do no harm */
+    LINES_EACH = 6, /* start, stop, signals, exit, and of its epoch fence and peers */
+    SLACK = 10000,  /* lines of the past that do no harm */
     AGAIN = TF_SECOND,
 };
 
@@ -133,6 +136,18 @@ void log_fence(struct virtual *v, const struct epoch *epoch)
     tf_buf_fmt(&v->lines, " %" PRId64 "\n", epoch->fence);
 }
 
+void log_peers(struct virtual *v, const struct epoch *epoch)
+{
+    put_epoch(v, "peers", epoch);
+    tf_buf_fmt(&v->lines, " %" PRId64 "\n", (int64_t)epoch->peers);
+}
+
+void log_signals(struct virtual *v, const struct life *life)
+{
+    put_id(v, "signals", &life->id);
+    tf_buf_fmt(&v->lines, " %s %" PRId64 "\n", life->resize_signal, life->resize_signals);
+}
+
 void log_forget(struct virtual *v, const struct epoch *epoch)
 {
     put_epoch(v, "forget", epoch);
@@ -148,12 +163,17 @@ static void put_all(struct virtual *v)
     tf_buf_fmt(&v->lines, "%s\nboot %s\n", format_line, tf_boot_id());
     v->line_count = 2;
     log_owner(v);
-    for (const struct epoch *e = v->epochs; e; e = e->hh.next)
+    for (const struct epoch *e = v->epochs; e; e = e->hh.next) {
         if (e->fence != INT64_MAX)
             log_fence(v, e);
+        if (e->peers)
+            log_peers(v, e);
+    }
     for (const struct life *life = v->lives; life; life = life->hh.next) {
         if (life->node_name)
             log_start(v, life);
+        if (life->resize_signal)
+            log_signals(v, life);
         if (life->dies_at != INT64_MAX)
             log_stop(v, life);
         if (life->state == TF_INSTANCE_EXITED)
@@ -220,7 +240,7 @@ void log_end(struct virtual *v)
 {
     struct tf_error err = TF_ERROR_INIT;
     write_lines(v);
-    if (!v->troubled && v->line_count > 4 * (size_t)HASH_COUNT(v->lives) + SLACK && rewrite(v, &err))
+    if (!v->troubled && v->line_count > LINES_EACH * (size_t)HASH_COUNT(v->lives) + SLACK && rewrite(v, &err))
         failed(v, err.text);
     unlock(v);
 }
@@ -303,6 +323,23 @@ static bool read_exit(struct virtual *v, const struct tf_instance_id *id, const 
            number(words, 5, &life->at.ms);
 }
 
+static bool read_signals(struct life *life, const struct words *words)
+{
+    if (!life || !number(words, 3, &life->resize_signals))
+        return false;
+    tf_str_set(&life->resize_signal, words->items[2]);
+    return true;
+}
+
+static bool read_peers(struct virtual *v, const struct tf_instance_id *id, const struct words *words)
+{
+    int64_t hash;
+    if (!number(words, 2, &hash))
+        return false;
+    life_epoch_get(v, id->uid, id->epoch)->peers = (uint64_t)hash;
+    return true;
+}
+
 static void read_forget(struct virtual *v, const struct tf_instance_id *id)
 {
     struct epoch *epoch = life_epoch_find(v, id->uid, id->epoch);
@@ -344,6 +381,10 @@ static bool read_line(struct virtual *v, char *line, bool *same_boot)
         return read_start(v, &id, &words);
     if (tf_str_eq(word, "stop"))
         return life && number(&words, 2, &life->dies_at) && number32(&words, 3, &life->signal);
+    if (tf_str_eq(word, "signals"))
+        return read_signals(life, &words);
+    if (tf_str_eq(word, "peers"))
+        return read_peers(v, &id, &words);
     if (tf_str_eq(word, "exit"))
         return read_exit(v, &id, &words);
     if (tf_str_eq(word, "fence"))

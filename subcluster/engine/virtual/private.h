@@ -25,6 +25,7 @@ struct epoch_key {
 struct epoch {
     struct epoch_key key;
     int64_t fence;
+    uint64_t peers; /* hash of its peers file; 0: none was given */
     struct life *lives;
     UT_hash_handle hh;
 };
@@ -50,6 +51,8 @@ struct life {
     struct place *place;                      /* NULL: never started, or the node is configured no more */
     struct life *place_next, *place_previous; /* while it has not ended */
     char *tenant, *name, *node_name;          /* NULL: never started */
+    char *resize_signal;                      /* NULL: wants none */
+    int64_t resize_signals;                   /* so many times it was sent */
     uint64_t gpus;
     enum tf_instance_state state;       /* STARTING, READY, EXITED */
     int64_t ready_at, ends_at, dies_at; /* dies: by a stop */
@@ -105,6 +108,8 @@ void life_epoch_remove(struct virtual *v, struct epoch *epoch);
 /* It is on the node from now on; unknown nodes are fine. */
 void life_settle(struct life *life, const char *node, uint64_t gpus);
 void life_leave(struct life *life);
+/* The peers file of the epoch has become this: those that are ready and want it are signalled. */
+void life_peers(struct virtual *v, struct tf_uid uid, uint64_t epoch, const void *bytes, size_t len);
 /* Settles what will become of it. */
 void life_begin(struct life *life, const struct tf_engine_spec *spec);
 /* What is due happens, is logged and told, and the timer is set; within log_begin. */
@@ -137,6 +142,8 @@ void log_start(struct virtual *v, const struct life *life);
 void log_stop(struct virtual *v, const struct life *life);
 void log_exit(struct virtual *v, const struct life *life);
 void log_fence(struct virtual *v, const struct epoch *epoch);
+void log_peers(struct virtual *v, const struct epoch *epoch);
+void log_signals(struct virtual *v, const struct life *life);
 void log_forget(struct virtual *v, const struct epoch *epoch);
 
 #endif

@@ -172,6 +172,8 @@ static void start(struct virtual *v, const struct tf_engine_spec *spec)
     life = life_add(v, &spec->id);
     life_begin(life, spec);
     log_start(v, life);
+    if (life->resize_signal)
+        log_signals(v, life);
     life_tell(life);
     life_look(life);
 }
@@ -249,9 +251,10 @@ static void virtual_peers(struct tf_engine *engine, uint64_t owner, struct tf_ui
                           const void *bytes, size_t len)
 {
     struct virtual *v = of(engine);
-    (void)uid, (void)epoch, (void)bytes, (void)len;
-    if (owner < v->owner)
-        stale(v);
+    if (!begin(v, owner))
+        return;
+    life_peers(v, uid, epoch, bytes, len);
+    log_end(v);
 }
 
 static void virtual_fence(struct tf_engine *engine, uint64_t owner, struct tf_uid uid, uint64_t epoch,

@@ -17,6 +17,9 @@
  * An instance runs for VIRTUAL_RUN of its environment (a duration), or, if its command is `sleep N`, so many
  * seconds, else as long as the configuration says, and ends with the exit code VIRTUAL_EXIT (absent: 0).
  *
+ * STATE_DIR/log is text and shows what befell each instance; `signals INSTANCE SIGUSR1 3`, the last of an
+ * instance, says that it was told of three resizes by the signal of its onResize.
+ *
  * To make a node vanish, make the file STATE_DIR/away/NODE: it is unreachable, what runs there runs on and is
  * not heard of; remove it: the node is back. The file STATE_DIR/down/NODE ends what runs there, and the node
  * is lost until it is removed.

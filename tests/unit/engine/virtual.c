@@ -5,6 +5,7 @@
 #include "common/base/buf.h"
 #include "common/base/cleanup.h"
 #include "common/base/text.h"
+#include "subcluster/engine/state/folder.h"
 #include "subcluster/engine/state/proc.h"
 #include "tests/support/suite.h"
 #include "tests/unit/engine/fixture.h"
@@ -200,6 +201,76 @@ static void test_foreign(void)
     fixture_close(&f);
 }
 
+/* ---- resize signals ---- */
+
+static void start_elastic(struct fixture *f, uint32_t index, const char *signal)
+{
+    struct tf_engine_spec spec;
+    station_spec(&spec, f->uid, index, "exec sleep 1000");
+    tf_str_set(&spec.resize_signal, signal);
+    f->s.engine->start(f->s.engine, 10, &spec);
+    tf_engine_spec_release(&spec);
+    fixture_wait(f, index, TF_INSTANCE_READY);
+}
+
+static void give_peers(struct fixture *f, uint64_t owner, const char *content)
+{
+    f->s.engine->peers(f->s.engine, owner, f->uid, fixture_id(f, 0).epoch, content, strlen(content));
+}
+
+/* What an operator finds in the log: the last count of the instance; -1 = none. */
+static long signals_of(const struct fixture *f, uint32_t index)
+{
+    char word[TF_INSTANCE_PATH + 32], path[TF_INSTANCE_PATH], line[400];
+    const struct tf_instance_id id = fixture_id(f, index);
+    long count = -1;
+    tf_instance_path(&id, path);
+    snprintf(word, sizeof word, "signals %s SIGUSR1 ", path);
+    TF_AUTO_FREE char *name = tf_asprintf("%s/log", f->state);
+    FILE *file = fopen(name, "re");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    while (fgets(line, sizeof line, file))
+        if (tf_starts_with(line, word))
+            count = strtol(line + strlen(word), NULL, 10);
+    fclose(file);
+    return count;
+}
+
+static void expect_signals(const struct fixture *f, long first, long second)
+{
+    CU_ASSERT_EQUAL(signals_of(f, 0), first);
+    CU_ASSERT_EQUAL(signals_of(f, 1), second);
+    CU_ASSERT_EQUAL(signals_of(f, 2), -1); /* it wants none */
+}
+
+/* Once for each change of the peers file, over the end of the daemon too; and none for the first file, the
+ * same one again, or after the instance's end. */
+static void test_resize_signals(void)
+{
+    struct fixture f;
+    fixture_open(&f);
+    give_peers(&f, 10, "0 1 2");
+    start_elastic(&f, 0, "SIGUSR1");
+    start_elastic(&f, 1, "SIGUSR1");
+    start_elastic(&f, 2, NULL);
+    give_peers(&f, 10, "0 1 2");
+    expect_signals(&f, 0, 0);
+    give_peers(&f, 10, "0 1 2 3");
+    expect_signals(&f, 1, 1);
+    fixture_restart(&f, 11);
+    give_peers(&f, 11, "0 1 2 3"); /* repeated by the next daemon */
+    give_peers(&f, 10, "nothing"); /* of one who was deposed */
+    expect_signals(&f, 1, 1);
+    fixture_stop(&f, 11, 1, 0);
+    fixture_wait(&f, 1, TF_INSTANCE_EXITED);
+    give_peers(&f, 11, "0 2");
+    expect_signals(&f, 2, 1);
+    fixture_restart(&f, 12);
+    give_peers(&f, 12, "0 2 4");
+    expect_signals(&f, 3, 1);
+    fixture_close(&f);
+}
+
 /* ---- the memory ---- */
 
 static char *log_path(const struct fixture *f)
@@ -239,6 +310,8 @@ static void test_broken(void)
                                         "start 00000000000000000000000000000000/1/0.1 a 1\n",
                                         "stop 00000000000000000000000000000000/1/0.1 5 9\n",
                                         "owner -4\n",
+                                        "signals 00000000000000000000000000000000/1/0.1 SIGUSR1 1\n",
+                                        "peers 00000000000000000000000000000000/1/0.1 x\n",
                                         "\n"};
     for (size_t i = 0; i < TF_ARRAY_LEN(lines); i++) {
         struct fixture f;
@@ -363,6 +436,7 @@ int main(void)
         {"deaf", test_deaf},
         {"away", test_away},
         {"foreign", test_foreign},
+        {"resize signals are counted", test_resize_signals},
         {"a torn last line", test_torn},
         {"a broken line", test_broken},
         {"a restarted machine", test_restarted_machine},
