@@ -35,6 +35,7 @@
 #include "federation/core/ledger.h"
 #include "federation/core/outbox.h"
 #include "federation/core/place.h"
+#include "federation/core/reservations.h"
 #include "federation/core/trace.h"
 #include "federation/core/verbs.h"
 
@@ -66,6 +67,7 @@ void fed_cross_note(struct fed *fed, struct job *job)
         return;
     if (listed) {
         tf_vec_remove(&fed->moving, at);
+        fed_reservations_move_ended(fed);
         return;
     }
     tf_vec_push(&fed->moving, job);
@@ -77,8 +79,10 @@ void fed_cross_note(struct fed *fed, struct job *job)
 void fed_cross_drop(struct fed *fed, const struct job *job)
 {
     size_t at = place_of(fed, job->record.uid);
-    if (at < fed->moving.count && fed->moving.items[at] == job)
-        tf_vec_remove(&fed->moving, at);
+    if (at >= fed->moving.count || fed->moving.items[at] != job)
+        return;
+    tf_vec_remove(&fed->moving, at);
+    fed_reservations_move_ended(fed);
 }
 
 void fed_cross_read(struct fed *fed)

@@ -4,6 +4,7 @@
 #include "federation/core/reservations.h"
 
 #include "federation/core/jobs.h"
+#include "federation/core/outbox.h"
 #include "federation/core/place.h"
 #include "federation/core/queue.h"
 
@@ -101,17 +102,59 @@ static int64_t left_of(const struct fed *fed, const struct job *reservation)
     return r->submitted.ms + r->spec.reserve.expires - fed->now.wall.ms;
 }
 
+/* A job that goes to where the reservation is kept for it: should it have to start there anew before it has
+ * arrived, or only then (`migration: restart`), it needs that room. NULL: none. */
+static const struct job *on_its_way(const struct fed *fed, const struct job *reservation)
+{
+    const struct tf_placement *p = fed_job_last_placement(reservation);
+    tf_vec_each (job, &fed->moving)
+        if (p && is_for(reservation, *job) && strcmp(p->cluster, (*job)->record.cross.to) == 0)
+            return *job;
+    return NULL;
+}
+
+/* Said once for a move. */
+static void refuse(struct fed *fed, struct job *reservation, const struct job *job)
+{
+    struct tf_job_record *r = &reservation->record;
+    const char *event = "ExpiryRefused";
+    if (r->events.count && strcmp(r->events.items[r->events.count - 1].type, event) == 0)
+        return;
+    tf_reached(fed, FED_EXPIRY_REFUSED);
+    tf_job_record_event(r, fed->now.wall, fed_job_last_placement(reservation)->epoch, event,
+                        "its time is over, but job %s is on its way to %s: it ends when that move does",
+                        job->key, job->record.cross.to);
+    fed_touch_job(fed, reservation);
+}
+
+static void expire(struct fed *fed, struct job *reservation)
+{
+    const struct job *moves = on_its_way(fed, reservation);
+    if (reservation->record.deleted)
+        return;
+    if (moves)
+        refuse(fed, reservation, moves);
+    else
+        end(fed, reservation, "Expired", "its time is over");
+}
+
+void fed_reservations_move_ended(struct fed *fed)
+{
+    if (fed->reservations.count)
+        fed->reservations_due = fed->now.mono;
+}
+
 void fed_reservations_expire(struct fed *fed)
 {
     if (fed_place_is_stopped(fed) || fed->now.mono.ms < fed->reservations_due.ms)
         return;
     for (size_t i = fed->reservations.count; i-- > 0;)
         if (left_of(fed, fed->reservations.items[i]) <= 0)
-            end(fed, fed->reservations.items[i], "Expired", "its time is over");
+            expire(fed, fed->reservations.items[i]);
     fed->reservations_due = TF_NEVER;
     tf_vec_each (r, &fed->reservations) {
-        int64_t due = fed->now.mono.ms + left_of(fed, *r);
-        if (!(*r)->record.deleted && due < fed->reservations_due.ms)
+        int64_t left = left_of(fed, *r), due = fed->now.mono.ms + left;
+        if (left > 0 && !(*r)->record.deleted && due < fed->reservations_due.ms) /* else a move's end tells */
             fed->reservations_due.ms = due;
     }
 }

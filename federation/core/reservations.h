@@ -11,15 +11,19 @@
  * finished.
  *
  * It ends by that, with the one job that owns it, when it expires, or by delete; and by nothing else, so that
- * none is left behind. What its owner has taken it no longer claims: no end of a reservation harms a job. */
+ * none is left behind. What its owner has taken it no longer claims: no end of a reservation harms a job.
+ * Only a move between subclusters could still need the rest of it: an expiry is refused until that is over.
+ */
 
 /* The job's record has changed, or it is new: a reservation is listed while it is not over, the jobs that it
  * is for are filed with it, and one whose job is over ends. */
 void fed_reservation_note(struct fed *fed, struct job *job);
 /* What jobs of that tenant may use has changed: those that wait are filed by it. */
 void fed_reservation_refile(struct fed *fed, const char *tenant);
-/* Ends those whose time is over. */
+/* Ends those whose time is over, but none that a job is on its way to from another subcluster. */
 void fed_reservations_expire(struct fed *fed);
+/* Such a job moves no more. */
+void fed_reservations_move_ended(struct fed *fed);
 struct tf_mono fed_reservations_next(const struct fed *fed);
 
 /* All that the job may use, wherever they are; ascending. Added to out. */

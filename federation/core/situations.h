@@ -52,13 +52,14 @@
     X(FED_LEFT_ALONE, "federation: what runs for a job that the restored store has forgotten was left " \
                       "alone")
 
-#define FED_SITUATIONS_OTHER(X)                                                                \
-    X(FED_CLAIM_ASKED, "federation: nodes are kept for a job because somebody asked for it")   \
-    X(FED_AWAITED, "federation: a job waited for a subcluster where it was left alone")        \
-    X(FED_DELTA_GAP, "federation: a profile's delta did not fit and a full one was asked for") \
-    X(FED_UNKNOWN_WAITS, "federation: an unknown epoch waited for the engine's listing")       \
-    X(FED_UNKNOWN_LOST, "federation: an unknown epoch was stored as lost")                     \
-    X(FED_ORPHAN, "federation: an epoch that is no placement runs, and was released")          \
+#define FED_SITUATIONS_OTHER(X)                                                                         \
+    X(FED_EXPIRY_REFUSED, "federation: a reservation did not expire, since a job was on its way to it") \
+    X(FED_CLAIM_ASKED, "federation: nodes are kept for a job because somebody asked for it")            \
+    X(FED_AWAITED, "federation: a job waited for a subcluster where it was left alone")                 \
+    X(FED_DELTA_GAP, "federation: a profile's delta did not fit and a full one was asked for")          \
+    X(FED_UNKNOWN_WAITS, "federation: an unknown epoch waited for the engine's listing")                \
+    X(FED_UNKNOWN_LOST, "federation: an unknown epoch was stored as lost")                              \
+    X(FED_ORPHAN, "federation: an epoch that is no placement runs, and was released")                   \
     X(FED_NAME_BUSY, "federation: a submit met another that waits for the same name")
 
 TF_SITUATIONS_DECLARE(fed, FED_SITUATIONS_EXPECTED, FED_SITUATIONS_OTHER);

@@ -88,6 +88,34 @@ static void test_it_expires_while_it_waits(void)
     drive_release(&d);
 }
 
+/* rec/x goes from gz-b to bj-a, where its room is kept; it stops before it starts. */
+static void test_it_does_not_expire_under_a_move(void)
+{
+    kept("owner=x");
+    drive_profile(&d, "bj-a", "");
+    drive_submit(&d, "rec/x", "n=2 gpus=8 moves=restart");
+    CU_ASSERT_STRING_EQUAL(drive_phase(&d, "rec/x"), "Pending in gz-b e2 x2");
+    drive_report(&d, "gz-b", 2, 2, TF_PHASE_RUNNING, 2);
+    drive_profile(&d, "bj-a", "reserved1:2x8");
+    drive_migrate(&d, "rec/x", "bj-a");
+    CU_ASSERT_STRING_EQUAL(drive_phase(&d, "rec/x"), "Stopping in gz-b e2 x2");
+    drive_elapse(&d, 2 * TF_HOUR);
+    CU_ASSERT_STRING_EQUAL(drive_phase(&d, "rec/room"), "Running in bj-a e1 x2");
+    const struct tf_job_record *room = drive_record(&d, "rec/room");
+    size_t refused = 0;
+    tf_vec_each (event, &room->events)
+        refused += strcmp(event->type, "ExpiryRefused") == 0;
+    CU_ASSERT_EQUAL(refused, 1);
+    tf_buf_clear(&d.log);
+    drive_end(&d, "gz-b", 2, 2, TF_END_RELEASED);
+    drive_elapse(&d, TF_SECOND);
+    CU_ASSERT_STRING_EQUAL(drive_phase(&d, "rec/x"), "Pending in bj-a e3 x2");
+    const char *placed = strstr(tf_buf_text(&d.log), "place rec/x e3");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(placed);
+    CU_ASSERT_PTR_NOT_NULL(strstr(placed, "release #1 e1 delete")); /* what is left, and not before */
+    drive_release(&d);
+}
+
 static void test_it_ends_with_the_job_that_owns_it(void)
 {
     kept("owner=launch");
@@ -174,6 +202,7 @@ int main(void)
         {"it is given once", test_it_is_given_once},
         {"it expires", test_it_expires},
         {"it expires while it waits", test_it_expires_while_it_waits},
+        {"it does not expire under a move", test_it_does_not_expire_under_a_move},
         {"it ends with the job that owns it", test_it_ends_with_the_job_that_owns_it},
         {"a later leader", test_a_later_leader},
         {"reserved for the next of a name", test_reserved_for_the_next_of_a_name},
