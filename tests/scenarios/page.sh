@@ -42,7 +42,23 @@ clusters: [{name: a, nodes: [{count: 1, model: H800, gpus: 8}]}]
 until: 700ms
 END
 
-for scenario in "$@" "$work/strange.yaml"; do
+# A long run of a large fleet: the page stays small, and small figures beside large ones are those of the JSON.
+cat >"$work/sixty-days.yaml" <<'END'
+name: sixty days
+clusters:
+  - {name: a, nodes: [{count: 600, prefix: n, model: H800, gpus: 8}]}
+  - {name: b, nodes: [{count: 400, prefix: n, model: H800, gpus: 8}]}
+  - {name: c, nodes: [{count: 200, prefix: n, model: H800, gpus: 8}]}
+classes: {online: 900, train: 500, offline: 100}
+tides:
+  - {job: {tenant: feed, name: rank, spec: {priority: online, workload: inference, placement: {clusters: [a]}, elastic: {step: 1}, instance: {gpus: 8}}}, low: 20, high: 60, period: 24h, peakAt: 14h, every: 6h}
+jobs:
+  - {at: 0s, tenant: data, name: refresh, spec: {priority: offline, elastic: {min: 1, max: 600, step: 1}, instance: {gpus: 8}}}
+  - {at: {from: 0s, every: 8h, count: 180}, tenant: rec, name: "exp-{k}", run: 5h, spec: {priority: train, instances: 20, instance: {gpus: 8}}}
+until: 60d
+END
+
+for scenario in "$@" "$work/strange.yaml" "$work/sixty-days.yaml"; do
     "$fedsim" run --check off --report json --html "$work/page.html" "$scenario" >"$work/report.json" 2>"$work/log" ||
         grep -q '^FAIL' "$work/log" || { cat "$work/log"; exit 1; }
     python3 "$folder/page.py" "$work/report.json" "$work/page.html"
