@@ -468,6 +468,97 @@ static void test_the_brake_does_not_hold_claims(void)
     driver_release(&d);
 }
 
+/* A ceiling below the highest class: who is at it is not held off, who is below it is. */
+static void test_the_ceiling_is_a_setting(void)
+{
+    struct tf_entry entry = job(1, 5, "low", 1);
+    entry.spec.min_runtime = 2 * TF_HOUR;
+    driver_init(&d);
+    driver_node(&d, "n1", "H800", 8);
+    tf_str_set(&d.boot.policy.ceiling, "mid");
+    driver_ready(&d);
+    driver_change(&d, entry);
+    driver_all_ready(&d);
+    driver_change(&d, middle(2, 6, 1));
+    CU_ASSERT_EQUAL(phase_of(1), TF_ALLOCATION_ENDING);
+    driver_release(&d);
+}
+
+/* Neither a resize nor a failure renews it, and it does not bind the job's own user. */
+static void test_protection_is_of_the_epoch(void)
+{
+    struct tf_entry entry = job(1, 5, "low", 2);
+    entry.spec.elastic = (struct tf_elastic){1, 2, 1};
+    entry.spec.min_runtime = 2 * TF_HOUR;
+    driver_two_nodes(&d);
+    driver_change(&d, entry);
+    driver_all_ready(&d);
+    driver_pass(&d, TF_HOUR);
+    entry = job(1, 5, "low", 1);
+    entry.spec.min_runtime = 2 * TF_HOUR;
+    driver_change(&d, entry);
+    CU_ASSERT_EQUAL(count_in(1, TF_MEMBER_LEAVING), 1);
+    driver_stopped(&d, 1, 5, 1, 1);
+    driver_exits(&d, 1, 5, 0, 1, 1);
+    driver_pass(&d, TF_MINUTE);
+    driver_all_ready(&d);
+    CU_ASSERT_EQUAL_FATAL(count_in(1, TF_MEMBER_READY), 1);
+    driver_change(&d, middle(2, 6, 2));
+    CU_ASSERT_EQUAL(end_of(2)->end, TF_END_REFUSED);
+    driver_pass(&d, TF_HOUR - TF_MINUTE);
+    driver_change(&d, middle(2, 7, 2));
+    CU_ASSERT_EQUAL(phase_of(1), TF_ALLOCATION_ENDING);
+    driver_release(&d);
+
+    protected_job();
+    driver_tell(&d, TF_ENTRY_RELEASE, 1, 5);
+    CU_ASSERT_EQUAL(phase_of(1), TF_ALLOCATION_ENDING);
+    driver_release(&d);
+}
+
+/* ---- another priority ---- */
+
+/* What it holds is at its new level from then on, whichever would lose less. */
+static void test_raised_while_it_runs(void)
+{
+    two_low_jobs();
+    driver_change(&d, job(2, 6, "mid", 1));
+    driver_change(&d, urgent(3, 7, 1));
+    CU_ASSERT_EQUAL(phase_of(1), TF_ALLOCATION_ENDING);
+    CU_ASSERT_EQUAL(phase_of(2), TF_ALLOCATION_RUNNING);
+    driver_release(&d);
+}
+
+static void test_lowered_while_it_runs(void)
+{
+    driver_two_nodes(&d);
+    driver_change(&d, job(1, 5, "mid", 1));
+    driver_change(&d, job(2, 6, "mid", 1));
+    driver_all_ready(&d);
+    driver_change(&d, middle(3, 7, 1));
+    CU_ASSERT_EQUAL(end_of(3)->end, TF_END_REFUSED);
+    driver_change(&d, job(1, 5, "low", 1));
+    driver_change(&d, middle(3, 8, 1));
+    CU_ASSERT_EQUAL(phase_of(1), TF_ALLOCATION_ENDING);
+    CU_ASSERT_EQUAL(phase_of(2), TF_ALLOCATION_RUNNING);
+    driver_release(&d);
+}
+
+/* What it has claimed, too: raised it keeps that, lowered it loses it to who could not take it before. */
+static void test_another_priority_while_it_waits(void)
+{
+    middle_waits_for_both();
+    driver_change(&d, job(3, 7, "high", 2));
+    driver_change(&d, urgent(4, 8, 1));
+    CU_ASSERT_EQUAL(end_of(4)->end, TF_END_REFUSED);
+    CU_ASSERT_EQUAL(phase_of(3), TF_ALLOCATION_CLAIMING);
+    driver_change(&d, job(3, 7, "low", 2));
+    driver_change(&d, middle(4, 9, 1));
+    CU_ASSERT_EQUAL(end_of(3)->end, TF_END_EVICTED);
+    CU_ASSERT_EQUAL(phase_of(4), TF_ALLOCATION_STARTING);
+    driver_release(&d);
+}
+
 static void test_a_stuck_stop_ends_the_wait(void)
 {
     two_low_jobs();
@@ -629,6 +720,11 @@ int main(void)
         {"what is left finishes", test_what_is_left_finishes},
         {"protection until its moment", test_protection_holds_against_the_middle_until_its_moment},
         {"protection yields to the ceiling", test_protection_yields_to_the_ceiling},
+        {"the ceiling is a setting", test_the_ceiling_is_a_setting},
+        {"protection is of the epoch", test_protection_is_of_the_epoch},
+        {"raised while it runs", test_raised_while_it_runs},
+        {"lowered while it runs", test_lowered_while_it_runs},
+        {"another priority while it waits", test_another_priority_while_it_waits},
         {"nobody else gets what is claimed", test_nobody_else_gets_what_is_claimed},
         {"a crash while waiting", test_a_crash_while_waiting},
         {"a crash before the claims are durable", test_a_crash_before_the_claims_are_durable},
