@@ -19,12 +19,13 @@ struct wish {
     bool over;               /* fulfilled, or dropped */
     uint64_t call;           /* the attempt under way */
     struct tf_uid uid;       /* of the job, when that was sent */
+    struct tf_uid change;    /* of SIM_APPLY: the same with every attempt */
 };
 
 static const char *const verbs[] = {
-    [SIM_SUBMIT] = "submit",   [SIM_DELETE] = "delete",   [SIM_HOLD] = "hold",
-    [SIM_RESUME] = "resume",   [SIM_LOOK] = "look",       [SIM_SCALE] = "scale",
-    [SIM_RESTART] = "restart", [SIM_MIGRATE] = "migrate", [SIM_ABORT] = "abort",
+    [SIM_SUBMIT] = "submit",   [SIM_DELETE] = "delete", [SIM_HOLD] = "hold",   [SIM_RESUME] = "resume",
+    [SIM_LOOK] = "look",       [SIM_SCALE] = "scale",   [SIM_APPLY] = "apply", [SIM_RESTART] = "restart",
+    [SIM_MIGRATE] = "migrate", [SIM_ABORT] = "abort",
 };
 
 static struct sim_job *job_of(const struct wish *wish)
@@ -47,14 +48,22 @@ static struct wish *wish_in(struct sim_clients *clients, size_t job, enum sim_ve
 
 /* ---- asking ---- */
 
-static struct fed_event submit_of(const struct wish *wish)
+/* Of its submit: a job that is begun anew has it. */
+static struct tf_uid id_of(const struct wish *wish)
 {
     const struct sim_job *job = job_of(wish);
-    bool again = wish->verb == SIM_RESTART;
+    if (wish->verb == SIM_APPLY)
+        return wish->change;
+    return wish->verb == SIM_RESTART ? job->again : job->uid;
+}
+
+static struct fed_event submit_of(const struct wish *wish)
+{
     struct fed_event event = {.kind = FED_EV_SUBMIT};
-    event.submit.uid = again ? job->again : job->uid;
-    event.submit.apply = event.submit.restart = again;
-    tf_job_manifest_copy(&event.submit.manifest, &job->manifest);
+    event.submit.uid = id_of(wish);
+    event.submit.apply = wish->verb != SIM_SUBMIT;
+    event.submit.restart = wish->verb == SIM_RESTART;
+    tf_job_manifest_copy(&event.submit.manifest, &job_of(wish)->manifest);
     return event;
 }
 
@@ -64,7 +73,7 @@ static struct fed_event request_of(const struct wish *wish)
         [SIM_DELETE] = FED_EV_DELETE, [SIM_HOLD] = FED_EV_HOLD,       [SIM_RESUME] = FED_EV_RESUME,
         [SIM_SCALE] = FED_EV_SCALE,   [SIM_MIGRATE] = FED_EV_MIGRATE, [SIM_ABORT] = FED_EV_MIGRATE};
     const struct sim_job *job = job_of(wish);
-    if (wish->verb == SIM_SUBMIT || wish->verb == SIM_RESTART)
+    if (wish->verb == SIM_SUBMIT || wish->verb == SIM_RESTART || wish->verb == SIM_APPLY)
         return submit_of(wish);
     struct fed_event event = {.kind = kinds[wish->verb]};
     if (wish->verb == SIM_SCALE)
@@ -115,8 +124,8 @@ static void note_asked(const struct wish *wish)
 {
     struct audit *audit = world_of(wish)->audit;
     const struct sim_job *job = job_of(wish);
-    if (wish->verb == SIM_SUBMIT)
-        audit_submit_asked(audit, job->uid, &job->manifest);
+    if (wish->verb == SIM_SUBMIT || wish->verb == SIM_APPLY)
+        audit_submit_asked(audit, id_of(wish), &job->manifest);
     else if (wish->verb == SIM_DELETE)
         audit_delete_asked(audit, job->uid);
     else if (wish->verb == SIM_HOLD)
@@ -219,13 +228,16 @@ static void is_submitted(struct wish *wish)
 }
 
 /* A finished job is begun anew under the id of the submit; another goes on under its own. */
-static void is_restarted(struct wish *wish, const struct sim_answer *answer)
+static void is_applied(struct wish *wish, const struct sim_answer *answer)
 {
-    struct sim_job *job = job_of(wish);
-    if (!tf_uid_eq(answer->uid, job->again))
+    struct tf_uid id = id_of(wish);
+    if (!tf_uid_eq(answer->uid, id))
         return;
-    audit_submit_acked(world_of(wish)->audit, job->again);
-    job->uid = job->again;
+    audit_submit_acked(world_of(wish)->audit, id);
+    job_of(wish)->uid = id;
+    world_tell(
+        world_of(wish),
+        &(struct sim_fact){.kind = SIM_FACT_ASKED, .job = job_of(wish), .verb = SIM_SUBMIT, .text = ""});
 }
 
 static void succeeded(struct wish *wish, const struct sim_answer *answer)
@@ -237,8 +249,8 @@ static void succeeded(struct wish *wish, const struct sim_answer *answer)
         audit_delete_acked(audit, wish->uid);
     else if (wish->verb == SIM_HOLD && !job_of(wish)->scripted)
         wish_in(wish->clients, wish->job, SIM_RESUME, later(wish, 0, 20 * TF_SECOND));
-    else if (wish->verb == SIM_RESTART)
-        is_restarted(wish, answer);
+    else if (wish->verb == SIM_RESTART || wish->verb == SIM_APPLY)
+        is_applied(wish, answer);
     else if (wish->verb == SIM_LOOK)
         audit_shown(audit, answer->uid, answer->version);
     fulfilled(wish);
@@ -306,14 +318,19 @@ static struct wish *wish_in(struct sim_clients *clients, size_t job, enum sim_ve
     return wish;
 }
 
-void clients_ask(struct sim_clients *clients, size_t job, enum sim_verb verb, struct tf_elastic sizes)
+static struct wish *wish_now(struct sim_clients *clients, size_t job, enum sim_verb verb)
 {
     tf_vec_each (at, &clients->wishes) {
         struct wish *other = *at;
         if (other->job == job && other->verb == verb && !other->over)
             fulfilled(other);
     }
-    wish_in(clients, job, verb, clients->world->agenda.now)->sizes = sizes;
+    return wish_in(clients, job, verb, clients->world->agenda.now);
+}
+
+void clients_ask(struct sim_clients *clients, size_t job, enum sim_verb verb, struct tf_elastic sizes)
+{
+    wish_now(clients, job, verb)->sizes = sizes;
 }
 
 void clients_move(struct sim_clients *clients, size_t job, const char *to)
@@ -339,6 +356,16 @@ const struct sim_job *clients_job(const struct sim_clients *clients, struct tf_u
     struct sim_job_id *id = NULL;
     HASH_FIND(hh, clients->ids, &uid, sizeof uid, id);
     return id ? &clients->jobs.items[id->job] : NULL;
+}
+
+void clients_apply(struct sim_clients *clients, size_t job, const char *priority, struct tf_elastic sizes)
+{
+    struct tf_job_spec *spec = &clients->jobs.items[job].manifest.spec;
+    tf_str_set(&spec->priority, priority);
+    spec->elastic = sizes;
+    struct wish *wish = wish_now(clients, job, SIM_APPLY);
+    wish->change = world_uid(clients->world);
+    add_id(clients, wish->change, job);
 }
 
 void clients_add(struct sim_clients *clients, struct sim_job job, struct tf_mono at)

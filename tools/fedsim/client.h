@@ -33,6 +33,7 @@ enum sim_verb {
     SIM_RESUME,
     SIM_LOOK,
     SIM_SCALE,
+    SIM_APPLY,
     SIM_RESTART,
     SIM_MIGRATE,
     SIM_ABORT
@@ -85,6 +86,8 @@ const struct sim_job *clients_job(const struct sim_clients *clients, struct tf_u
 /* The job's user wants that now, and asks until there is an answer; an earlier wish of the same kind is
  * dropped. sizes: of SIM_SCALE. */
 void clients_ask(struct sim_clients *clients, size_t job, enum sim_verb verb, struct tf_elastic sizes);
+/* The same: its manifest with that class and those sizes is applied. A finished job is begun anew so. */
+void clients_apply(struct sim_clients *clients, size_t job, const char *priority, struct tf_elastic sizes);
 /* The same: to that subcluster; NULL: no longer. */
 void clients_move(struct sim_clients *clients, size_t job, const char *to);
 /* text is why not. */

@@ -18,6 +18,16 @@ static struct tf_memory_store *make_server(struct sim_world *world)
                                                               .keep_revisions = KEEP_REVISIONS});
 }
 
+struct tf_uid world_uid(struct sim_world *world)
+{
+    struct tf_uid uid;
+    for (size_t i = 0; i < TF_UID_BYTES; i += sizeof(uint64_t)) {
+        uint64_t word = tf_rng_next(&world->rng);
+        memcpy(uid.bytes + i, &word, sizeof word);
+    }
+    return uid;
+}
+
 void world_init(struct sim_world *world, uint64_t seed, bool aloud)
 {
     *world = (struct sim_world){.seed = seed};

@@ -106,6 +106,7 @@ struct sim_world {
 
 /* An empty world; settings and delays have their defaults. */
 void world_init(struct sim_world *world, uint64_t seed, bool aloud);
+struct tf_uid world_uid(struct sim_world *world); /* a new one, drawn */
 void world_release(struct sim_world *world);
 /* Daemons are made with the settings of this moment, not yet started. Fedds come before sites. */
 struct sim_fedd *world_add_fedd(struct sim_world *world);

@@ -137,8 +137,8 @@ static void drop_event(struct scenario_event *list, size_t *count, size_t at, co
 
 static bool is_about_job(const struct scenario_event *e, const char *job)
 {
-    const char *const names[] = {e->submit,  e->delete_job, e->hold,  e->resume,
-                                 e->restart, e->look,       e->scale, e->migrate};
+    const char *const names[] = {e->submit, e->delete_job, e->hold,  e->resume, e->restart,
+                                 e->look,   e->scale,      e->apply, e->migrate};
     for (size_t i = 0; i < TF_ARRAY_LEN(names); i++)
         if (names[i] && strcmp(names[i], job) == 0)
             return true;

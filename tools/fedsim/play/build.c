@@ -137,16 +137,6 @@ static int build_cluster(struct play *play, const struct scenario_cluster *clust
 
 /* ---- jobs ---- */
 
-static struct tf_uid make_uid(struct sim_world *world)
-{
-    struct tf_uid uid;
-    for (size_t i = 0; i < TF_UID_BYTES; i += sizeof(uint64_t)) {
-        uint64_t word = tf_rng_next(&world->rng);
-        memcpy(uid.bytes + i, &word, sizeof word);
-    }
-    return uid;
-}
-
 static uint32_t permille(int32_t basis_points)
 {
     return (uint32_t)basis_points / BASIS_TO_PERMILLE;
@@ -218,14 +208,14 @@ static int add_whole(struct play *play, const struct scenario_job *job, struct t
     else if (!manifest->spec.group.command.count)
         tf_strs_add(&manifest->spec.group.command, "simulated");
     int32_t step = play_without_spec(play, &manifest->spec);
-    struct sim_job made = {.uid = make_uid(world), .manifest = *manifest, .scripted = true};
+    struct sim_job made = {.uid = world_uid(world), .manifest = *manifest, .scripted = true};
     made.nature = nature_of(world, job);
     made.labour = (struct sim_labour){.run = course.run > 0 ? course.run : 0,
                                       .work = course.work > 0 ? part_of(course.work, part) : 0,
                                       .step = step,
                                       .checkpoint_every = job->checkpoint_every};
     if (is_restarted(play->scenario, name))
-        made.again = make_uid(world);
+        made.again = world_uid(world);
     struct play_name *entry = tf_calloc(1, sizeof *entry + strlen(name) + 1);
     memcpy(entry->name, name, strlen(name));
     entry->job = world->clients.jobs.count;

@@ -457,6 +457,12 @@ static void happen_user(struct play *play, const struct scenario_event *event, b
         ask(play, event->restart, SIM_RESTART, none);
 }
 
+static struct tf_elastic sizes_of(const struct play *play, const struct sim_job *job)
+{
+    const struct truth_job *truth = truth_job(&play->truth, job->uid);
+    return truth ? truth->wanted : job->manifest.spec.elastic;
+}
+
 /* What is not said stays as it was asked for last. */
 static void happen_scale(struct play *play, const struct scenario_event *event, bool over)
 {
@@ -464,14 +470,23 @@ static void happen_scale(struct play *play, const struct scenario_event *event, 
     int64_t job = play_job_find(play, event->scale);
     struct tf_elastic sizes = event->elastic;
     if (job >= 0) {
-        const struct sim_job *at = &play->world.clients.jobs.items[job];
-        const struct truth_job *truth = truth_job(&play->truth, at->uid);
-        const struct tf_elastic *now = truth ? &truth->wanted : &at->manifest.spec.elastic;
-        sizes.min = sizes.min ? sizes.min : now->min;
-        sizes.max = sizes.max ? sizes.max : now->max;
-        sizes.step = sizes.step ? sizes.step : now->step;
+        struct tf_elastic now = sizes_of(play, &play->world.clients.jobs.items[job]);
+        sizes.min = sizes.min ? sizes.min : now.min;
+        sizes.max = sizes.max ? sizes.max : now.max;
+        sizes.step = sizes.step ? sizes.step : now.step;
     }
     ask(play, event->scale, SIM_SCALE, play_without_sizes(play, sizes));
+}
+
+static void happen_apply(struct play *play, const struct scenario_event *event, bool over)
+{
+    (void)over;
+    int64_t job = play_job_find(play, event->apply);
+    if (job >= 0)
+        clients_apply(&play->world.clients, (size_t)job, event->priority,
+                      sizes_of(play, &play->world.clients.jobs.items[job]));
+    else
+        play_fail(play, -1, "there is no job %s", event->apply);
 }
 
 /* As `fedctl defrag plan --for`. */
@@ -584,6 +599,7 @@ static happen_f *const happens[SCENARIO_KINDS] = {
     [SCENARIO_RESTART] = happen_user,
     [SCENARIO_LOOK] = happen_user,
     [SCENARIO_SCALE] = happen_scale,
+    [SCENARIO_APPLY] = happen_apply,
     [SCENARIO_REPEAT] = happen_repeat,
     [SCENARIO_LATE] = happen_late,
     [SCENARIO_DEFRAG] = happen_defrag,

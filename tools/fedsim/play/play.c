@@ -28,9 +28,9 @@ void play_fail(struct play *play, int number, const char *fmt, ...)
 static const char *verb_name(enum sim_verb verb)
 {
     static const char *const names[] = {
-        [SIM_SUBMIT] = "submit",   [SIM_DELETE] = "delete",   [SIM_HOLD] = "hold",
-        [SIM_RESUME] = "resume",   [SIM_LOOK] = "look",       [SIM_SCALE] = "scale",
-        [SIM_RESTART] = "restart", [SIM_MIGRATE] = "migrate", [SIM_ABORT] = "abort",
+        [SIM_SUBMIT] = "submit",   [SIM_DELETE] = "delete", [SIM_HOLD] = "hold",   [SIM_RESUME] = "resume",
+        [SIM_LOOK] = "look",       [SIM_SCALE] = "scale",   [SIM_APPLY] = "apply", [SIM_RESTART] = "restart",
+        [SIM_MIGRATE] = "migrate", [SIM_ABORT] = "abort",
     };
     return names[verb];
 }

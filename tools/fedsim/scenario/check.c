@@ -204,6 +204,14 @@ static void check_classes(const struct scenario *scenario, struct tf_complaints 
         snprintf(path, sizeof path, "tides[%zu].job.spec.priority", i);
         unknown_class(scenario, scenario->tides.items[i].job.spec.priority, path, out);
     }
+    for (size_t i = 0; i < scenario->events.count; i++) {
+        snprintf(path, sizeof path, "events[%zu].priority", i);
+        unknown_class(scenario, scenario->events.items[i].priority, path, out);
+    }
+    for (size_t i = 0; i < scenario->faults.count; i++) {
+        snprintf(path, sizeof path, "faults[%zu].priority", i);
+        unknown_class(scenario, scenario->faults.items[i].priority, path, out);
+    }
 }
 
 static void check_clusters(const struct scenario *scenario, struct tf_complaints *out)

@@ -24,12 +24,13 @@ enum {
     AT_ONCE = 32768,
     FORCE = 65536,
     REFUSED = 131072,
-    EXTRAS = 18
+    PRIORITY = 262144,
+    EXTRAS = 19
 };
 
 static const char *const extra_keys[EXTRAS] = {
-    "for",      "state", "lostAfter", "link", "fedd",    "before", "elastic", "model", "nodes",
-    "instance", "to",    "byMs",      "what", "roomFor", "within", "atOnce",  "force", "refused"};
+    "for", "state", "lostAfter", "link",    "fedd",   "before", "elastic", "model",   "nodes",   "instance",
+    "to",  "byMs",  "what",      "roomFor", "within", "atOnce", "force",   "refused", "priority"};
 
 static const struct {
     const char *key;
@@ -57,6 +58,7 @@ static const struct {
     [SCENARIO_RESTART] = {"restart", 0, 0},
     [SCENARIO_LOOK] = {"look", 0, 0},
     [SCENARIO_SCALE] = {"scale", 0, ELASTIC},
+    [SCENARIO_APPLY] = {"apply", 0, PRIORITY},
     [SCENARIO_REPEAT] = {"repeat", 0, 0},
     [SCENARIO_LATE] = {"late", 0, 0},
     [SCENARIO_DEFRAG] = {"defrag", MODEL | COUNT | ROOM_FOR, 0},
@@ -128,6 +130,8 @@ static bool is_subject(const struct scenario_event *e, enum scenario_kind kind)
         return e->restart;
     case SCENARIO_SCALE:
         return e->scale;
+    case SCENARIO_APPLY:
+        return e->apply;
     case SCENARIO_REPEAT:
         return e->repeat;
     case SCENARIO_LATE:
@@ -174,7 +178,8 @@ static unsigned extras_of(const struct scenario_event *e)
                                e->within > 0,
                                e->at_once > 0,
                                e->force,
-                               e->refused};
+                               e->refused,
+                               e->priority};
     unsigned bits = 0;
     for (size_t i = 0; i < EXTRAS; i++)
         bits |= said[i] ? 1U << i : 0;

@@ -140,6 +140,7 @@ static void check_event(const struct scenario *scenario, const struct scenario_e
         {"restart", e->restart, find_job},
         {"look", e->look, find_job},
         {"scale", e->scale, find_job},
+        {"apply", e->apply, find_job},
         {"migrate", e->migrate, find_job},
         {"cluster", e->cluster, find_cluster},
         {store, e->store_of, find_cluster},

@@ -155,8 +155,9 @@ struct scenario_event {
     enum scenario_freeze what;
     char *cordon, *burn;             /* a subcluster; burn: all of it is lost, then it is built anew */
     char *pause_moves, *abort_moves; /* a subcluster: all that is under way there */
-    char *submit, *delete_job, *hold, *resume, *restart, *look, *scale;
+    char *submit, *delete_job, *hold, *resume, *restart, *look, *scale, *apply;
     struct tf_elastic elastic; /* with scale */
+    char *priority;            /* with apply */
     char *repeat, *late;       /* CLUSTER: an engine's event, a message of an old leader, once more */
     char *defrag, *model, *room_for;
     char *migrate, *to;
@@ -188,6 +189,7 @@ enum scenario_kind {
     SCENARIO_RESTART,
     SCENARIO_LOOK,
     SCENARIO_SCALE,
+    SCENARIO_APPLY,
     SCENARIO_REPEAT,
     SCENARIO_LATE,
     SCENARIO_DEFRAG,

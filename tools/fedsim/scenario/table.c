@@ -420,6 +420,8 @@ static const struct tf_row event_rows[] = {
     WHO("look", look, "TENANT/NAME: its user looks at it"),
     WHO("scale", scale, "TENANT/NAME"),
     {.key = "elastic", TF_GROUP(&scale_table), .help = "with scale"},
+    WHO("apply", apply, "TENANT/NAME, with priority: its manifest is applied again, with that class"),
+    {.key = "priority", TF_NAME(EVENT, priority), .help = "with apply"},
     WHO("repeat", repeat, "CLUSTER: its engine says something once more"),
     WHO("late", late, "CLUSTER: messages of an old leader arrive"),
     WHO("defrag", defrag, "CLUSTER: plan and apply, with model and nodes"),

@@ -284,6 +284,22 @@ static void test_users(void)
                 "until: 10m\n");
 }
 
+/* What is applied to a finished job begins it anew, under another id. */
+static void test_applied(void)
+{
+    holds("jobs:\n"
+          "  - {at: 0s, tenant: t, name: short, run: 1m, spec: {priority: train, instance: {gpus: 8}}}\n"
+          "events:\n"
+          "  - {at: 30s, apply: t/short, priority: online}\n"
+          "  - {at: 3m, apply: t/short, priority: train}\n"
+          "expect:\n"
+          "  - {at: 40s, job: t/short, phase: Running}\n"
+          "  - {at: 2m, job: t/short, phase: Succeeded}\n"
+          "  - {at: 200s, job: t/short, phase: Running}\n"
+          "  - {at: end, job: t/short, phase: Succeeded}\n"
+          "until: 6m\n");
+}
+
 static void test_not_possible(void)
 {
     fails("jobs: [{at: 1m, tenant: t, name: y, spec: {priority: train, minRuntime: 2h, instance: {gpus: "
@@ -499,6 +515,7 @@ static const struct suite_test tests[] = {
     {"restored twice", test_restored_twice},
     {"operators", test_operators},
     {"users", test_users},
+    {"applied", test_applied},
     {"not possible", test_not_possible},
     {"runs", test_runs},
     {"checkpoints", test_checkpoints},
