@@ -3,8 +3,8 @@
 # Shows that chaos finds what it is for: each patch of tests/chaos/mutations breaks one promise on purpose; it is
 # applied to a copy of the tree, built, and random runs are made until one breaks. A patch that no run finds is a
 # promise that nobody checks, and fails this script. By hand and nightly: about a minute a patch.
-# A patch that reproduces what has hurt users elsewhere says so, "Fails: pit-NN": that scenario must fail, too. Of one that
-# says "Only by its scenario." no random run is asked for.
+# A patch that reproduces what has hurt users elsewhere says so, "Fails: pit-NN": that scenario must fail, too; likewise any
+# other that it names. Of one that says "Only by its scenario." no random run is asked for.
 # usage: mutations.sh [--check] [--seeds N] [NAME...]     --check: only whether each still applies
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -25,10 +25,15 @@ apply() {
     (cd "$1" && git apply -C1 "${@:3}" "tests/chaos/mutations/$2.patch")
 }
 
+# The file of a scenario, by its number (pit-13) or its whole name.
+scenario() {
+    compgen -G "$1/tests/scenarios/$2-*.yaml" || { [ -f "$1/tests/scenarios/$2.yaml" ] && echo "$1/tests/scenarios/$2.yaml"; }
+}
+
 if [ -n "$check" ]; then
     failed=0
     for pit in $(cd "$root/tests/chaos/mutations" && sed -n 's/^Fails: //p' "${names[@]/%/.patch}"); do
-        ls "$root/tests/scenarios/$pit"-*.yaml >/dev/null || failed=1
+        scenario "$root" "$pit" >/dev/null || { echo "there is no scenario $pit"; failed=1; }
     done
     for name in "${names[@]}"; do
         apply "$root" "$name" --check || { echo "mutation $name does not apply any more: make it anew"; failed=1; }
@@ -50,7 +55,7 @@ cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
 fail_scenarios() {
     local pit holds=0
     for pit in $(sed -n 's/^Fails: //p' "tests/chaos/mutations/$1.patch"); do
-        if timeout 300 build/bin/fedsim run tests/scenarios/"$pit"-*.yaml >run.log 2>&1; then
+        if timeout 300 build/bin/fedsim run "$(scenario . "$pit")" >run.log 2>&1; then
             echo "| $1 | $pit HOLDS all the same |"
             holds=1
         fi
