@@ -64,6 +64,25 @@ static void test_a_refusal_does_not_end_it(void)
     drive_release(&d);
 }
 
+/* A claim is of a priority: with another one the job is in another line, in which it has waited as long, and
+ * who comes after it in the old one is first there. */
+static void test_another_priority(void)
+{
+    full_house();
+    drive_elapse(&d, d.settings.claim_after + TF_MINUTE);
+    CU_ASSERT_STRING_EQUAL_FATAL(claims_in("rec/small"), "gz-b");
+    tf_buf_clear(&d.log);
+    drive_submit(&d, "rec/small", "apply n=2 gpus=8 prio=train uid=9");
+    CU_ASSERT_STRING_EQUAL(claims_in("rec/small"), "");
+    drive_expect(&d, "reply 4: updated #4\ngz-b CHANGE 3: unclaim #4\n");
+    drive_elapse(&d, TF_MINUTE);
+    CU_ASSERT_STRING_EQUAL(claims_in("rec/small"), "gz-b");
+    CU_ASSERT_STRING_EQUAL(claims_in("rec/large"), "gz-b");
+    drive_expect(&d, "bj-a POLICY 3 shapes, 3 waiting\ngz-b POLICY 3 shapes, 3 waiting\n"
+                     "gz-b CHANGE 4: claim #4; claim #5\n");
+    drive_release(&d);
+}
+
 static void test_who_goes_claims_no_more(void)
 {
     full_house();
@@ -197,6 +216,7 @@ int main(void)
          test_the_first_of_a_priority_claims_where_it_is_closest},
         {"it ends when the job has its place", test_it_ends_when_the_job_has_its_place},
         {"a refusal does not end it", test_a_refusal_does_not_end_it},
+        {"another priority", test_another_priority},
         {"who goes claims no more", test_who_goes_claims_no_more},
         {"the next leader goes on with it", test_the_next_leader_goes_on_with_it},
         {"who was before comes back", test_who_was_before_comes_back},

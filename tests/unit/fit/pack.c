@@ -112,11 +112,45 @@ static void test_steps_stay_in_one_domain(void)
     fleet_release(&f);
 }
 
+/* Preferred, whole steps come before few domains, and what does not go whole goes all the same; of the job,
+ * few domains count. */
+static void test_steps_prefer_one_domain(void)
+{
+    struct fleet f = {0};
+    fleet_plane(&f, "parameter", "pod", "switch");
+    fleet_row(&f, 3, "H800", "p-1/s-1", fleet_vector(8, 96, 900));
+    fleet_row(&f, 3, "H800", "p-1/s-2", fleet_vector(8, 96, 900));
+    fleet_row(&f, 3, "H800", "p-1/s-3", fleet_vector(8, 96, 900));
+    struct tf_fit_view view = fleet_view(&f);
+    TF_AUTO(tf_fit_scratch) scratch = tf_fit_scratch_create();
+    struct tf_fit_placement p = {0};
+    for (int of_step = 0; of_step < 2; of_step++) {
+        struct tf_job_spec spec = fleet_spec(1, 8, 1, 1);
+        struct tf_demand demand = {0};
+        spec.elastic = (struct tf_elastic){2, 8, 2};
+        fleet_rule(&spec, NULL, "switch", of_step ? TF_TOPOLOGY_OF_STEP : TF_TOPOLOGY_OF_JOB,
+                   TF_TOPOLOGY_PREFER);
+        CU_ASSERT_EQUAL_FATAL(tf_demand_resolve(&demand, &spec, 0, view.catalog, NULL), 0);
+        CU_ASSERT_TRUE_FATAL(tf_fit_pack(&view, &demand, TF_LEVEL_FREE, 6, NULL, scratch, &p));
+        CU_ASSERT_EQUAL(p.rows.count, of_step ? 3 : 2);
+        tf_vec_each (row, &p.rows)
+            CU_ASSERT_EQUAL(row->nodes, of_step ? 2 : 3);
+        CU_ASSERT_TRUE_FATAL(tf_fit_pack(&view, &demand, TF_LEVEL_FREE, 8, NULL, scratch, &p));
+        CU_ASSERT_EQUAL(p.rows.count, 3);
+        CU_ASSERT_EQUAL(p.domains, 3);
+        tf_demand_release(&demand);
+        tf_job_spec_release(&spec);
+    }
+    tf_fit_placement_release(&p);
+    fleet_release(&f);
+}
+
 static const struct suite_test tests[] = {
     {"the tightest node", test_tightest},
     {"fragmentation comes before tightness", test_fragmentation_before_tightness},
     {"of the required domains the tightest", test_required_domain_is_the_tightest},
     {"steps stay in one domain", test_steps_stay_in_one_domain},
+    {"steps prefer one domain", test_steps_prefer_one_domain},
 };
 
 int main(void)
