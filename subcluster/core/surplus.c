@@ -57,6 +57,19 @@ static bool dwelt_over_lower(struct sub *sub, const struct job *job)
     return at.ms <= sub->now.mono.ms;
 }
 
+/* By that the potential falls: GPUs go from a lower priority to a higher one, and no core is less. */
+static bool is_surplus_of_lower(struct sub *sub, const struct job *taker, const struct reclaim_plan *plan)
+{
+    tf_vec_each (victim, &plan->evicted) {
+        if (!tf_uid_is_none(victim->migration)) /* a place that nothing runs in yet */
+            continue;
+        const struct job *giver = job_find(sub, victim->uid);
+        if (!giver || victim->whole || rank_of(sub, giver) >= rank_of(sub, taker))
+            return false;
+    }
+    return true;
+}
+
 static bool take_lower(struct sub *sub, struct job *job, const struct absorb_job *hungry)
 {
     struct reclaim_plan plan = {0};
@@ -70,6 +83,9 @@ static bool take_lower(struct sub *sub, struct job *job, const struct absorb_job
         tf_reached(sub, SUB_SURPLUS_TAKEN);
         trace_epoch(sub, job, "wants a step more: %zu job%s of lower priority give surplus",
                     plan.evicted.count, plan.evicted.count == 1 ? "" : "s");
+        bool falls = is_surplus_of_lower(sub, job, &plan);
+        assert(falls && "the potential falls");
+        (void)falls;
         reclaim_let_go(sub, job, &plan);
     }
     reclaim_plan_release(&plan);
