@@ -183,6 +183,8 @@ const struct tf_job_record *fed_job_find(const struct fed *fed, const char *tena
 const struct tf_job_record *fed_job_find_uid(const struct fed *fed, struct tf_uid uid);
 /* Jobs in order of (tenant, name): the first after the given one; NULL, NULL starts. */
 const struct tf_job_record *fed_job_next(const struct fed *fed, const char *tenant, const char *name);
+/* The i-th of those that are on their way to another subcluster, by uid; NULL: there are no more. */
+const struct tf_job_record *fed_job_moving(const struct fed *fed, size_t i);
 /* The latest report about the job's present epoch; NULL if there is none since this leader was elected. */
 const struct tf_report *fed_job_report(const struct fed *fed, const struct tf_job_record *job);
 

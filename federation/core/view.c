@@ -47,6 +47,11 @@ const struct tf_job_record *fed_job_next(const struct fed *fed, const char *tena
     return record_of(tenant ? fed_job_after(fed, tenant, name) : fed_job_first(fed));
 }
 
+const struct tf_job_record *fed_job_moving(const struct fed *fed, size_t i)
+{
+    return i < fed->moving.count ? &fed->moving.items[i]->record : NULL;
+}
+
 const struct tf_report *fed_job_report(const struct fed *fed, const struct tf_job_record *record)
 {
     const struct job *job = fed_job_by_uid(fed, record->uid);

@@ -18,6 +18,8 @@ enum {
     JOB_WAIT,
     EPOCHS_ENDED,
     REFUSALS,
+    MOVING,
+    MOVED,
     CLUSTER_ATTACHED,
     CLUSTER_STOPPED,
     CLUSTER_LOST,
@@ -100,6 +102,20 @@ const struct tf_metric fedd_metrics[] = {
                   {"reason"},
                   NULL,
                   "placements that a subcluster refused, by reason"},
+    [MOVING] =
+        {"tidefed_job_moves",
+         TF_METRIC_GAUGE,
+         TF_UNIT_ONE,
+         {"state"},
+         NULL,
+         "jobs on their way to another subcluster, by how far they are: `WITHDRAWING` and `ROLLING_BACK` "
+         "are on their way back"},
+    [MOVED] = {"tidefed_job_moves_total",
+               TF_METRIC_COUNTER,
+               TF_UNIT_ONE,
+               {"outcome"},
+               NULL,
+               "such moves that are over since it became the leader: `done`, `rolled_back`"},
     [CLUSTER_ATTACHED] = {"tidefed_subcluster_attached",
                           TF_METRIC_GAUGE,
                           TF_UNIT_ONE,
@@ -278,6 +294,21 @@ static void collect_counted(const struct metrics *metrics, struct tf_metrics *ou
                            (int64_t)metrics->refusals[reason]);
 }
 
+static void collect_moves(const struct fedd *fedd, struct tf_metrics *out)
+{
+    int64_t by_state[TF_CROSS_DONE] = {0};
+    const struct fed_situations *reached = fed_reached(fedd->fed);
+    const struct tf_job_record *job;
+    for (size_t i = 0; (job = fed_job_moving(fedd->fed, i)); i++)
+        by_state[job->cross.state]++; /* it goes on: below DONE */
+    for (int state = TF_CROSS_STARTING; state < TF_CROSS_DONE; state++)
+        tf_metrics_add(out, &fedd_metrics[MOVING], TF_LABELS(tf_cross_state_name((enum tf_cross_state)state)),
+                       by_state[state]);
+    tf_metrics_add(out, &fedd_metrics[MOVED], TF_LABELS("done"), (int64_t)reached->FED_CROSS_DONE);
+    tf_metrics_add(out, &fedd_metrics[MOVED], TF_LABELS("rolled_back"),
+                   (int64_t)reached->FED_CROSS_ROLLED_BACK);
+}
+
 /* One figure of every subcluster after the other, since the samples of a row stay together. */
 typedef int64_t (*figure_f)(const struct fedd *fedd, const struct fed_cluster_view *cluster); /* < 0: none */
 
@@ -423,6 +454,7 @@ static void collect(void *arg, struct tf_metrics *out)
     tf_metrics_add(out, &fedd_metrics[TERM_REVISION], TF_NO_LABELS, (int64_t)term.revision);
     collect_jobs(fedd, out);
     collect_counted(fedd->metrics, out);
+    collect_moves(fedd, out);
     collect_figures(fedd, out);
     collect_profiles(fedd, out);
 }

@@ -62,6 +62,18 @@ const char *view_away(const struct fedd *fedd, const struct tf_job_record *job)
     return known || placement->phase == TF_PHASE_PENDING ? NULL : placement->cluster;
 }
 
+/* What else is to be said of the job now goes before. */
+static void view_move(const struct tf_cross *cross, struct tf_job_view *out)
+{
+    if (!tf_cross_goes_on(cross))
+        return;
+    out->conditions |= TF_CONDITION_MOVING;
+    if (!out->reason_text)
+        out->reason_text = tf_asprintf("goes from %s to %s: %s%s%s", cross->from, cross->to,
+                                       tf_cross_state_name(cross->state), cross->why ? ": " : "",
+                                       cross->why ? cross->why : "");
+}
+
 /* The present epoch, and how much of it is there. */
 static void view_placement(const struct fedd *fedd, const struct tf_job_record *job, bool whole,
                            struct tf_job_view *out)
@@ -149,6 +161,7 @@ void view_job(const struct fedd *fedd, const struct tf_job_record *job, bool who
 {
     view_record(job, whole, out);
     view_placement(fedd, job, whole, out);
+    view_move(&job->cross, out);
 }
 
 /* Where it is, or was last. */

@@ -19,6 +19,9 @@ is() { [ "$(job "$1" | jq -r '.status | "\(.phase) \(.cluster) \(.ready)"')" = "
 free_gpus() { fedctl get clusters -o json | jq -r ".items[] | select(.metadata.name == \"$1\") | .status.gpus.free"; }
 is_free() { [ "$(free_gpus "$1")" = 16 ]; }
 is_used() { [ "$(free_gpus "$1")" -lt 16 ]; }
+# NAME TEXT: the condition, and how far it is.
+shows_move() { job "$1" | jq -e --arg t "$2" '.status | (.conditions | index("Moving")) and .reasonText == $t' >/dev/null; }
+shows_no_move() { job "$1" | jq -e '.status.conditions // [] | index("Moving") | not' >/dev/null; }
 last_event() { fedctl events "web/$1" -o json | jq -r '[.items[].event.type] | last'; }
 has_event() { fedctl events "web/$1" -o json | jq -e --arg t "$2" 'any(.items[].event; .type == $t)' >/dev/null; }
 
@@ -76,8 +79,11 @@ settled hello a b
 shut hello
 fedctl migrate job web/hello --to a --yes
 wait_for "the new epoch to be accepted" is_used a
+shows_move hello "goes from b to a: STARTING" || fail "get job does not show the move: $(job hello)"
+fedctl describe job web/hello | grep -q "Running,Moving" || fail "describe job does not show the move"
 fedctl abort web/hello
 settled hello a b
+wait_for "no sign of a move" shows_no_move hello
 [ "$(last_event hello)" = MoveEnded ] || fail "the last event of a move that was called back is $(last_event hello)"
 open
 

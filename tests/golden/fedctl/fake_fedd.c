@@ -320,8 +320,39 @@ static void defrag(struct fake *fake, const struct tf_defrag_order *order, struc
     fake->aborted = false;
 }
 
-static void migrate(struct fake *fake, const struct tf_migrate_order *order, struct tf_migrate_reply *reply)
+/* web/hello runs in us-c and may go to gz-b. */
+static void migrate_job(const struct tf_migrate_request *request, struct tf_migrate_reply *reply,
+                        struct failure *failure)
 {
+    const struct tf_job_ref *job = &request->job;
+    if (world_find(job->tenant, job->name) < 0)
+        no_such_job(job, failure);
+    else if (strcmp(job->name, "hello") != 0)
+        fail(failure, TF_ERR_REFUSED,
+             "job data/refresh is Pending: only one that is Running moves. `placement.clusters` says where "
+             "one "
+             "may start");
+    else if (request->order.verb == TF_MIGRATE_ABORT)
+        reply->text = tf_strdup("the new instances in gz-b are being stopped");
+    else if (strcmp(request->to_cluster, "us-c") == 0)
+        fail(failure, TF_ERR_REFUSED, "job web/hello runs in us-c already");
+    else if (strcmp(request->to_cluster, "gz-b") != 0)
+        fail(failure, TF_ERR_NOT_FOUND,
+             "there is no subcluster nowhere: `fedctl get clusters` lists those that have ever attached");
+    else
+        reply->text =
+            tf_strdup("2 of 2 instances go from us-c to gz-b, into what is free there; the old ones "
+                      "stop when the new ones are ready. What is not moved: data, images, addresses");
+}
+
+static void migrate(struct fake *fake, const struct tf_migrate_request *request,
+                    struct tf_migrate_reply *reply, struct failure *failure)
+{
+    const struct tf_migrate_order *order = &request->order;
+    if (request->job.name) {
+        migrate_job(request, reply, failure);
+        return;
+    }
     fake->aborted |= order->verb == TF_MIGRATE_ABORT;
     if (order->verb == TF_MIGRATE_LIST)
         world_defrag_chain(fake->defrag, fake->looks++, fake->stops, fake->aborted,
@@ -368,7 +399,7 @@ static void answer(struct fake *fake, const struct tf_request *request, struct t
         defrag(fake, &request->defrag.order, failure);
         break;
     case TF_METHOD_MIGRATE:
-        migrate(fake, &request->migrate.order, &reply->migrate);
+        migrate(fake, &request->migrate, &reply->migrate, failure);
         break;
     case TF_METHOD_PLAN_DEFRAG:
         world_defrag(&request->defrag, &reply->defrag);

@@ -403,6 +403,20 @@ run delete web/hello --wait --timeout 20s
 run delete data/refresh --wait --timeout 1500ms
 golden change
 
+run migrate job web/hello --to gz-b --dry-run
+run migrate job web/hello --to gz-b
+run migrate job web/hello --to gz-b --yes
+run migrate job web/hello --to us-c --yes
+run migrate job web/hello --to nowhere --yes
+run migrate job web/none --to gz-b --yes
+run migrate job data/refresh --to gz-b
+run migrate job web/hello
+run migrate job --to gz-b
+run migrate job web/hello --from bj-a/n3 --to gz-b
+run abort web/hello
+run abort web/none
+golden migrate-job
+
 run wait job web/hello --for=running
 run wait llm/pretrain --for=succeeded
 run wait llm/pretrain rec/flaky --for=finished
