@@ -538,6 +538,18 @@ static const char *why_no_larger(const struct fed *fed, const struct job *job, c
     return text;
 }
 
+/* Ends what is said of a job that is on its way to another subcluster. */
+static char *add_move(const struct tf_cross *cross, char *answer)
+{
+    if (!tf_cross_goes_on(cross))
+        return answer;
+    char *text =
+        tf_asprintf("%s; it goes from %s to %s: %s%s%s", answer, cross->from, cross->to,
+                    tf_cross_state_name(cross->state), cross->why ? ": " : "", cross->why ? cross->why : "");
+    free(answer);
+    return text;
+}
+
 static char *answer_placed(const struct fed *fed, const struct job *job, const struct tf_placement *p)
 {
     char text[MOMENT_TEXT], more[MORE_TEXT];
@@ -583,7 +595,7 @@ int fed_explain(const struct fed *fed, const char *tenant, const char *name, str
     if (tf_phase_is_final(job->record.phase))
         out->answer = answer_final(job);
     else if (placement)
-        out->answer = answer_placed(fed, job, placement);
+        out->answer = add_move(&job->record.cross, answer_placed(fed, job, placement));
     else
         explain_rows(fed, job, now, &out->rows);
     if (job->record.held && !out->answer)

@@ -55,6 +55,11 @@ static void test_plain(void)
     starting(&d);
     PHASE("rec/x", "Running in gz-b e2 x2 in bj-a e1 x2"); /* the last one is the job */
     STATE(STARTING);
+    struct fed_explanation why = {0};
+    CU_ASSERT_EQUAL_FATAL(fed_explain(d.fed, "rec", "x", d.now, &why, NULL), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(why.answer, "rec/x runs in bj-a"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(why.answer, "; it goes from bj-a to gz-b: STARTING"));
+    fed_explanation_release(&why);
     drive_release(&d);
     releasing(&d);
     STATE(RELEASING);
