@@ -188,6 +188,7 @@ static void image_run(struct tf_image *image, struct member_run *run)
     tf_image_number(image, &run->asked);
     tf_image_number(image, &run->node);
     tf_image_number(image, &run->seen);
+    tf_image_number(image, &run->known);
     tf_image_number(image, &run->begun);
     tf_image_number(image, &run->stuck);
     tf_image_number(image, &run->due);

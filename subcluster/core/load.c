@@ -294,7 +294,7 @@ static bool is_seen(const struct sub *sub, const struct job *job)
         if (sub->strays.items[range.first + i].id.epoch > job->record.epoch)
             return false;
     tf_vec_each (run, &job->runs)
-        if (run->seen)
+        if (run->known)
             return true;
     return range.count > 0;
 }

@@ -16,6 +16,7 @@ struct member_run {
     uint32_t node; /* its number in the ledger */
     bool asked;    /* its start was: never twice, since the engine may refuse the first and do the second */
     bool seen;     /* the engine has told of it since boot */
+    bool known;    /* and not that it never ran: that is told also when all else of the epoch is forgotten */
     bool begun;    /* and that it is starting: its time to become ready counts from then */
     bool stuck;    /* its stop took longer than it may: alarmed once */
     struct tf_mono due;   /* start time-out, end of back-off or bound of a stop, by its state */

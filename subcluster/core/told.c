@@ -34,7 +34,7 @@ int64_t member_start_bound(const struct sub *sub, const struct job *job)
 void members_adopted(struct sub *sub, struct job *job)
 {
     for (size_t i = 0; i < job->record.members.count; i++) {
-        job->runs.items[i].seen = job->runs.items[i].begun = true;
+        job->runs.items[i].seen = job->runs.items[i].known = job->runs.items[i].begun = true;
         if (job->record.members.items[i].state == TF_MEMBER_STARTING)
             member_set_due(sub, job, i, moment_in(sub, member_start_bound(sub, job)));
     }
@@ -257,6 +257,7 @@ void member_told(struct sub *sub, struct job *job, size_t place, const struct su
     assert(member_lives(job->record.members.items[place].state));
     bool first = !job->runs.items[place].seen;
     job->runs.items[place].seen = true;
+    job->runs.items[place].known |= event->state != SUB_INSTANCE_ABSENT;
     if (first && sub->listed)
         strays_judge(sub, job->record.uid); /* what was to take its place need not */
     switch (event->state) {
