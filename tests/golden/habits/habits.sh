@@ -178,7 +178,7 @@ fedctl cordon gpu bj-a/n3:5 --reason "XID 79"
 fedctl get gpus bj-a/n3
 END
 habit "How full is it" "kubectl top nodes" "nomad node status -stats" "sinfo -O NodeList,GresUsed" <<'END'
-~shows "fedctl top clusters" "^bj-a( +[^ ]+){5} +5 "
+~shows "fedctl top clusters" "^bj-a( +[^ ]+){5} +4 "
 fedctl top clusters
 fedctl top nodes --limit 3
 END
@@ -187,8 +187,8 @@ fedctl delete llm/pretrain llm/sweep --wait
 fedctl delete llm/nothing
 END
 habit "Move one instance elsewhere" "kubectl delete pod x-0" "nomad alloc stop 8f1" "scontrol requeue 17" <<'END'
-fedctl migrate instance web/hello/0 --dry-run
-fedctl migrate instance web/hello/0 --reason "noisy neighbour" --wait
+fedctl migrate instance web/hello/0 --to n1 --dry-run
+fedctl migrate instance web/hello/0 --to n1 --reason "noisy neighbour" --wait
 END
 habit "Take a whole cluster out of use" "kubectl drain -l zone=b" "nomad node drain -enable 4d2" "scontrol create reservation flags=maint" <<'END'
 fedctl drain cluster bj-a --dry-run
