@@ -5,12 +5,10 @@
 #include "tools/fedbench/bench.h"
 
 #include "common/base/cleanup.h"
-#include "common/base/text.h"
 #include "tools/fedbench/cores.h"
-#include "tools/fedbench/figures.h"
+#include "tools/fedbench/nodes.h"
 
-#include <getopt.h>
-
+#include <stdio.h>
 enum {
     NODE_GPUS = 8,
     A_NODE = 4, /* instances of two GPUs */
@@ -178,43 +176,22 @@ static bool run(struct figures *out, size_t nodes)
     return ok;
 }
 
-static int usage(FILE *to, int code)
-{
-    fprintf(to, "usage: fedbench migrate [--nodes N] [--json]\n"
-                "Moves instances in the core of one subcluster with N nodes (default: 1,000 and 12,500).\n");
-    return code;
-}
-
 int bench_migrate(int argc, char **argv)
 {
-    static const struct option options[] = {{"nodes", required_argument, NULL, 'n'},
-                                            {"json", no_argument, NULL, 'j'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {0}};
-    size_t sizes[] = {1000, 12500}, count = TF_ARRAY_LEN(sizes);
-    bool json = false;
-    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-        int64_t n = 0;
-        if (option == 'n' && tf_parse_int64(optarg, 2 * MOVES / A_NODE, 100000, &n, NULL) == 0) {
-            sizes[0] = (size_t)n;
-            count = 1;
-        } else if (option == 'j')
-            json = true;
-        else
-            return option == 'h' ? usage(stdout, 0) : usage(stderr, 2);
-    }
-    if (optind < argc)
-        return usage(stderr, 2);
-    struct figures figures;
-    bool ok = true;
-    figures_begin(&figures, "migrate", json);
-    figures_setting(
-        &figures,
-        "the core of one subcluster; simulated: nodes, an engine that starts in %d ms and stops in %d "
-        "after a stopDelay of %d, a store that writes in %d ms",
-        START_MS, STOP_MS, DELAY_MS, COMMIT_MS);
-    for (size_t i = 0; i < count && ok; i++)
-        ok = run(&figures, sizes[i]);
-    figures_end(&figures);
-    return ok ? 0 : 1;
+    static const size_t sizes[] = {1000, 12500};
+    char setting[256];
+    snprintf(setting, sizeof setting,
+             "the core of one subcluster; simulated: nodes, an engine that starts in %d ms and stops in %d "
+             "after a stopDelay of %d, a store that writes in %d ms",
+             START_MS, STOP_MS, DELAY_MS, COMMIT_MS);
+    return nodes_bench(
+        &(struct nodes_bench){
+            .name = "migrate",
+            .does = "Moves instances in the core of one subcluster with N nodes (default: 1,000 and 12,500).",
+            .setting = setting,
+            .sizes = sizes,
+            .count = TF_ARRAY_LEN(sizes),
+            .least = 2 * MOVES / A_NODE,
+            .run = run},
+        argc, argv);
 }
