@@ -9,6 +9,7 @@
 #include "tools/fedbench/nodes.h"
 
 #include <stdio.h>
+
 enum {
     NODE_GPUS = 8,
     A_NODE = 4, /* instances of two GPUs */

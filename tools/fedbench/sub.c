@@ -9,6 +9,7 @@
 #include "tools/fedbench/nodes.h"
 
 #include <stdio.h>
+
 enum { NODE_GPUS = 8, GANG = 64, ROUNDS = 20, ELASTIC = 32, PERIOD_MS = 500 };
 
 struct fleet {
