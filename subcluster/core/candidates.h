@@ -3,7 +3,7 @@
 #define TF_SUBCLUSTER_CORE_CANDIDATES_H
 
 #include "subcluster/core/jobs.h"
-#include "subcluster/core/victims.h"
+#include "subcluster/core/victims/victims.h"
 
 /* Who may be evicted for a demand, and what each would lose: the records, as victims.h wants to see them. */
 

@@ -5,7 +5,7 @@
 
 #include "common/base/cleanup.h"
 #include "common/model/resource.h"
-#include "subcluster/core/consolidate.h"
+#include "subcluster/core/consolidate/consolidate.h"
 #include "subcluster/core/cordon.h"
 #include "subcluster/core/head.h"
 #include "subcluster/core/levels.h"

@@ -6,7 +6,8 @@ set -euo pipefail
 build=$2
 libraries=()
 for library in common/base/libtf_base.a common/model/libtf_model.a common/fit/libtf_fit.a \
-    federation/core/libtf_federation_core.a subcluster/core/libtf_subcluster_core.a; do
+    federation/core/libtf_federation_core.a subcluster/core/libtf_subcluster_core.a \
+    subcluster/core/consolidate/libtf_consolidate.a subcluster/core/victims/libtf_victims.a; do
     [ -f "$build/$library" ] && libraries+=("$build/$library")
 done
 allowed='abort|free|malloc|calloc|realloc|reallocarray|mem(cpy|move|set|cmp|chr)|str(len|nlen|cmp|ncmp|chr|rchr|str|spn|cspn|casecmp|pbrk)|__xpg_strerror_r|strerror_r|strto(l|ll|ul|ull)|__isoc[0-9]+_strto[a-z]+|(v|vs|s|as|vas)n?printf|__(v|vs|s|as|vas)n?printf_chk|__(memcpy|memmove|memset|strcpy|stpcpy)_chk|fprintf|__fprintf_chk|fwrite|stderr|__errno_location|qsort|bsearch|gmtime_r|timegm|__assert_fail|__stack_chk_fail|__ctype_b_loc|__ctype_tolower_loc|tolower|_GLOBAL_OFFSET_TABLE_|__(asan|ubsan|tsan|sanitizer|lsan)_[a-z0-9_]+|__(udivti3|umodti3|divti3|modti3|popcountdi2)'

@@ -24,6 +24,8 @@ common/keep            common/base common/model common/wire common/log common/lo
 common/live            common/base common/model common/wire common/conf common/live
 common/trace           common/base common/model common/trace
 federation/core        common/base common/model common/fit federation/core
+subcluster/core/consolidate  common/base common/model subcluster/core/consolidate
+subcluster/core/victims      common/base common/model common/fit subcluster/core/victims
 subcluster/core        common/base common/model common/fit subcluster/core
 subcluster/engine      common subcluster/core subcluster/engine
 federation/daemon      common federation

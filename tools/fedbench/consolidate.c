@@ -6,7 +6,7 @@
 #include "common/base/cleanup.h"
 #include "common/base/rng.h"
 #include "common/base/text.h"
-#include "subcluster/core/consolidate.h"
+#include "subcluster/core/consolidate/consolidate.h"
 #include "tools/fedbench/cores.h"
 #include "tools/fedbench/figures.h"
 

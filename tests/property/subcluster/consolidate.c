@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans to free nodes, against brute force on small pools: how much can be freed, with how few moves; and any
  * plan on any pool can be carried out in its order. */
-#include "subcluster/core/consolidate.h"
+#include "subcluster/core/consolidate/consolidate.h"
 
 #include "common/base/cleanup.h"
 #include "common/base/rng.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Victims against brute force: every set of what may go, on small random subclusters. */
-#include "subcluster/core/victims.h"
+#include "subcluster/core/victims/victims.h"
 
 #include "common/base/cleanup.h"
 #include "common/base/rng.h"

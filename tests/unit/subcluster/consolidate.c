@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans to free nodes: what is moved, in which order, and what they are measured against. */
-#include "subcluster/core/consolidate.h"
+#include "subcluster/core/consolidate/consolidate.h"
 
 #include "common/base/cleanup.h"
 #include "tests/support/suite.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sets of units that may be evicted: what they cost together, what each node has once they are gone, and
  * whether the demand fits then. Which set is chosen is victims.c's. */
-#include "subcluster/core/victims_private.h"
+#include "subcluster/core/victims/private.h"
 
 #include <assert.h>
 

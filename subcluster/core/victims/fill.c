@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Takes units greedily, node by node, until the nodes of a cell hold the demand; by whole steps where these
- * have a domain of their own. May take more than is needed: victims_trim.c puts that back. */
-#include "subcluster/core/victims_private.h"
+ * have a domain of their own. May take more than is needed: trim.c puts that back. */
+#include "subcluster/core/victims/private.h"
 
 /* ---- filling ---- */
 

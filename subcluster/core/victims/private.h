@@ -2,7 +2,7 @@
 #ifndef TF_SUBCLUSTER_CORE_VICTIMS_PRIVATE_H
 #define TF_SUBCLUSTER_CORE_VICTIMS_PRIVATE_H
 
-#include "subcluster/core/victims.h"
+#include "subcluster/core/victims/victims.h"
 
 /* What the files of victims share. */
 
@@ -34,7 +34,7 @@ struct victims_search {
     TF_VEC(struct tf_level_vector) own;
 };
 
-/* ---- victims_set.c: sets of units, what they cost, whether they suffice ---- */
+/* ---- set.c: sets of units, what they cost, whether they suffice ---- */
 
 void victims_search_init(struct victims_search *search, const struct victims_ask *ask);
 void victims_search_release(struct victims_search *search);
@@ -59,7 +59,7 @@ void victims_cost_of_set(const struct victims_search *search, const bool *set, i
 int victims_cost_cmp(const struct victims_search *search, const int64_t *a, int64_t of_a, const int64_t *b,
                      int64_t of_b);
 
-/* ---- victims_node.c: the cheapest ways of one node ---- */
+/* ---- node.c: the cheapest ways of one node ---- */
 
 enum { WAY_UNITS = 64 };
 
@@ -117,14 +117,14 @@ struct victims_choice {
     int place; /* of the model under way; of the cheapest set, once found */
 };
 
-/* ---- victims_cell.c ---- */
+/* ---- cell.c ---- */
 
 /* Gives each class its cell and its step's. Once, before any search. */
 void victims_list_cells(struct victims_choice *choice);
 /* The nodes of a job's cell, or of a step's, become those under way. */
 void victims_list_nodes(struct victims_choice *choice, uint32_t cell, bool of_step);
 
-/* ---- victims_heap.c ---- */
+/* ---- heap.c ---- */
 
 /* A slot, and its best way to at most `wanted` instances, for each node under way. */
 void victims_heap_make(struct victims_choice *choice, int32_t wanted, bool by_share);
@@ -133,7 +133,7 @@ void victims_heap_refresh(struct victims_choice *choice, uint32_t slot, int32_t 
 /* Nodes on which something of log[from...] was: their ways have changed. */
 void victims_heap_refresh_near(struct victims_choice *choice, size_t from, int32_t wanted, bool by_share);
 
-/* ---- victims_fill.c ---- */
+/* ---- fill.c ---- */
 
 void victims_choice_take(struct victims_choice *choice, uint32_t unit);
 void victims_choice_undo(struct victims_choice *choice, size_t log); /* back to that length of the log */
@@ -141,7 +141,7 @@ void victims_choice_undo(struct victims_choice *choice, size_t log); /* back to 
  * all that may go does not suffice. */
 bool victims_fill_cell(struct victims_choice *choice, uint32_t cell, bool by_share);
 
-/* ---- victims_trim.c ---- */
+/* ---- trim.c ---- */
 
 /* A unit and what it costs by itself. */
 struct victim_priced {
@@ -159,7 +159,7 @@ void victims_trim(struct victims_choice *choice);
 /* What is taken is the best set, if it is cheaper than the one so far. */
 void victims_choice_keep_if_cheaper(struct victims_choice *choice);
 
-/* ---- victims_exact.c ---- */
+/* ---- exact.c ---- */
 
 /* Finds the cheapest set of all, unless the work that it may do is used up before. Expects a good set
  * already: it is what branches are cut by. */

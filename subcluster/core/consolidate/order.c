@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The order of a plan's moves: what must happen first, what may happen at once, and where a cycle needs a
  * spare place. What is moved where was decided before. */
-#include "subcluster/core/consolidate_private.h"
+#include "subcluster/core/consolidate/private.h"
 
 #include "common/base/cleanup.h"
 

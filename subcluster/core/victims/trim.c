@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Puts back what turned out not to be needed, so that no victim is redundant (I7). */
-#include "subcluster/core/victims_private.h"
+#include "subcluster/core/victims/private.h"
 
 int victims_priced_cmp(const void *a, const void *b)
 {

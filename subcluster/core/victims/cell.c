@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which nodes belong together: one model, one domain of each required rule. */
-#include "subcluster/core/victims_private.h"
+#include "subcluster/core/victims/private.h"
 
 static bool same_cell(const struct victims_choice *choice, uint32_t class, uint32_t other, bool of_step)
 {

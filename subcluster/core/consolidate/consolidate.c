@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which nodes are freed, and how hard it is tried. Where instances go is consolidate_place.c's, in which
- * order consolidate_order.c's, and what would be best consolidate_bound.c's. */
-#include "subcluster/core/consolidate_private.h"
+/* Which nodes are freed, and how hard it is tried. Where instances go is place.c's, in which
+ * order order.c's, and what would be best bound.c's. */
+#include "subcluster/core/consolidate/private.h"
 
 #include "common/base/cleanup.h"
 

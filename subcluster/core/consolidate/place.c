@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Puts instances that lost their place somewhere else: into what is free, or in the place of smaller ones,
  * which are then put down likewise. Which nodes are freed is consolidate.c's. */
-#include "subcluster/core/consolidate_private.h"
+#include "subcluster/core/consolidate/private.h"
 
 #include "common/base/cleanup.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Searches for the cheapest victims: in each cell (nodes of one model, one domain) greedily node by node,
  * then less what turned out not to be needed; the cheapest of all cells counts. How a cell is filled is
- * victims_fill.c's, the cheapest ways of one node are victims_node.c's, sets and their costs victims_set.c's.
+ * fill.c's, the cheapest ways of one node are node.c's, sets and their costs set.c's.
  */
-#include "subcluster/core/victims.h"
+#include "subcluster/core/victims/victims.h"
 
-#include "subcluster/core/victims_private.h"
+#include "subcluster/core/victims/private.h"
 
 /* A set is also searched without each of its victims in turn, while nodes x victims stay below this: beyond,
  * there is so much to choose from that the first answer is hardly ever beaten. */

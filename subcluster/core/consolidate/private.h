@@ -2,7 +2,7 @@
 #ifndef TF_SUBCLUSTER_CORE_CONSOLIDATE_PRIVATE_H
 #define TF_SUBCLUSTER_CORE_CONSOLIDATE_PRIVATE_H
 
-#include "subcluster/core/consolidate.h"
+#include "subcluster/core/consolidate/consolidate.h"
 
 /* What the files of consolidate share. */
 
@@ -58,7 +58,7 @@ struct pool {
     int64_t far; /* looks that may still be spent beyond the first of each bucket */
 };
 
-/* ---- consolidate_pool.c ---- */
+/* ---- pool.c ---- */
 
 void pool_init(struct pool *pool, const struct consolidate_ask *ask);
 void pool_release(struct pool *pool);
@@ -76,7 +76,7 @@ void pool_keep(struct pool *pool, uint32_t node, struct tf_vector amount);
 /* Nodes of a set that has few, sorted; count 0: it has many. */
 const uint32_t *pool_set_nodes(const struct pool *pool, uint32_t set, size_t *count);
 
-/* ---- consolidate_index.c ---- */
+/* ---- index.c ---- */
 
 void index_init(struct pool *pool);
 void index_release(struct bucket_index *index);
@@ -94,7 +94,7 @@ typedef bool pool_look_f(struct pool *pool, uint32_t node, void *ctx);
 void pool_each_direct(struct pool *pool, uint32_t instance, pool_look_f *look, void *ctx);
 void pool_each_ejecting(struct pool *pool, uint32_t instance, bool far, pool_look_f *look, void *ctx);
 
-/* ---- consolidate_place.c ---- */
+/* ---- place.c ---- */
 
 /* Chooses, of the movable instances of the node, those that must go so that `need` is free there, few GPUs
  * first; below (IN_HAND: any): only smaller ones than that instance. False: it cannot be. */
@@ -110,12 +110,12 @@ bool choose_leavers(struct pool *pool, uint32_t node, struct tf_vector need, uin
 /* Puts down the instances, which are in hand, and whatever they eject. False: the pool is to be undone. */
 bool place_all(struct pool *pool, const uint32_t *instances, size_t count, bool eject);
 
-/* ---- consolidate_order.c ---- */
+/* ---- order.c ---- */
 
 /* The moves from where the instances are to where the pool has them, in order; sites are in plan. */
 void order_moves(struct pool *pool, struct consolidate_plan *plan);
 
-/* ---- consolidate_bound.c ---- */
+/* ---- bound.c ---- */
 
 /* What a plan that frees `freed` more can at best be: figures' best and bounds. */
 void bound_plan(const struct consolidate_ask *ask, uint32_t domain, struct consolidate_figures *out,

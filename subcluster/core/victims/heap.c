@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The heap of ways of the cell under way, the cheapest an instance on top. What is cheapest on one node is
- * victims_node.c's. */
-#include "subcluster/core/victims_private.h"
+ * node.c's. */
+#include "subcluster/core/victims/private.h"
 
 static const int64_t *slot_cost(const struct victims_choice *choice, uint32_t slot)
 {

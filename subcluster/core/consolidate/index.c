@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which nodes have room for an instance, or would have if smaller ones left, without looking at all of them.
  */
-#include "subcluster/core/consolidate_private.h"
+#include "subcluster/core/consolidate/private.h"
 
 #include <stdlib.h>
 
@@ -72,7 +72,7 @@ static uint32_t bucket_next(const struct bucket_index *index, const uint64_t *bi
 
 /* ---- tables ---- */
 
-/* Whoever is ejected is smaller: in GPUs, or where CPU and memory count, in these (consolidate_place.c). */
+/* Whoever is ejected is smaller: in GPUs, or where CPU and memory count, in these (place.c). */
 static bool is_small(const struct bucket_index *index, int32_t gpus, size_t table)
 {
     return index->plain ? gpus < index->sizes[table] : gpus <= index->sizes[table];

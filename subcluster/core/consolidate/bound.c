@@ -2,7 +2,7 @@
 /* What the best plan could be (BOUNDS.md §2). Each of these is true of every plan: from instances of s GPUs
  * and more, a node with room r can hold floor(r/s) slots' worth at most. Exact for GPUs alone where each size
  * divides the next; with CPU and memory the smallest bound over the dimensions. */
-#include "subcluster/core/consolidate_private.h"
+#include "subcluster/core/consolidate/private.h"
 
 #include "common/base/cleanup.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Branch and bound over all sets of victims, from a good one: finds the cheapest of all where units are few.
  */
-#include "subcluster/core/victims_private.h"
+#include "subcluster/core/victims/private.h"
 
 /* What is left to try after that is tried: sets of at most so many units, and so many rows counted. */
 enum { EXACT_UNITS = 32, EXACT_ROWS = 100000 };

@@ -2,7 +2,7 @@
 /* The cheapest ways to more instances on one node. A dynamic programme over its units: each state is a set of
  * them, and stays only while no other frees at least as much, in every dimension, for no more. With GPUs
  * alone that is the textbook programme f[c] = least cost to free c GPUs (BOUNDS.md §3). */
-#include "subcluster/core/victims_private.h"
+#include "subcluster/core/victims/private.h"
 
 #include <assert.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether a plan can be carried out. Shares nothing with what makes plans: tests go by it. */
-#include "subcluster/core/consolidate.h"
+#include "subcluster/core/consolidate/consolidate.h"
 
 #include "common/base/cleanup.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where the instances are while a plan is made, with undo. Which nodes have how much free is
- * consolidate_index.c's, what goes where consolidate_place.c's. */
-#include "subcluster/core/consolidate_private.h"
+ * index.c's, what goes where place.c's. */
+#include "subcluster/core/consolidate/private.h"
 
 #include "common/base/cleanup.h"
 
