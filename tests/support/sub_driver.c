@@ -468,6 +468,14 @@ struct tf_entry driver_place_entry(uint8_t uid, uint64_t epoch, int32_t size, in
     return entry;
 }
 
+struct tf_entry driver_class_entry(uint8_t uid, uint64_t epoch, const char *class, int32_t size, int32_t gpus)
+{
+    struct tf_entry entry = driver_place_entry(uid, epoch, size, gpus);
+    free(entry.spec.priority);
+    entry.spec.priority = tf_strdup(class);
+    return entry;
+}
+
 void driver_place(struct sub_driver *d, uint8_t uid, uint64_t epoch, int32_t size, int32_t gpus)
 {
     driver_change(d, driver_place_entry(uid, epoch, size, gpus));
@@ -530,12 +538,37 @@ void driver_stray(struct sub_driver *d, uint8_t uid, uint64_t epoch, uint32_t in
     tf_vec_push(&d->instances, stray);
 }
 
-void driver_two_nodes(struct sub_driver *d)
+static void boot_two_nodes(struct sub_driver *d)
 {
     driver_init(d);
     driver_node(d, "n1", "H800", 8);
     driver_node(d, "n2", "H800", 8);
+}
+
+void driver_two_nodes(struct sub_driver *d)
+{
+    boot_two_nodes(d);
     driver_ready(d);
+}
+
+void driver_two_frozen_nodes(struct sub_driver *d, enum tf_frozen what)
+{
+    boot_two_nodes(d);
+    struct tf_freeze *freeze = tf_vec_add(&d->boot.policy.freezes);
+    *freeze = (struct tf_freeze){.what = what, .since = d->now.wall};
+    freeze->until.ms = d->now.wall.ms + TF_HOUR;
+    driver_ready(d);
+}
+
+void driver_two_adopted_nodes(struct sub_driver *d)
+{
+    boot_two_nodes(d);
+    driver_stray(d, 1, 5, 0, "n1", 0xff);
+    driver_stray(d, 1, 5, 1, "n2", 0xff);
+    driver_load(d);
+    driver_list(d);
+    driver_link(d, true);
+    driver_clear(d);
 }
 
 /* ---- comparison ---- */
@@ -568,6 +601,18 @@ bool driver_traced(struct sub_driver *d, const char *lines)
 const struct tf_allocation *driver_allocation(const struct sub_driver *d, uint8_t uid)
 {
     return sub_allocation_find(d->sub, driver_uid(uid));
+}
+
+enum tf_allocation_phase driver_phase_of(const struct sub_driver *d, uint8_t uid)
+{
+    const struct tf_allocation *a = driver_allocation(d, uid);
+    return a ? a->phase : TF_ALLOCATION_IDLE;
+}
+
+const struct tf_ended *driver_end_of(const struct sub_driver *d, uint8_t uid)
+{
+    const struct tf_allocation *a = driver_allocation(d, uid);
+    return a && a->ended.count ? &a->ended.items[a->ended.count - 1] : NULL;
 }
 
 int32_t driver_count_in(const struct sub_driver *d, uint8_t uid, enum tf_member_state state)

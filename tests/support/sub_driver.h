@@ -76,6 +76,9 @@ void driver_link(struct sub_driver *d, bool up);
 void driver_set(struct sub_driver *d, struct tf_entry *entries, size_t count);
 void driver_change(struct sub_driver *d, struct tf_entry entry);
 struct tf_entry driver_place_entry(uint8_t uid, uint64_t epoch, int32_t size, int32_t gpus);
+/* The same in that class instead of mid. */
+struct tf_entry driver_class_entry(uint8_t uid, uint64_t epoch, const char *class, int32_t size,
+                                   int32_t gpus);
 void driver_place(struct sub_driver *d, uint8_t uid, uint64_t epoch, int32_t size, int32_t gpus);
 void driver_tell(struct sub_driver *d, enum tf_entry_kind kind, uint8_t uid, uint64_t epoch);
 
@@ -98,12 +101,21 @@ void driver_forgets(struct sub_driver *d);
 
 /* A subcluster with two nodes n1, n2 of 8 H800, ready. */
 void driver_two_nodes(struct sub_driver *d);
+/* The same where the policy freezes that for an hour. */
+void driver_two_frozen_nodes(struct sub_driver *d, enum tf_frozen what);
+/* The same of which only the engine knows anything: job 1, epoch 5, runs on all of both. Listed and linked.
+ */
+void driver_two_adopted_nodes(struct sub_driver *d);
 /* Compares the log with the lines and clears it; prints both where they differ. */
 bool driver_saw(struct sub_driver *d, const char *lines);
 /* The same with the traces. */
 bool driver_traced(struct sub_driver *d, const char *lines);
 void driver_clear(struct sub_driver *d);
 const struct tf_allocation *driver_allocation(const struct sub_driver *d, uint8_t uid);
+/* Of a job that is not there: idle. */
+enum tf_allocation_phase driver_phase_of(const struct sub_driver *d, uint8_t uid);
+/* Of its epochs the one that ended last, NULL where none has. */
+const struct tf_ended *driver_end_of(const struct sub_driver *d, uint8_t uid);
 /* Of its members. */
 int32_t driver_count_in(const struct sub_driver *d, uint8_t uid, enum tf_member_state state);
 /* Of all nodes. */

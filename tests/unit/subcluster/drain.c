@@ -205,13 +205,7 @@ static void test_a_restart_of_the_daemon(void)
 static void test_what_waits_for_a_move_goes_at_the_deadline(void)
 {
     asks = 0;
-    driver_init(&d);
-    driver_node(&d, "n1", "H800", 8);
-    driver_node(&d, "n2", "H800", 8);
-    struct tf_freeze *freeze = tf_vec_add(&d.boot.policy.freezes);
-    *freeze = (struct tf_freeze){.what = TF_FROZEN_MOVES, .since = d.now.wall};
-    freeze->until.ms = d.now.wall.ms + TF_HOUR;
-    driver_ready(&d);
+    driver_two_frozen_nodes(&d, TF_FROZEN_MOVES);
     place_service(TF_MIGRATION_ALLOW, 0);
     drain("n1", 60 * TF_SECOND, false);
     live(50 * TF_SECOND);

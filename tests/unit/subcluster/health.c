@@ -40,12 +40,6 @@ static enum tf_verdict verdict(size_t node)
     return sub_node_at(d.sub, node).cordon->verdict;
 }
 
-static const struct tf_ended *end_of(uint8_t uid)
-{
-    const struct tf_allocation *a = driver_allocation(&d, uid);
-    return a && a->ended.count ? &a->ended.items[a->ended.count - 1] : NULL;
-}
-
 static const char *node_of(uint8_t uid)
 {
     return driver_allocation(&d, uid)->members.items[0].node;
@@ -150,7 +144,7 @@ static void test_a_restart_knows_what_was_given_up(void)
     driver_pass(&d, TF_MINUTE);
     driver_tell(&d, TF_ENTRY_RELEASE, 1, 5);
     driver_stopped(&d, 1, 5, 0, 2);
-    CU_ASSERT_EQUAL(end_of(1)->end, TF_END_RELEASED);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 1)->end, TF_END_RELEASED);
     CU_ASSERT(logged("send report 1/5 ended released")); /* what was given up keeps nobody waiting, */
     driver_tell(&d, TF_ENTRY_STORED, 1, 5);
     CU_ASSERT_PTR_NULL(driver_allocation(&d, 1));
@@ -177,7 +171,7 @@ static void test_what_starts_there_late_is_stopped(void)
     driver_pass(&d, TF_MINUTE);
     CU_ASSERT_EQUAL(driver_allocation(&d, 1)->phase, TF_ALLOCATION_ENDING);
     driver_told(&d, 1, 5, 0, 1, SUB_INSTANCE_STARTING, 0, false);
-    CU_ASSERT_EQUAL(end_of(1)->end, TF_END_LOST);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 1)->end, TF_END_LOST);
     driver_node_state(&d, "n1", TF_NODE_READY);
     CU_ASSERT_EQUAL(state(0), TF_NODE_UNREACHABLE);
     driver_stopped(&d, 1, 5, 0, 1);

@@ -12,12 +12,6 @@ static enum tf_member_state state_of(uint8_t uid, size_t index)
 }
 
 /* The end of the job's last ended epoch. */
-static const struct tf_ended *end_of(uint8_t uid)
-{
-    const struct tf_allocation *a = driver_allocation(&d, uid);
-    return &a->ended.items[a->ended.count - 1];
-}
-
 static void test_place_run_finish(void)
 {
     driver_two_nodes(&d);
@@ -59,7 +53,7 @@ static void test_exit_before_ready_counts(void)
     driver_two_nodes(&d);
     driver_place(&d, 1, 5, 1, 0);
     driver_exits(&d, 1, 5, 0, 1, 0);
-    CU_ASSERT_EQUAL(end_of(1)->end, TF_END_FINISHED);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 1)->end, TF_END_FINISHED);
     driver_release(&d);
 }
 
@@ -78,7 +72,7 @@ static void test_rank0_completes_for_all(void)
                              "stop 1/5/1.1 0+30000\n"
                              "send report 1/5 Stopping 0/3\n"));
     driver_stopped(&d, 1, 5, 1, 1);
-    CU_ASSERT_EQUAL(end_of(1)->end, TF_END_FINISHED);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 1)->end, TF_END_FINISHED);
     driver_release(&d);
 }
 
@@ -115,7 +109,7 @@ static void test_release_while_starting(void)
     driver_told(&d, 1, 5, 1, 1, SUB_INSTANCE_READY, 0, false);
     CU_ASSERT_EQUAL(state_of(1, 1), TF_MEMBER_STOPPING);
     driver_stopped(&d, 1, 5, 1, 1);
-    CU_ASSERT_EQUAL(end_of(1)->end, TF_END_RELEASED);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 1)->end, TF_END_RELEASED);
     driver_release(&d);
 }
 
@@ -215,7 +209,7 @@ static void test_beyond_the_limit_the_epoch_fails(void)
                              "stop 1/5/0.1 0+30000\n"
                              "send report 1/5 Stopping 0/2\n"));
     driver_stopped(&d, 1, 5, 0, 1);
-    const struct tf_ended *end = end_of(1);
+    const struct tf_ended *end = driver_end_of(&d, 1);
     CU_ASSERT_EQUAL(end->end, TF_END_FAILED);
     CU_ASSERT_EQUAL(end->exit_code, 137);
     CU_ASSERT_EQUAL(end->failures, 0);
@@ -263,7 +257,7 @@ static void test_one_that_is_done_stays_done_when_the_others_restart(void)
     CU_ASSERT_EQUAL(state_of(1, 0), TF_MEMBER_DONE);
     CU_ASSERT_EQUAL(state_of(1, 1), TF_MEMBER_PLANNED);
     driver_exits(&d, 1, 5, 1, 2, 0);
-    CU_ASSERT_EQUAL(end_of(1)->end, TF_END_FINISHED);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 1)->end, TF_END_FINISHED);
     driver_release(&d);
 }
 
@@ -314,8 +308,9 @@ static void test_max_runtime_ends_it(void)
     driver_pass(&d, 1);
     CU_ASSERT_EQUAL(driver_allocation(&d, 1)->phase, TF_ALLOCATION_ENDING);
     driver_stopped(&d, 1, 5, 0, 1);
-    CU_ASSERT_EQUAL(end_of(1)->end, TF_END_FAILED);
-    CU_ASSERT_STRING_EQUAL(end_of(1)->message, "maxRuntime: it ran for 3600 s, which is all it may");
+    CU_ASSERT_EQUAL(driver_end_of(&d, 1)->end, TF_END_FAILED);
+    CU_ASSERT_STRING_EQUAL(driver_end_of(&d, 1)->message,
+                           "maxRuntime: it ran for 3600 s, which is all it may");
     driver_release(&d);
 }
 
@@ -337,9 +332,9 @@ static void test_a_stuck_stop_is_told_and_keeps_its_gpus(void)
     CU_ASSERT(driver_saw(&d, ""));
     CU_ASSERT_EQUAL(sub_node_at(d.sub, 0).held_gpus, 0xff);
     driver_place(&d, 2, 6, 2, 8);
-    CU_ASSERT_EQUAL(end_of(2)->end, TF_END_REFUSED);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 2)->end, TF_END_REFUSED);
     driver_stopped(&d, 1, 5, 0, 1);
-    CU_ASSERT_EQUAL(end_of(1)->end, TF_END_RELEASED);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 1)->end, TF_END_RELEASED);
     driver_release(&d);
 }
 
@@ -358,9 +353,9 @@ static void test_the_engine_refuses(void)
     driver_place(&d, 1, 5, 2, 1);
     refused(1, 5, 0, 1);
     refused(1, 5, 1, 1);
-    CU_ASSERT_EQUAL(end_of(1)->end, TF_END_REFUSED);
-    CU_ASSERT_EQUAL(end_of(1)->reason, TF_REASON_ENGINE);
-    CU_ASSERT_STRING_EQUAL(end_of(1)->message,
+    CU_ASSERT_EQUAL(driver_end_of(&d, 1)->end, TF_END_REFUSED);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 1)->reason, TF_REASON_ENGINE);
+    CU_ASSERT_STRING_EQUAL(driver_end_of(&d, 1)->message,
                            "the engine refused to start instance 0 on n1: root jobs are not allowed");
     driver_release(&d);
 }

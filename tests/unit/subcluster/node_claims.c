@@ -8,24 +8,10 @@
 
 static struct sub_driver d;
 
-static const struct tf_ended *end_of(uint8_t uid)
-{
-    const struct tf_allocation *a = driver_allocation(&d, uid);
-    return a && a->ended.count ? &a->ended.items[a->ended.count - 1] : NULL;
-}
-
-static enum tf_allocation_phase phase_of(uint8_t uid)
-{
-    const struct tf_allocation *a = driver_allocation(&d, uid);
-    return a ? a->phase : TF_ALLOCATION_IDLE;
-}
-
 /* A job of that class that needs n whole nodes, for at most so long (0: for ever). */
 static struct tf_entry job(uint8_t uid, uint64_t epoch, const char *class, int32_t nodes, int64_t runs)
 {
-    struct tf_entry entry = driver_place_entry(uid, epoch, nodes, 8);
-    free(entry.spec.priority);
-    entry.spec.priority = tf_strdup(class);
+    struct tf_entry entry = driver_class_entry(uid, epoch, class, nodes, 8);
     entry.spec.max_runtime = runs;
     return entry;
 }
@@ -72,13 +58,13 @@ static int64_t kept(int rank, int32_t nodes)
 static void ends(uint8_t uid, uint64_t epoch)
 {
     driver_exits(&d, uid, epoch, 0, 1, 0);
-    CU_ASSERT_EQUAL(end_of(uid)->end, TF_END_FINISHED);
+    CU_ASSERT_EQUAL(driver_end_of(&d, uid)->end, TF_END_FINISHED);
 }
 
 static bool starts(uint8_t uid, uint64_t epoch, const char *class, int64_t runs)
 {
     driver_change(&d, job(uid, epoch, class, 1, runs));
-    return phase_of(uid) == TF_ALLOCATION_STARTING;
+    return driver_phase_of(&d, uid) == TF_ALLOCATION_STARTING;
 }
 
 static void test_the_nodes_that_are_soonest_empty(void)
@@ -104,7 +90,7 @@ static void test_who_may_start_there(void)
     driver_change(&d, claim(9, "mid", 1));
     ends(2, 6);
     CU_ASSERT_FALSE(starts(10, 8, "mid", 0));
-    CU_ASSERT_EQUAL(end_of(10)->reason, TF_REASON_CLAIMED);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 10)->reason, TF_REASON_CLAIMED);
     CU_ASSERT_FALSE(starts(11, 9, "low", TF_HOUR));
     CU_ASSERT_TRUE(starts(12, 10, "mid", 10 * TF_MINUTE)); /* it ends in time */
     driver_tell(&d, TF_ENTRY_RELEASE, 12, 10);

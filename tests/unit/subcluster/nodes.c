@@ -7,12 +7,6 @@
 
 static struct sub_driver d;
 
-static const struct tf_ended *end_of(uint8_t uid)
-{
-    const struct tf_allocation *a = driver_allocation(&d, uid);
-    return a && a->ended.count ? &a->ended.items[a->ended.count - 1] : NULL;
-}
-
 /* A gang of two that keeps running below its min: nothing of it can, and there is no place for it. */
 static void test_a_lost_node_ends_the_epoch(void)
 {
@@ -29,15 +23,15 @@ static void test_a_lost_node_ends_the_epoch(void)
                              "send profile delta n 2\n"));
     driver_stopped(&d, 1, 5, 0, 1);
     driver_pass(&d, 119 * TF_SECOND);
-    CU_ASSERT_PTR_NULL(end_of(1));
+    CU_ASSERT_PTR_NULL(driver_end_of(&d, 1));
     driver_pass(&d, TF_SECOND);
-    CU_ASSERT_EQUAL(end_of(1)->end, TF_END_LOST);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 1)->end, TF_END_LOST);
     CU_ASSERT_STRING_EQUAL(
-        end_of(1)->message,
+        driver_end_of(&d, 1)->message,
         "instance 1 was lost: node n2 is lost; in 120 s (repairWait) there was no place for any of it");
-    CU_ASSERT_EQUAL(end_of(1)->failures, 0);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 1)->failures, 0);
     driver_place(&d, 1, 6, 2, 8);
-    CU_ASSERT_EQUAL(end_of(1)->end, TF_END_REFUSED);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 1)->end, TF_END_REFUSED);
     driver_node_state(&d, "n2", TF_NODE_READY);
     driver_place(&d, 1, 7, 2, 8);
     CU_ASSERT_EQUAL(driver_allocation(&d, 1)->epoch, 7);
@@ -50,7 +44,7 @@ static void test_an_instance_lost_by_itself(void)
     driver_place(&d, 1, 5, 1, 8);
     driver_all_ready(&d);
     driver_told(&d, 1, 5, 0, 1, SUB_INSTANCE_LOST, 0, false);
-    CU_ASSERT_PTR_NULL(end_of(1));
+    CU_ASSERT_PTR_NULL(driver_end_of(&d, 1));
     driver_all_ready(&d);
     CU_ASSERT_EQUAL(driver_allocation(&d, 1)->members.items[0].attempt, 2);
     CU_ASSERT_EQUAL(driver_allocation(&d, 1)->size, 1);
@@ -66,14 +60,14 @@ static void test_lost_before_the_start_was_answered(void)
     driver_place(&d, 1, 5, 1, 8);
     driver_clear(&d);
     driver_node_state(&d, "n1", TF_NODE_LOST);
-    CU_ASSERT_PTR_NULL(end_of(1));
+    CU_ASSERT_PTR_NULL(driver_end_of(&d, 1));
     CU_ASSERT_EQUAL(driver_allocation(&d, 1)->ending.end, TF_END_LOST);
     CU_ASSERT_PTR_NOT_NULL(strstr(tf_buf_text(&d.log), "stop 1/5/0.1"));
     driver_node_state(&d, "n1", TF_NODE_READY);
     driver_told(&d, 1, 5, 0, 1, SUB_INSTANCE_STARTING, 0, false);
-    CU_ASSERT_PTR_NULL(end_of(1));
+    CU_ASSERT_PTR_NULL(driver_end_of(&d, 1));
     driver_stopped(&d, 1, 5, 0, 1);
-    CU_ASSERT_EQUAL(end_of(1)->end, TF_END_LOST);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 1)->end, TF_END_LOST);
     driver_release(&d);
 }
 
@@ -84,7 +78,7 @@ static void test_lost_in_back_off(void)
     driver_place(&d, 1, 5, 1, 8);
     driver_exits(&d, 1, 5, 0, 1, 1);
     driver_node_state(&d, "n1", TF_NODE_LOST);
-    CU_ASSERT_EQUAL(end_of(1)->end, TF_END_LOST);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 1)->end, TF_END_LOST);
     driver_release(&d);
 }
 
@@ -178,7 +172,7 @@ static void test_foreign_and_bad_gpus_are_never_given(void)
     struct tf_entry entry = driver_place_entry(2, 6, 1, 0);
     entry.spec.group.shape.cpu = 2001; /* 64 cores less 60 foreign and 2 x 1 ours */
     driver_change(&d, entry);
-    CU_ASSERT_EQUAL(end_of(2)->end, TF_END_REFUSED);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 2)->end, TF_END_REFUSED);
     CU_ASSERT_EQUAL(d.profile.health.bad_gpus, 2);
     CU_ASSERT_EQUAL(d.profile.health.foreign_gpus, 2);
     driver_release(&d);

@@ -6,15 +6,9 @@
 
 static struct sub_driver d;
 
-static const struct tf_ended *end_of(uint8_t uid)
-{
-    const struct tf_allocation *a = driver_allocation(&d, uid);
-    return a && a->ended.count ? &a->ended.items[a->ended.count - 1] : NULL;
-}
-
 static bool refused(uint8_t uid, enum tf_reason reason)
 {
-    const struct tf_ended *end = end_of(uid);
+    const struct tf_ended *end = driver_end_of(&d, uid);
     bool as_expected = end && end->end == TF_END_REFUSED && end->reason == reason && end->message;
     if (!as_expected && end)
         printf("ended %s %s: %s\n", tf_end_name(end->end), tf_reason_name(end->reason), end->message);

@@ -7,25 +7,10 @@
 
 static struct sub_driver d;
 
-static const struct tf_ended *end_of(uint8_t uid)
-{
-    const struct tf_allocation *a = driver_allocation(&d, uid);
-    return a && a->ended.count ? &a->ended.items[a->ended.count - 1] : NULL;
-}
-
-static enum tf_allocation_phase phase_of(uint8_t uid)
-{
-    const struct tf_allocation *a = driver_allocation(&d, uid);
-    return a ? a->phase : TF_ALLOCATION_IDLE;
-}
-
 /* A job of that class which needs n whole nodes. */
 static struct tf_entry job(uint8_t uid, uint64_t epoch, const char *class, int32_t nodes)
 {
-    struct tf_entry entry = driver_place_entry(uid, epoch, nodes, 8);
-    free(entry.spec.priority);
-    entry.spec.priority = tf_strdup(class);
-    return entry;
+    return driver_class_entry(uid, epoch, class, nodes, 8);
 }
 
 /* The same, counted on what lower classes hold. */
@@ -52,22 +37,22 @@ static void test_one_needed_one_evicted(void)
 {
     two_low_jobs();
     driver_change(&d, urgent(3, 7, 1));
-    CU_ASSERT_EQUAL(phase_of(1), TF_ALLOCATION_RUNNING);
-    CU_ASSERT_EQUAL(phase_of(2), TF_ALLOCATION_ENDING); /* it loses least */
-    CU_ASSERT_EQUAL(phase_of(3), TF_ALLOCATION_CLAIMING);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 1), TF_ALLOCATION_RUNNING);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 2), TF_ALLOCATION_ENDING); /* it loses least */
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 3), TF_ALLOCATION_CLAIMING);
     CU_ASSERT(driver_saw(&d, "persist allocation:3 floor evictions allocation:2\n"
                              "peers 2/6 v3 size 0\n"
                              "stop 2/6/0.1 0+30000\n"
                              "send report 3/7 Starting 0/1\n"
                              "send report 2/6 Stopping 0/1\n"));
     driver_stopped(&d, 2, 6, 0, 1);
-    CU_ASSERT_EQUAL(end_of(2)->end, TF_END_EVICTED);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(strstr(end_of(2)->message, "t/j3"));
-    CU_ASSERT_EQUAL(phase_of(3), TF_ALLOCATION_STARTING);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 2)->end, TF_END_EVICTED);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(strstr(driver_end_of(&d, 2)->message, "t/j3"));
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 3), TF_ALLOCATION_STARTING);
     CU_ASSERT_EQUAL(driver_allocation(&d, 3)->members.items[0].gpus, 0xff);
     CU_ASSERT_STRING_EQUAL(driver_allocation(&d, 3)->members.items[0].node, "n2");
     driver_all_ready(&d);
-    CU_ASSERT_EQUAL(phase_of(3), TF_ALLOCATION_RUNNING);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 3), TF_ALLOCATION_RUNNING);
     driver_release(&d);
 }
 
@@ -83,13 +68,13 @@ static void test_what_is_lost_is_told_once(void)
     driver_all_ready(&d);
     driver_pass(&d, 100 * TF_SECOND);
     driver_change(&d, urgent(3, 7, 1));
-    CU_ASSERT_EQUAL(phase_of(1), TF_ALLOCATION_RUNNING);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 1), TF_ALLOCATION_RUNNING);
     driver_change(&d, urgent(4, 8, 1));
     driver_stopped(&d, 1, 5, 0, 1);
     driver_stopped(&d, 2, 4, 0, 1);
-    CU_ASSERT_EQUAL(end_of(1)->lost_gpu_seconds, 800);
-    CU_ASSERT_EQUAL(end_of(1)->evictions, 1);
-    CU_ASSERT_EQUAL(end_of(2)->lost_gpu_seconds, 800);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 1)->lost_gpu_seconds, 800);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 1)->evictions, 1);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 2)->lost_gpu_seconds, 800);
     driver_release(&d);
 }
 
@@ -110,9 +95,9 @@ static void test_what_the_leader_did_not_count_on_stays(void)
 {
     two_low_jobs();
     driver_change(&d, job(3, 7, "high", 1));
-    CU_ASSERT_EQUAL(end_of(3)->end, TF_END_REFUSED);
-    CU_ASSERT_EQUAL(phase_of(1), TF_ALLOCATION_RUNNING);
-    CU_ASSERT_EQUAL(phase_of(2), TF_ALLOCATION_RUNNING);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 3)->end, TF_END_REFUSED);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 1), TF_ALLOCATION_RUNNING);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 2), TF_ALLOCATION_RUNNING);
     driver_release(&d);
 }
 
@@ -120,9 +105,9 @@ static void test_what_cannot_be_placed_evicts_nobody(void)
 {
     two_low_jobs();
     driver_change(&d, urgent(3, 7, 3));
-    CU_ASSERT_EQUAL(end_of(3)->end, TF_END_REFUSED);
-    CU_ASSERT_EQUAL(phase_of(1), TF_ALLOCATION_RUNNING);
-    CU_ASSERT_EQUAL(phase_of(2), TF_ALLOCATION_RUNNING);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 3)->end, TF_END_REFUSED);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 1), TF_ALLOCATION_RUNNING);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 2), TF_ALLOCATION_RUNNING);
     driver_release(&d);
 }
 
@@ -131,16 +116,14 @@ static void test_equals_are_not_taken(void)
     driver_two_nodes(&d);
     driver_change(&d, job(1, 5, "high", 2));
     driver_change(&d, urgent(3, 7, 1));
-    CU_ASSERT_EQUAL(end_of(3)->end, TF_END_REFUSED);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 3)->end, TF_END_REFUSED);
     driver_release(&d);
 }
 
 /* Eight instances of two GPUs, min 2, step 2: three surplus steps. */
 static void elastic_job(enum tf_on_resize on_resize)
 {
-    struct tf_entry entry = driver_place_entry(1, 5, 8, 2);
-    free(entry.spec.priority);
-    entry.spec.priority = tf_strdup("low");
+    struct tf_entry entry = driver_class_entry(1, 5, "low", 8, 2);
     entry.spec.elastic = (struct tf_elastic){2, 8, 2};
     entry.spec.on_resize = on_resize;
     driver_two_nodes(&d);
@@ -174,7 +157,7 @@ static void test_surplus_goes_by_whole_steps(void)
     CU_ASSERT_EQUAL(count_in(1, TF_MEMBER_LEAVING), 4);
     CU_ASSERT_EQUAL(count_in(1, TF_MEMBER_READY), 4);
     CU_ASSERT_EQUAL(a->last_shrink.ms, d.now.wall.ms);
-    CU_ASSERT_EQUAL(phase_of(3), TF_ALLOCATION_CLAIMING);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 3), TF_ALLOCATION_CLAIMING);
     CU_ASSERT_EQUAL(a->ending.evictions, 1);
     CU_ASSERT_PTR_NOT_NULL_FATAL(a->ending.message);
     CU_ASSERT_PTR_NOT_NULL(strstr(a->ending.message, "surplus(low) gave way to t/j3"));
@@ -183,7 +166,7 @@ static void test_surplus_goes_by_whole_steps(void)
     CU_ASSERT_FATAL(peers && stop && peers < stop);
     stop_leavers(1);
     CU_ASSERT_EQUAL(count_in(1, TF_MEMBER_GONE), 4);
-    CU_ASSERT_EQUAL(phase_of(3), TF_ALLOCATION_STARTING);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 3), TF_ALLOCATION_STARTING);
     /* marks: two core members, one surplus step */
     int32_t core = 0, surplus = 0;
     tf_vec_each (m, &a->members) {
@@ -217,10 +200,10 @@ static void test_what_is_left_finishes(void)
     driver_change(&d, urgent(3, 7, 1));
     stop_leavers(1);
     for (uint32_t i = 0; i < 8; i++)
-        if (phase_of(1) && driver_allocation(&d, 1)->members.items[i].state == TF_MEMBER_READY)
+        if (driver_phase_of(&d, 1) && driver_allocation(&d, 1)->members.items[i].state == TF_MEMBER_READY)
             driver_exits(&d, 1, 5, i, 1, 0);
-    CU_ASSERT_EQUAL(end_of(1)->end, TF_END_FINISHED);
-    CU_ASSERT_EQUAL(end_of(1)->evictions, 1); /* of single steps, of an epoch that went on */
+    CU_ASSERT_EQUAL(driver_end_of(&d, 1)->end, TF_END_FINISHED);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 1)->evictions, 1); /* of single steps, of an epoch that went on */
     driver_release(&d);
 }
 
@@ -240,13 +223,13 @@ static void test_protection_holds_against_the_middle_until_its_moment(void)
     struct tf_entry middle = job(2, 6, "mid", 1);
     middle.level = (tf_level)(tf_level_core(1) - 1);
     driver_change(&d, middle);
-    CU_ASSERT_EQUAL(end_of(2)->end, TF_END_REFUSED);
-    CU_ASSERT_EQUAL(phase_of(1), TF_ALLOCATION_RUNNING);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 2)->end, TF_END_REFUSED);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 1), TF_ALLOCATION_RUNNING);
     driver_pass(&d, 2 * TF_HOUR);
     middle = job(2, 7, "mid", 1);
     middle.level = (tf_level)(tf_level_core(1) - 1);
     driver_change(&d, middle);
-    CU_ASSERT_EQUAL(phase_of(1), TF_ALLOCATION_ENDING);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 1), TF_ALLOCATION_ENDING);
     driver_release(&d);
 }
 
@@ -254,7 +237,7 @@ static void test_protection_yields_to_the_ceiling(void)
 {
     protected_job();
     driver_change(&d, urgent(3, 7, 1));
-    CU_ASSERT_EQUAL(phase_of(1), TF_ALLOCATION_ENDING);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 1), TF_ALLOCATION_ENDING);
     driver_release(&d);
 }
 
@@ -265,18 +248,18 @@ static void waits_for_both(void)
 {
     two_low_jobs();
     driver_change(&d, urgent(3, 7, 2));
-    CU_ASSERT_EQUAL_FATAL(phase_of(3), TF_ALLOCATION_CLAIMING);
+    CU_ASSERT_EQUAL_FATAL(driver_phase_of(&d, 3), TF_ALLOCATION_CLAIMING);
     driver_stopped(&d, 1, 5, 0, 1);
-    CU_ASSERT_EQUAL_FATAL(phase_of(3), TF_ALLOCATION_CLAIMING);
+    CU_ASSERT_EQUAL_FATAL(driver_phase_of(&d, 3), TF_ALLOCATION_CLAIMING);
 }
 
 static void test_nobody_else_gets_what_is_claimed(void)
 {
     waits_for_both();
     driver_change(&d, job(4, 8, "high", 1));
-    CU_ASSERT_EQUAL(end_of(4)->end, TF_END_REFUSED);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 4)->end, TF_END_REFUSED);
     driver_stopped(&d, 2, 6, 0, 1);
-    CU_ASSERT_EQUAL(phase_of(3), TF_ALLOCATION_STARTING);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 3), TF_ALLOCATION_STARTING);
     driver_release(&d);
 }
 
@@ -287,11 +270,11 @@ static void test_a_crash_loses_no_claim(bool lands)
     driver_list(&d);
     driver_link(&d, true);
     driver_set(&d, NULL, 0);
-    CU_ASSERT_EQUAL(phase_of(3), TF_ALLOCATION_CLAIMING);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 3), TF_ALLOCATION_CLAIMING);
     driver_change(&d, job(4, 8, "high", 1));
-    CU_ASSERT_EQUAL(end_of(4)->end, TF_END_REFUSED);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 4)->end, TF_END_REFUSED);
     driver_stopped(&d, 2, 6, 0, 1);
-    CU_ASSERT_EQUAL(phase_of(3), TF_ALLOCATION_STARTING);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 3), TF_ALLOCATION_STARTING);
     driver_release(&d);
 }
 
@@ -310,7 +293,7 @@ static void test_a_crash_before_the_claims_are_durable(void)
     d.hold_commits = false;
     driver_crash(&d, false);
     driver_list(&d);
-    CU_ASSERT_EQUAL(phase_of(2), TF_ALLOCATION_RUNNING);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 2), TF_ALLOCATION_RUNNING);
     CU_ASSERT_PTR_NULL(driver_allocation(&d, 3));
     CU_ASSERT_EQUAL(count_in(2, TF_MEMBER_READY), 1);
     driver_release(&d);
@@ -320,9 +303,9 @@ static void test_the_owner_goes(void)
 {
     waits_for_both();
     driver_tell(&d, TF_ENTRY_RELEASE, 3, 7);
-    CU_ASSERT_EQUAL(end_of(3)->end, TF_END_RELEASED);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 3)->end, TF_END_RELEASED);
     driver_change(&d, job(4, 8, "high", 1));
-    CU_ASSERT_EQUAL(phase_of(4), TF_ALLOCATION_STARTING);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 4), TF_ALLOCATION_STARTING);
     driver_release(&d);
 }
 
@@ -330,7 +313,7 @@ static void test_a_claimed_node_dies(void)
 {
     waits_for_both();
     driver_node_state(&d, "n1", TF_NODE_LOST);
-    CU_ASSERT_EQUAL(end_of(3)->end, TF_END_REFUSED);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 3)->end, TF_END_REFUSED);
     driver_release(&d);
 }
 
@@ -340,7 +323,7 @@ static void test_free_capacity_that_turned_up_is_used(void)
     two_low_jobs();
     driver_change(&d, urgent(3, 7, 1));
     driver_exits(&d, 1, 5, 0, 1, 0);
-    CU_ASSERT_EQUAL(phase_of(3), TF_ALLOCATION_STARTING);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 3), TF_ALLOCATION_STARTING);
     CU_ASSERT_STRING_EQUAL(driver_allocation(&d, 3)->members.items[0].node, "n1");
     driver_release(&d);
 }
@@ -359,9 +342,9 @@ static void middle_waits_for_both(void)
 {
     two_low_jobs();
     driver_change(&d, middle(3, 7, 2));
-    CU_ASSERT_EQUAL_FATAL(phase_of(3), TF_ALLOCATION_CLAIMING);
+    CU_ASSERT_EQUAL_FATAL(driver_phase_of(&d, 3), TF_ALLOCATION_CLAIMING);
     driver_stopped(&d, 1, 5, 0, 1);
-    CU_ASSERT_EQUAL_FATAL(phase_of(3), TF_ALLOCATION_CLAIMING);
+    CU_ASSERT_EQUAL_FATAL(driver_phase_of(&d, 3), TF_ALLOCATION_CLAIMING);
     driver_clear(&d);
 }
 
@@ -369,17 +352,18 @@ static void test_a_higher_priority_takes_a_claim(void)
 {
     middle_waits_for_both();
     driver_change(&d, urgent(4, 8, 1));
-    CU_ASSERT_EQUAL(end_of(3)->end, TF_END_EVICTED);
-    CU_ASSERT_EQUAL(end_of(3)->evictions, 1);
-    CU_ASSERT_EQUAL(end_of(3)->lost_gpu_seconds, 0);
-    CU_ASSERT_PTR_NOT_NULL(strstr(end_of(3)->message, "t/j4"));
-    CU_ASSERT_EQUAL(phase_of(4), TF_ALLOCATION_STARTING); /* n1 is free, and does not wait for n2 */
+    CU_ASSERT_EQUAL(driver_end_of(&d, 3)->end, TF_END_EVICTED);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 3)->evictions, 1);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 3)->lost_gpu_seconds, 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(driver_end_of(&d, 3)->message, "t/j4"));
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 4),
+                    TF_ALLOCATION_STARTING); /* n1 is free, and does not wait for n2 */
     CU_ASSERT_STRING_EQUAL(driver_allocation(&d, 4)->members.items[0].node, "n1");
     CU_ASSERT_PTR_NOT_NULL(strstr(tf_buf_text(&d.log), "persist allocation:3 allocation:4 floor\n"));
     CU_ASSERT_PTR_NULL(strstr(tf_buf_text(&d.log), "stop")); /* nobody else goes */
     driver_stopped(&d, 2, 6, 0, 1);
     driver_change(&d, job(5, 9, "low", 1)); /* what the taker does not use is free */
-    CU_ASSERT_EQUAL(phase_of(5), TF_ALLOCATION_STARTING);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 5), TF_ALLOCATION_STARTING);
     driver_release(&d);
 }
 
@@ -387,10 +371,10 @@ static void test_who_takes_a_claim_waits_for_who_goes(void)
 {
     middle_waits_for_both();
     driver_change(&d, urgent(4, 8, 2));
-    CU_ASSERT_EQUAL(end_of(3)->end, TF_END_EVICTED);
-    CU_ASSERT_EQUAL(phase_of(4), TF_ALLOCATION_CLAIMING);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 3)->end, TF_END_EVICTED);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 4), TF_ALLOCATION_CLAIMING);
     driver_stopped(&d, 2, 6, 0, 1);
-    CU_ASSERT_EQUAL(phase_of(4), TF_ALLOCATION_STARTING);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 4), TF_ALLOCATION_STARTING);
     driver_release(&d);
 }
 
@@ -407,13 +391,13 @@ static void test_a_claim_goes_before_who_runs(void)
     driver_all_ready(&d);
     driver_pass(&d, TF_MINUTE);
     driver_change(&d, middle(4, 8, 1));
-    CU_ASSERT_EQUAL_FATAL(phase_of(4), TF_ALLOCATION_CLAIMING);
+    CU_ASSERT_EQUAL_FATAL(driver_phase_of(&d, 4), TF_ALLOCATION_CLAIMING);
     driver_change(&d, urgent(5, 9, 1));
-    CU_ASSERT_EQUAL(end_of(4)->end, TF_END_EVICTED);
-    CU_ASSERT_EQUAL(phase_of(1), TF_ALLOCATION_RUNNING);
-    CU_ASSERT_EQUAL(phase_of(2), TF_ALLOCATION_RUNNING);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 4)->end, TF_END_EVICTED);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 1), TF_ALLOCATION_RUNNING);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 2), TF_ALLOCATION_RUNNING);
     driver_stopped(&d, 3, 7, 0, 1);
-    CU_ASSERT_EQUAL(phase_of(5), TF_ALLOCATION_STARTING);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 5), TF_ALLOCATION_STARTING);
     CU_ASSERT_STRING_EQUAL(driver_allocation(&d, 5)->members.items[0].node, "n3");
     driver_release(&d);
 }
@@ -422,8 +406,8 @@ static void test_equals_do_not_take_a_claim(void)
 {
     middle_waits_for_both();
     driver_change(&d, middle(4, 8, 1));
-    CU_ASSERT_EQUAL(end_of(4)->end, TF_END_REFUSED);
-    CU_ASSERT_EQUAL(phase_of(3), TF_ALLOCATION_CLAIMING);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 4)->end, TF_END_REFUSED);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 3), TF_ALLOCATION_CLAIMING);
     driver_release(&d);
 }
 
@@ -433,15 +417,15 @@ static void crash_at_the_taking(bool lands)
     middle_waits_for_both();
     d.hold_commits = true;
     driver_change(&d, urgent(4, 8, 2));
-    CU_ASSERT_EQUAL(phase_of(4), TF_ALLOCATION_CLAIMING);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 4), TF_ALLOCATION_CLAIMING);
     d.hold_commits = false;
     driver_crash(&d, lands);
     driver_list(&d);
-    CU_ASSERT_EQUAL(phase_of(3), lands ? TF_ALLOCATION_IDLE : TF_ALLOCATION_CLAIMING);
-    CU_ASSERT_EQUAL(phase_of(4), lands ? TF_ALLOCATION_CLAIMING : TF_ALLOCATION_IDLE);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 3), lands ? TF_ALLOCATION_IDLE : TF_ALLOCATION_CLAIMING);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 4), lands ? TF_ALLOCATION_CLAIMING : TF_ALLOCATION_IDLE);
     CU_ASSERT_PTR_NULL(strstr(tf_buf_text(&d.log), "alarm"));
     driver_stopped(&d, 2, 6, 0, 1);
-    CU_ASSERT_EQUAL(phase_of(lands ? 4 : 3), TF_ALLOCATION_STARTING);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, lands ? 4 : 3), TF_ALLOCATION_STARTING);
     driver_release(&d);
 }
 
@@ -461,10 +445,10 @@ static void test_the_brake_does_not_hold_claims(void)
     driver_change(&d, job(1, 5, "low", 1));
     driver_all_ready(&d);
     driver_change(&d, middle(2, 6, 1));
-    CU_ASSERT_EQUAL_FATAL(phase_of(2), TF_ALLOCATION_CLAIMING);
+    CU_ASSERT_EQUAL_FATAL(driver_phase_of(&d, 2), TF_ALLOCATION_CLAIMING);
     driver_change(&d, urgent(3, 7, 1));
-    CU_ASSERT_EQUAL(phase_of(3), TF_ALLOCATION_CLAIMING);
-    CU_ASSERT_EQUAL(end_of(2)->end, TF_END_EVICTED);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 3), TF_ALLOCATION_CLAIMING);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 2)->end, TF_END_EVICTED);
     driver_release(&d);
 }
 
@@ -480,7 +464,7 @@ static void test_the_ceiling_is_a_setting(void)
     driver_change(&d, entry);
     driver_all_ready(&d);
     driver_change(&d, middle(2, 6, 1));
-    CU_ASSERT_EQUAL(phase_of(1), TF_ALLOCATION_ENDING);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 1), TF_ALLOCATION_ENDING);
     driver_release(&d);
 }
 
@@ -504,15 +488,15 @@ static void test_protection_is_of_the_epoch(void)
     driver_all_ready(&d);
     CU_ASSERT_EQUAL_FATAL(count_in(1, TF_MEMBER_READY), 1);
     driver_change(&d, middle(2, 6, 2));
-    CU_ASSERT_EQUAL(end_of(2)->end, TF_END_REFUSED);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 2)->end, TF_END_REFUSED);
     driver_pass(&d, TF_HOUR - TF_MINUTE);
     driver_change(&d, middle(2, 7, 2));
-    CU_ASSERT_EQUAL(phase_of(1), TF_ALLOCATION_ENDING);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 1), TF_ALLOCATION_ENDING);
     driver_release(&d);
 
     protected_job();
     driver_tell(&d, TF_ENTRY_RELEASE, 1, 5);
-    CU_ASSERT_EQUAL(phase_of(1), TF_ALLOCATION_ENDING);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 1), TF_ALLOCATION_ENDING);
     driver_release(&d);
 }
 
@@ -524,8 +508,8 @@ static void test_raised_while_it_runs(void)
     two_low_jobs();
     driver_change(&d, job(2, 6, "mid", 1));
     driver_change(&d, urgent(3, 7, 1));
-    CU_ASSERT_EQUAL(phase_of(1), TF_ALLOCATION_ENDING);
-    CU_ASSERT_EQUAL(phase_of(2), TF_ALLOCATION_RUNNING);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 1), TF_ALLOCATION_ENDING);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 2), TF_ALLOCATION_RUNNING);
     driver_release(&d);
 }
 
@@ -536,11 +520,11 @@ static void test_lowered_while_it_runs(void)
     driver_change(&d, job(2, 6, "mid", 1));
     driver_all_ready(&d);
     driver_change(&d, middle(3, 7, 1));
-    CU_ASSERT_EQUAL(end_of(3)->end, TF_END_REFUSED);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 3)->end, TF_END_REFUSED);
     driver_change(&d, job(1, 5, "low", 1));
     driver_change(&d, middle(3, 8, 1));
-    CU_ASSERT_EQUAL(phase_of(1), TF_ALLOCATION_ENDING);
-    CU_ASSERT_EQUAL(phase_of(2), TF_ALLOCATION_RUNNING);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 1), TF_ALLOCATION_ENDING);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 2), TF_ALLOCATION_RUNNING);
     driver_release(&d);
 }
 
@@ -550,12 +534,12 @@ static void test_another_priority_while_it_waits(void)
     middle_waits_for_both();
     driver_change(&d, job(3, 7, "high", 2));
     driver_change(&d, urgent(4, 8, 1));
-    CU_ASSERT_EQUAL(end_of(4)->end, TF_END_REFUSED);
-    CU_ASSERT_EQUAL(phase_of(3), TF_ALLOCATION_CLAIMING);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 4)->end, TF_END_REFUSED);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 3), TF_ALLOCATION_CLAIMING);
     driver_change(&d, job(3, 7, "low", 2));
     driver_change(&d, middle(4, 9, 1));
-    CU_ASSERT_EQUAL(end_of(3)->end, TF_END_EVICTED);
-    CU_ASSERT_EQUAL(phase_of(4), TF_ALLOCATION_STARTING);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 3)->end, TF_END_EVICTED);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 4), TF_ALLOCATION_STARTING);
     driver_release(&d);
 }
 
@@ -564,7 +548,7 @@ static void test_a_stuck_stop_ends_the_wait(void)
     two_low_jobs();
     driver_change(&d, urgent(3, 7, 1));
     driver_pass(&d, 30 * TF_SECOND + 10 * TF_SECOND + 1);
-    CU_ASSERT_EQUAL(end_of(3)->end, TF_END_REFUSED);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 3)->end, TF_END_REFUSED);
     driver_release(&d);
 }
 
@@ -580,18 +564,18 @@ static void one_of_three_was_evicted(void)
         driver_change(&d, job(i, 4 + i, "low", 1));
     driver_all_ready(&d);
     driver_change(&d, urgent(4, 8, 1));
-    CU_ASSERT_EQUAL_FATAL(phase_of(4), TF_ALLOCATION_CLAIMING);
+    CU_ASSERT_EQUAL_FATAL(driver_phase_of(&d, 4), TF_ALLOCATION_CLAIMING);
 }
 
 static void test_the_brake(void)
 {
     one_of_three_was_evicted();
     driver_change(&d, urgent(5, 9, 1));
-    CU_ASSERT_PTR_NOT_NULL_FATAL(end_of(5));
-    CU_ASSERT_EQUAL(end_of(5)->reason, TF_REASON_BRAKE);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(driver_end_of(&d, 5));
+    CU_ASSERT_EQUAL(driver_end_of(&d, 5)->reason, TF_REASON_BRAKE);
     driver_pass(&d, TF_MINUTE);
     driver_change(&d, urgent(6, 10, 1));
-    CU_ASSERT_EQUAL(phase_of(6), TF_ALLOCATION_CLAIMING);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 6), TF_ALLOCATION_CLAIMING);
     driver_release(&d);
 }
 
@@ -607,11 +591,11 @@ static void test_the_brake_holds_over_a_restart(void)
     driver_link(&d, true);
     driver_set(&d, NULL, 0);
     driver_change(&d, urgent(5, 9, 1));
-    CU_ASSERT_PTR_NOT_NULL_FATAL(end_of(5));
-    CU_ASSERT_EQUAL(end_of(5)->reason, TF_REASON_BRAKE);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(driver_end_of(&d, 5));
+    CU_ASSERT_EQUAL(driver_end_of(&d, 5)->reason, TF_REASON_BRAKE);
     driver_pass(&d, 40 * TF_SECOND);
     driver_change(&d, urgent(6, 10, 1));
-    CU_ASSERT_EQUAL(phase_of(6), TF_ALLOCATION_CLAIMING);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 6), TF_ALLOCATION_CLAIMING);
     driver_release(&d);
 }
 
@@ -625,46 +609,34 @@ static void test_the_brake_and_the_wall_clock(void)
     driver_link(&d, true);
     driver_set(&d, NULL, 0);
     driver_change(&d, urgent(5, 9, 1));
-    CU_ASSERT_PTR_NOT_NULL_FATAL(end_of(5));
-    CU_ASSERT_EQUAL(end_of(5)->reason, TF_REASON_BRAKE);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(driver_end_of(&d, 5));
+    CU_ASSERT_EQUAL(driver_end_of(&d, 5)->reason, TF_REASON_BRAKE);
     driver_pass(&d, TF_MINUTE);
     driver_change(&d, urgent(6, 10, 1));
-    CU_ASSERT_EQUAL(phase_of(6), TF_ALLOCATION_CLAIMING);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 6), TF_ALLOCATION_CLAIMING);
     driver_release(&d);
-}
-
-/* n1 and n2, evictions frozen for an hour by the policy. */
-static void two_frozen_nodes(void)
-{
-    driver_init(&d);
-    driver_node(&d, "n1", "H800", 8);
-    driver_node(&d, "n2", "H800", 8);
-    struct tf_freeze *freeze = tf_vec_add(&d.boot.policy.freezes);
-    *freeze = (struct tf_freeze){.what = TF_FROZEN_EVICTIONS, .since = d.now.wall};
-    freeze->until.ms = d.now.wall.ms + TF_HOUR;
-    driver_ready(&d);
 }
 
 /* Nobody goes, until the moment, by this subcluster's own clock. */
 static void test_frozen_evictions(void)
 {
-    two_frozen_nodes();
+    driver_two_frozen_nodes(&d, TF_FROZEN_EVICTIONS);
     driver_change(&d, job(1, 5, "low", 1));
     driver_change(&d, job(2, 6, "low", 1));
     driver_all_ready(&d);
     driver_change(&d, urgent(3, 7, 1));
-    CU_ASSERT_EQUAL(end_of(3)->reason, TF_REASON_FROZEN);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 3)->reason, TF_REASON_FROZEN);
     CU_ASSERT_EQUAL(sub_profile(d.sub)->brakes, TF_FROZEN_EVICTIONS);
     driver_pass(&d, TF_HOUR);
     CU_ASSERT_EQUAL(sub_profile(d.sub)->brakes, 0);
     driver_change(&d, urgent(4, 8, 1));
-    CU_ASSERT_EQUAL(phase_of(4), TF_ALLOCATION_CLAIMING);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 4), TF_ALLOCATION_CLAIMING);
     driver_release(&d);
 }
 
 static void test_frozen_still_after_a_restart(void)
 {
-    two_frozen_nodes();
+    driver_two_frozen_nodes(&d, TF_FROZEN_EVICTIONS);
     driver_crash(&d, true);
     driver_list(&d);
     CU_ASSERT_EQUAL(sub_profile(d.sub)->brakes, TF_FROZEN_EVICTIONS);
@@ -676,9 +648,7 @@ static void test_frozen_still_after_a_restart(void)
 static enum tf_allocation_phase old_small_one_with_cap(int64_t loss_cap)
 {
     driver_two_nodes(&d);
-    struct tf_entry small = driver_place_entry(1, 5, 1, 4);
-    free(small.spec.priority);
-    small.spec.priority = tf_strdup("low");
+    struct tf_entry small = driver_class_entry(1, 5, "low", 1, 4);
     driver_change(&d, small);
     driver_all_ready(&d);
     driver_pass(&d, TF_HOUR);
@@ -691,8 +661,8 @@ static enum tf_allocation_phase old_small_one_with_cap(int64_t loss_cap)
                                                     .loss_cap = loss_cap,
                                                     .resize_loss = 500}});
     driver_change(&d, urgent(3, 7, 1));
-    CU_ASSERT_EQUAL(phase_of(3), TF_ALLOCATION_CLAIMING);
-    enum tf_allocation_phase phase = phase_of(1);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 3), TF_ALLOCATION_CLAIMING);
+    enum tf_allocation_phase phase = driver_phase_of(&d, 1);
     driver_release(&d);
     return phase;
 }

@@ -6,12 +6,6 @@
 
 static struct sub_driver d;
 
-static const struct tf_ended *end_of(uint8_t uid)
-{
-    const struct tf_allocation *a = driver_allocation(&d, uid);
-    return a && a->ended.count ? &a->ended.items[a->ended.count - 1] : NULL;
-}
-
 /* The process dies and comes back; nothing is lost of what was durable. */
 static void again(void)
 {
@@ -92,7 +86,7 @@ static void test_what_ended_meanwhile_is_judged(void)
     d.instances.items[2].exit_code = 1;
     driver_crash(&d, true);
     driver_list(&d);
-    CU_ASSERT_EQUAL(end_of(1)->end, TF_END_FINISHED);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 1)->end, TF_END_FINISHED);
     CU_ASSERT_EQUAL(driver_allocation(&d, 2)->members.items[0].state, TF_MEMBER_BACKOFF);
     driver_pass(&d, 10 * TF_SECOND);
     CU_ASSERT_EQUAL(driver_allocation(&d, 2)->members.items[0].attempt, 2);
@@ -133,7 +127,7 @@ static void test_a_stop_is_asked_for_again(void)
     CU_ASSERT(driver_saw(&d, "peers 1/5 v3 size 0\n"
                              "stop 1/5/0.1 0+30000\n"));
     driver_stopped(&d, 1, 5, 0, 1);
-    CU_ASSERT_EQUAL(end_of(1)->end, TF_END_RELEASED);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 1)->end, TF_END_RELEASED);
     driver_release(&d);
 }
 
@@ -192,7 +186,7 @@ static void test_restarts_together_after_a_crash(void)
     CU_ASSERT_EQUAL(driver_allocation(&d, 1)->retries_used, 1);
     driver_exits(&d, 1, 5, 0, 2, 0);
     driver_exits(&d, 1, 5, 1, 2, 0);
-    CU_ASSERT_EQUAL(end_of(1)->failures, 1); /* of before the crash */
+    CU_ASSERT_EQUAL(driver_end_of(&d, 1)->failures, 1); /* of before the crash */
     driver_release(&d);
 }
 
@@ -213,9 +207,9 @@ static void test_a_stray_is_kept_until_it_is_released(void)
                              "send profile full n 1\n"));
     CU_ASSERT_EQUAL(d.profile.health.free_gpus, 2);
     driver_place(&d, 2, 6, 1, 4);
-    CU_ASSERT_EQUAL(end_of(2)->end, TF_END_REFUSED);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 2)->end, TF_END_REFUSED);
     driver_place(&d, 1, 7, 1, 1); /* not beside an older epoch */
-    CU_ASSERT_EQUAL(end_of(1)->end, TF_END_REFUSED);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 1)->end, TF_END_REFUSED);
     driver_release(&d);
 }
 
@@ -273,15 +267,7 @@ static void test_exits_that_nobody_knows_are_forgotten_after_the_listing(void)
 /* The local store was lost, the engine was not: what the leader wants and what runs is the same. */
 static void test_a_job_without_a_record_is_adopted(void)
 {
-    driver_init(&d);
-    driver_node(&d, "n1", "H800", 8);
-    driver_node(&d, "n2", "H800", 8);
-    driver_stray(&d, 1, 5, 0, "n1", 0xff);
-    driver_stray(&d, 1, 5, 1, "n2", 0xff);
-    driver_load(&d);
-    driver_list(&d);
-    driver_link(&d, true);
-    driver_clear(&d);
+    driver_two_adopted_nodes(&d);
     struct tf_entry entry = driver_place_entry(1, 5, 2, 8);
     driver_set(&d, &entry, 1);
     CU_ASSERT(driver_saw(&d, "persist term\n"
@@ -293,7 +279,7 @@ static void test_a_job_without_a_record_is_adopted(void)
     CU_ASSERT_STRING_EQUAL(driver_allocation(&d, 1)->model, "H800");
     driver_exits(&d, 1, 5, 0, 1, 0);
     driver_exits(&d, 1, 5, 1, 1, 0);
-    CU_ASSERT_EQUAL(end_of(1)->end, TF_END_FINISHED);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 1)->end, TF_END_FINISHED);
     driver_release(&d);
 }
 
@@ -309,7 +295,7 @@ static void test_a_part_of_a_job_is_not_adopted(void)
     struct tf_entry entry = driver_place_entry(1, 5, 2, 8);
     driver_set(&d, &entry, 1);
     driver_pass(&d, TF_SECOND);
-    CU_ASSERT_EQUAL(end_of(1)->end, TF_END_LOST);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 1)->end, TF_END_LOST);
     CU_ASSERT_PTR_NULL(strstr(tf_buf_text(&d.log), "ended lost"));
     driver_clear(&d);
     driver_stopped(&d, 1, 5, 1, 1);
@@ -357,7 +343,7 @@ static void test_a_restored_store_starts_nothing_that_it_may_have_forgotten(void
     restart_with_rollback();
     driver_clear(&d);
     driver_list(&d);
-    CU_ASSERT_EQUAL(end_of(1)->end, TF_END_LOST);
+    CU_ASSERT_EQUAL(driver_end_of(&d, 1)->end, TF_END_LOST);
     /* what it does not know it may have run, too */
     struct tf_entry entry = driver_place_entry(2, 6, 1, 8);
     driver_set(&d, &entry, 1);
@@ -509,7 +495,7 @@ static void live_a_life(size_t crash_after, bool lands)
     size_t commits = 0;
     struct tf_entry entry = driver_place_entry(1, 5, 2, 8);
     driver_change(&d, entry);
-    for (int round = 0; round < 60 && !(end_of(1) && !d.out_waits); round++) {
+    for (int round = 0; round < 60 && !(driver_end_of(&d, 1) && !d.out_waits); round++) {
         if (d.out_waits && commits++ == crash_after) {
             driver_crash(&d, lands);
             driver_list(&d);
@@ -524,8 +510,8 @@ static void live_a_life(size_t crash_after, bool lands)
             driver_exits(&d, 1, 5, 1, 1, 0);
         driver_pass(&d, TF_SECOND);
     }
-    CU_ASSERT_PTR_NOT_NULL_FATAL(end_of(1));
-    CU_ASSERT_EQUAL(end_of(1)->end, TF_END_FINISHED);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(driver_end_of(&d, 1));
+    CU_ASSERT_EQUAL(driver_end_of(&d, 1)->end, TF_END_FINISHED);
     CU_ASSERT_EQUAL(driver_allocation(&d, 1)->ended.count, 1);
     driver_release(&d);
 }

@@ -132,14 +132,7 @@ static void test_told_to_before(void)
 /* The store was restored, and the epoch is adopted by the very order that asks not to let it go. */
 static void test_declined_when_adopted(void)
 {
-    driver_init(&d);
-    driver_node(&d, "n1", "H800", 8);
-    driver_node(&d, "n2", "H800", 8);
-    driver_stray(&d, 1, 5, 0, "n1", 0xff);
-    driver_stray(&d, 1, 5, 1, "n2", 0xff);
-    driver_load(&d);
-    driver_list(&d);
-    driver_link(&d, true);
+    driver_two_adopted_nodes(&d);
     struct tf_entry entry = entry_for(6, 0);
     driver_set(&d, &entry, 1);
     CU_ASSERT_EQUAL(job()->epoch, 5);
