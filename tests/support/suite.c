@@ -39,3 +39,13 @@ size_t suite_rounds(size_t count)
 {
     return count * (size_t)from_environment("TF_ROUNDS", 1);
 }
+
+size_t suite_stride(size_t n)
+{
+#ifdef __SANITIZE_ADDRESS__
+    return getenv("TF_FULL") ? 1 : n;
+#else
+    (void)n;
+    return 1;
+#endif
+}

@@ -21,5 +21,8 @@ int suite_run(const char *name, const struct suite_test *tests, size_t count);
 uint64_t suite_seed(uint64_t fallback);
 /* How many rounds a property test runs: count, times TF_ROUNDS from the environment (default 1). */
 size_t suite_rounds(size_t count);
+/* Of many points or rounds, each long, a sanitized program takes every n-th: 1 without a sanitizer, so that a
+ * release build takes all; TF_FULL in the environment takes all in both. */
+size_t suite_stride(size_t n);
 
 #endif
