@@ -377,6 +377,18 @@ static bool goes_unless_kept(const struct question *q, const struct audit_alloca
     return !stays && (whole || begins_to_leave(known, place_of(known, m)));
 }
 
+/* A loss that the same transaction records has made a core of the oldest surplus that is left, before anybody
+ * looked for victims: what was surplus in the record of before is none any more. */
+static bool is_surplus(const struct audit_allocation *known, const struct tf_allocation *a,
+                       const struct tf_member *m)
+{
+    size_t i = place_of(known, m);
+    bool same = known->changed && a->epoch == known->a.epoch && i < known->a.members.count;
+    const struct tf_member *after = same ? &known->a.members.items[i] : m;
+    bool other = after->index != m->index || after->attempt != m->attempt;
+    return m->mark > 0 && (other || after->mark > 0);
+}
+
 /* Whether a member is gone in the world that the question is about. A core that may be protected is none of
  * those below anything. */
 static bool is_away(const struct question *q, const struct audit_allocation *known,
@@ -384,9 +396,9 @@ static bool is_away(const struct question *q, const struct audit_allocation *kno
 {
     int rank = rank_of(q->site, &a->spec);
     if (q->whose == LOWER_SURPLUS)
-        return m->mark > 0 && tf_level_surplus(rank) < q->level;
-    bool below = m->mark > 0 ? tf_level_surplus(rank) < q->level
-                             : a->spec.min_runtime == 0 && tf_level_core(rank) < q->level;
+        return is_surplus(known, a, m) && tf_level_surplus(rank) < q->level;
+    bool below = is_surplus(known, a, m) ? tf_level_surplus(rank) < q->level
+                                         : a->spec.min_runtime == 0 && tf_level_core(rank) < q->level;
     return (q->whose == BELOW && below) || goes_unless_kept(q, known, a, m);
 }
 
