@@ -136,10 +136,12 @@ static void serve_due(struct sub *sub, bool all)
     if (queue.count > 1)
         qsort(queue.items, queue.count, sizeof *queue.items, by_queue);
     sub->shorts.count = 0;
+    tf_vec_each (next, &queue)
+        tf_vec_push(&sub->shorts, next->uid);
     tf_vec_each (next, &queue) {
         struct job *job = job_find(sub, next->uid);
-        tf_vec_push(&sub->shorts, next->uid);
-        if (all || job->serve)
+        bool over = !job || !is_short(job); /* one that was served before it has taken what it had */
+        if (!over && (all || job->serve))
             serve(sub, job);
     }
     tf_vec_release(&queue);

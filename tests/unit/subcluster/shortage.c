@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a running job lacks of its core: claims in its record, then evictions, then instances that join. */
+#include "common/base/alloc.h"
 #include "common/base/cleanup.h"
 #include "subcluster/core/check.h"
 #include "tests/support/sub_driver.h"
@@ -275,6 +276,34 @@ static void test_a_step_at_least(void)
     end();
 }
 
+/* One after the other is served what it lacks: what the first takes may be all of the second, of which
+ * nothing lives and so nothing has to be stopped first. */
+static void test_what_is_short_itself_goes(void)
+{
+    enum { GANG = 2, OTHER = 3 };
+    driver_two_nodes(&d);
+    driver_change(&d, entry_of(SERVICE, "mid", 1));
+    struct tf_entry gang = entry_of(GANG, "low", 2);
+    gang.spec.elastic.step = 2;
+    gang.spec.below_min = TF_BELOW_MIN_STOP;
+    driver_change(&d, gang);
+    driver_change(&d, entry_of(OTHER, "mid", 1));
+    driver_all_ready(&d);
+    driver_pass(&d, TF_SECOND);
+    TF_AUTO_FREE char *node = tf_strdup(service()->members.items[0].node); /* the core frees its own */
+    const struct tf_member *members = driver_allocation(&d, GANG)->members.items;
+    uint32_t elsewhere = strcmp(members[0].node, node) == 0;
+    CU_ASSERT_STRING_EQUAL_FATAL(members[!elsewhere].node, node);
+    driver_exits(&d, GANG, GANG, elsewhere, 1, 9);
+    CU_ASSERT_EQUAL_FATAL(driver_count_in(&d, GANG, TF_MEMBER_BACKOFF), 1);
+    driver_node_state(&d, node, TF_NODE_LOST);
+    CU_ASSERT_EQUAL(driver_allocation(&d, GANG)->phase, TF_ALLOCATION_IDLE);
+    settle();
+    CU_ASSERT_EQUAL(service()->size, 1);
+    CU_ASSERT_STRING_NOT_EQUAL(service()->members.items[0].node, node);
+    end();
+}
+
 static const struct suite_test tests[] = {
     {"cores of lower priority go, after the claims are durable", test_lower_cores_go},
     {"after a loss", test_after_a_loss},
@@ -288,6 +317,7 @@ static const struct suite_test tests[] = {
     {"on its own node", test_on_its_own_node},
     {"equals stay", test_equals_stay},
     {"a step at least", test_a_step_at_least},
+    {"what is short itself goes", test_what_is_short_itself_goes},
 };
 
 int main(void)
