@@ -323,21 +323,30 @@ void fed_cross_restored(struct fed *fed, struct job *job)
         withdraw(fed, job, restored);
 }
 
-/* A later move began, so this one is over. */
-static void forget(struct fed *fed, struct job *job)
+/* A later move began, so this one is over, and of its two epochs that one which the later does not follow.
+ * The other may run: it is what the store knows of the job by now, however far this move had come in the
+ * copy. */
+static void forget(struct fed *fed, struct job *job, uint64_t predecessor)
 {
     const struct tf_cross *c = &job->record.cross;
     struct tf_ended ended = {.end = TF_END_LOST, .at = fed->now.wall, .message = (char *)restored};
-    if (fed_cross_is_candidate(job, c->new_epoch) && fed_job_placement(job, c->new_epoch))
-        fed_job_epoch_ended(fed, job, c->new_epoch, &ended);
+    bool done = tf_cross_overlaps(c) && c->new_epoch == predecessor;
+    if (!done && !fed_cross_is_candidate(job, c->new_epoch)) {
+        if (tf_cross_goes_on(c))
+            over(fed, job, TF_CROSS_ROLLED_BACK, restored);
+        return;
+    }
+    uint64_t gone = done ? c->old_epoch : c->new_epoch;
+    if (fed_job_placement(job, gone))
+        fed_job_epoch_ended(fed, job, gone, &ended);
     if (tf_cross_goes_on(c))
-        over(fed, job, TF_CROSS_ROLLED_BACK, restored);
+        over(fed, job, done ? TF_CROSS_DONE : TF_CROSS_ROLLED_BACK, restored);
 }
 
 bool fed_cross_adopt(struct fed *fed, struct job *job, struct cluster *cluster,
                      const struct tf_report *report)
 {
-    forget(fed, job);
+    forget(fed, job, report->predecessor);
     const struct tf_placement *old = fed_job_last_placement(job);
     struct tf_cross *c = &job->record.cross;
     if (!old || job->record.placements.count > 1 || old->epoch != report->predecessor)

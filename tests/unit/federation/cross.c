@@ -397,6 +397,45 @@ static void test_restored_store(void)
     drive_release(&d);
 }
 
+/* It began, in bj-a again, to follow what runs in gz-b; the restored store knows only of the move before. */
+static void report_follower(struct drive *d)
+{
+    struct tf_report r = {.uid = drive_uid(1), .epoch = 40, .predecessor = 2, .size = 2};
+    r.tenant = tf_strdup("rec");
+    r.name = tf_strdup("x");
+    r.phase = TF_PHASE_STARTING;
+    r.accepted.ms = d->now.wall.ms;
+    drive_say(d, "bj-a", (struct tf_up){.kind = TF_UP_REPORT, .report = r});
+}
+
+/* The copy is of before the first move was over, however far it had come; a second one has begun since: of
+ * the first one's epochs the old one is over, and the new one runs and is the job. */
+static void test_restored_to_the_move_before(void)
+{
+    static void (*const before[])(struct drive *) = {starting, releasing, switched};
+    for (size_t i = 0; i < TF_ARRAY_LEN(before); i++) {
+        struct drive d;
+        before[i](&d);
+        d.term.era = 2;
+        drive_crash_with(&d, true);
+        struct tf_hello ahead = {.protocol = TF_PROTOCOL_VERSION, .owner_revision = 1, .highest_epoch = 40};
+        ahead.name = tf_strdup("bj-a");
+        ahead.highest_term = (struct tf_term){1, 99};
+        drive_hello(&d, "bj-a", ahead);
+        report_follower(&d);
+        STATE(WITHDRAWING);
+        CU_ASSERT_PTR_NOT_NULL(strstr(drive_phase(&d, "rec/x"), " in bj-a e40 x2 in gz-b e2 x2"));
+        drive_attach(&d, "gz-b", "north");
+        drive_report(&d, "gz-b", 1, 2, TF_PHASE_RUNNING, 2);
+        PHASE("rec/x", "Running in bj-a e40 x2 in gz-b e2 x2");
+        drive_answer(&d, "gz-b", 1, 2, 40, false);
+        STATE(ROLLING_BACK);
+        drive_end(&d, "bj-a", 1, 40, TF_END_RELEASED);
+        PHASE("rec/x", "Running in gz-b e2 x2");
+        drive_release(&d);
+    }
+}
+
 /* ---- restart ---- */
 
 static void test_restart_never_overlaps(void)
@@ -452,6 +491,7 @@ int main(void)
         {"new leader", test_new_leader},
         {"the switch is durable first", test_switch_is_durable_first},
         {"restored store", test_restored_store},
+        {"restored to the move before", test_restored_to_the_move_before},
         {"restart never overlaps", test_restart_never_overlaps},
         {"restart finds no room", test_restart_finds_no_room},
     };
