@@ -7,12 +7,24 @@
 
 enum { SLACK = 5 * TF_SECOND }; /* from a deadline to its look, and from the look to the store */
 
-void audit_node_drained(struct audit_site *site, const char *name, const struct tf_drain *drain)
+/* By the fastest clock that its daemons may have, or (sure) the slowest. */
+static bool is_due(const struct audit *audit, const struct audit_node *node, bool sure)
+{
+    int64_t error = audit->clock_error + audit->skew, now = audit->calendar + audit->now.ms;
+    if (!node || !node->drain.on || node->drain.deadline.ms == 0)
+        return false;
+    return sure ? now - error - SLACK > node->drain.deadline.ms : now + error >= node->drain.deadline.ms;
+}
+
+void audit_node_drained(const struct audit *audit, struct audit_site *site, const char *name,
+                        const struct tf_drain *drain)
 {
     struct audit_node *node = audit_find_node(site, name);
     if (!node)
         return;
     bool on = drain && drain->on;
+    if (!on && is_due(audit, node, false))
+        node->was_due = audit->now;
     node->drained_before = node->drained_before && on; /* ended and begun again: what came between may stay */
     node->drain = on ? *drain : (struct tf_drain){0};
 }
@@ -23,19 +35,28 @@ void audit_settle_drains(struct audit_site *site)
         node->drained_before = node->drain.on;
 }
 
-/* By the fastest clock that its daemons may have, or (sure) the slowest. */
-static bool is_due(const struct audit *audit, const struct audit_node *node, bool sure)
-{
-    int64_t error = audit->clock_error + audit->skew, now = audit->calendar + audit->now.ms;
-    if (!node || !node->drain.on || node->drain.deadline.ms == 0)
-        return false;
-    return sure ? now - error - SLACK > node->drain.deadline.ms : now + error >= node->drain.deadline.ms;
-}
-
 bool audit_is_drained(const struct audit *audit, const struct audit_site *site, const struct tf_allocation *a)
 {
     tf_vec_each (m, &a->members)
         if (is_due(audit, audit_find_node(site, m->node), false))
+            return true;
+    return false;
+}
+
+static bool was_due_of_late(const struct audit *audit, const struct audit_node *node)
+{
+    enum { CALLS = 10 * TF_SECOND };
+    return node && node->was_due.ms && audit->now.ms - node->was_due.ms < CALLS;
+}
+
+bool audit_was_drained(const struct audit *audit, const struct audit_site *site, const struct audit_epoch *e)
+{
+    const struct audit_allocation *known = audit_allocation(site, e->uid);
+    for (size_t i = 0; known && known->a.epoch == e->epoch && i < known->a.members.count; i++)
+        if (was_due_of_late(audit, audit_find_node(site, known->a.members.items[i].node)))
+            return true;
+    tf_vec_each (i, &e->job->instances)
+        if ((*i)->site == site && (*i)->id.epoch == e->epoch && was_due_of_late(audit, (*i)->node))
             return true;
     return false;
 }

@@ -95,6 +95,7 @@ struct audit_node {
     struct tf_node node;
     bool cordoned;                      /* or one of its GPUs, by people */
     struct tf_drain drain;              /* as stored; */
+    struct tf_mono was_due;             /* it was over then, and its deadline had come; 0 = never */
     bool drained_before;                /* by the transaction under way, not first */
     struct tf_mono changed;             /* last, after it was new; 0 = never */
     bool strange;                       /* at rest something runs there that no record knows */
@@ -288,11 +289,15 @@ void audit_settle_offers(const struct audit *audit,
                          struct audit_site *site); /* at the end of a transaction */
 
 /* Drains (drains.c). */
-void audit_node_drained(struct audit_site *site, const char *name, const struct tf_drain *drain);
+void audit_node_drained(const struct audit *audit, struct audit_site *site, const char *name,
+                        const struct tf_drain *drain);
 void audit_settle_drains(struct audit_site *site); /* at the end of a transaction */
 /* A member of it has been sent away by that, or may be: its node's deadline has come. */
 bool audit_is_drained(const struct audit *audit, const struct audit_site *site,
                       const struct tf_allocation *a);
+/* By a drain that is over, or that a restored store has forgotten, a moment ago: the calls were on their way.
+ */
+bool audit_was_drained(const struct audit *audit, const struct audit_site *site, const struct audit_epoch *e);
 /* By the transaction under way that member is told to leave, and no deadline says that a protected core may.
  */
 bool audit_drain_spares(const struct audit *audit, const struct audit_site *site, const struct tf_member *m);

@@ -218,11 +218,22 @@ void audit_check_move_stop(struct audit *audit, struct audit_site *site, const s
                    audit_id(id), site->name);
 }
 
-/* For room it may wait a while longer than a world is silent before it counts as at rest. */
-static bool waits(const struct audit *audit, const struct tf_migration *m, const struct tf_move *move)
+/* Its subcluster's store was put back, and the federation's, too: no leader names the epoch, and until one
+ * does nothing of it is moved, which could not start again. */
+static bool is_named_by_nobody(struct audit *audit, const struct tf_move *move)
+{
+    const struct audit_epoch *e = audit_epoch(audit, move->uid, move->epoch);
+    return e->local_rolled && !e->placed;
+}
+
+/* For room, or for a leader's word, it may wait a while longer than a world is silent before it counts as at
+ * rest. */
+static bool waits(struct audit *audit, const struct tf_migration *m, const struct tf_move *move)
 {
     int64_t now = audit->calendar + audit->now.ms;
-    return move->state == TF_MOVE_PLANNED && now <= m->until.ms + audit->clock_error + audit->skew;
+    bool reserved = move->state == TF_MOVE_RESERVED && is_named_by_nobody(audit, move);
+    return (move->state == TF_MOVE_PLANNED || reserved) &&
+           now <= m->until.ms + audit->clock_error + audit->skew;
 }
 
 void audit_check_chains_at_rest(struct audit *audit, const struct audit_site *site)

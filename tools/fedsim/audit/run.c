@@ -244,7 +244,8 @@ static bool is_drained(struct audit *audit, const char *cluster, const struct au
 {
     struct audit_site *site = audit_site(audit, cluster);
     const struct audit_allocation *known = audit_allocation(site, epoch->uid);
-    return known && known->a.epoch == epoch->epoch && audit_is_drained(audit, site, &known->a);
+    bool now = known && known->a.epoch == epoch->epoch && audit_is_drained(audit, site, &known->a);
+    return now || audit_was_drained(audit, site, epoch);
 }
 
 /* It went on without what its cluster gave up with a node, and in all of its repairWait found no place for

@@ -500,10 +500,12 @@ static void site_restored(struct audit *audit, struct audit_site *site)
     audit_forget_node_claims(site);
     audit_forget_chains(site);
     site->copied = site->restored = true;
+    site->grown =
+        audit->now; /* what was freed since the copy is held again, and its leader knows of it free */
     for (struct audit_node *node = site->nodes; node; node = node->hh.next) {
         node->verdict = TF_VERDICT_NONE;
-        node->drain = (struct tf_drain){0};
-        node->drained_before = node->cordoned = false;
+        audit_node_drained(audit, site, node->node.name, NULL);
+        node->cordoned = false;
     }
     site->term = (struct tf_term){0};
     site->floor = 0;
@@ -550,7 +552,7 @@ static void take_policy(struct audit *audit, struct audit_site *site, const stru
 static void take_node(struct audit *audit, struct audit_site *site, const struct tf_cordon *cordon, bool gone)
 {
     audit_node_cordoned(audit, site, cordon->node, !gone && tf_cordon_of_people(cordon));
-    audit_node_drained(site, cordon->node, gone ? NULL : &cordon->drain);
+    audit_node_drained(audit, site, cordon->node, gone ? NULL : &cordon->drain);
     audit_node_judged(audit, site, cordon->node, gone ? TF_VERDICT_NONE : cordon->verdict);
 }
 
