@@ -34,5 +34,6 @@ void draw_closures(struct draw *draw);     /* likewise */
 void draw_hard_crosses(struct draw *draw); /* likewise */
 void draw_halts(struct draw *draw);        /* likewise */
 void draw_scattered(struct draw *draw);    /* likewise */
+void draw_travels(struct draw *draw);      /* likewise */
 
 #endif
