@@ -24,14 +24,33 @@ enum tf_cross_state {
 };
 const char *tf_cross_state_name(enum tf_cross_state state); /* "STARTING"; "?" of an unknown number */
 
+/* What decided how it ended, or is to end. */
+enum tf_cross_cause {
+    TF_CROSS_BY_NOTHING = 0, /* nothing came between */
+    TF_CROSS_BY_ABORT = 1,   /* people took it back */
+    TF_CROSS_BY_DEADLINE = 2,
+    TF_CROSS_BY_CORDON = 3,      /* of its target */
+    TF_CROSS_BY_TARGET_LOST = 4, /* the subcluster, */
+    TF_CROSS_BY_TARGET_END = 5,  /* or the new epoch: refused, failed, lost, ... */
+    TF_CROSS_BY_NOT_READY = 6,   /* it did not stay ready until the old one could go */
+    TF_CROSS_BY_NO_ROOM = 7,     /* `migration: restart`: it had stopped by then */
+    TF_CROSS_BY_SOURCE_END = 8,  /* the old epoch ended by itself */
+    TF_CROSS_BY_CHANGE = 9,      /* the job was deleted, held, scaled, restarted */
+    TF_CROSS_BY_RESTORE = 10,    /* of the federation's store */
+};
+enum { TF_CROSS_CAUSES = TF_CROSS_BY_RESTORE + 1 };
+const char *tf_cross_cause_name(enum tf_cross_cause cause); /* "none", "abort"; "?" of an unknown number */
+
 struct tf_cross {
     enum tf_cross_state state;
     enum tf_phase outcome; /* of the job, when nothing is left of both epochs; NONE: what was asked of it */
-    char *from, *to;       /* subclusters */
+    enum tf_cross_cause cause;
+    char *from, *to;               /* subclusters */
     uint64_t old_epoch, new_epoch; /* new_epoch 0: not placed yet */
     struct tf_wall since, ended;
     struct tf_wall deadline; /* what has not come so far as to be SWITCHED by then is rolled back; 0 = none */
     char *why;               /* it is, or was, rolled back; or what is to be known of how it ended */
+    char *reason, *user;     /* for which, and by whom, it was asked for; may be NULL */
 };
 
 /* Of the job's epochs none is known to be the last one. */

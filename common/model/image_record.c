@@ -92,6 +92,7 @@ static void image_placement(struct tf_image *image, struct tf_placement *placeme
     tf_image_number(image, &placement->release);
     tf_image_number(image, &placement->level);
     tf_image_number(image, &placement->successor);
+    tf_image_number(image, &placement->noted);
     tf_image_close(image);
 }
 
@@ -113,6 +114,7 @@ static void image_job_event(struct tf_image *image, struct tf_job_event *event)
     tf_image_number(image, &event->epoch);
     tf_image_string(image, &event->type);
     tf_image_string(image, &event->text);
+    tf_image_number(image, &event->more);
     tf_image_close(image);
 }
 
@@ -134,6 +136,7 @@ static void image_cross(struct tf_image *image, struct tf_cross *cross)
     tf_image_open(image, cross);
     tf_image_number(image, &cross->state);
     tf_image_number(image, &cross->outcome);
+    tf_image_number(image, &cross->cause);
     tf_image_string(image, &cross->from);
     tf_image_string(image, &cross->to);
     tf_image_number(image, &cross->old_epoch);
@@ -142,6 +145,8 @@ static void image_cross(struct tf_image *image, struct tf_cross *cross)
     tf_image_number(image, &cross->ended);
     tf_image_number(image, &cross->deadline);
     tf_image_string(image, &cross->why);
+    tf_image_string(image, &cross->reason);
+    tf_image_string(image, &cross->user);
     tf_image_close(image);
 }
 
@@ -261,6 +266,14 @@ static void image_ended(struct tf_image *image, struct tf_ended *ended)
     tf_image_close(image);
 }
 
+static void image_note(struct tf_image *image, struct tf_note *note)
+{
+    tf_image_open(image, note);
+    tf_image_number(image, &note->kind);
+    tf_image_string(image, &note->text);
+    tf_image_close(image);
+}
+
 void tf_image_allocation(struct tf_image *image, struct tf_allocation *allocation)
 {
     tf_image_open(image, allocation);
@@ -292,12 +305,14 @@ void tf_image_allocation(struct tf_image *image, struct tf_allocation *allocatio
     tf_image_number(image, &allocation->grow_failures);
     tf_image_number(image, &allocation->move_after);
     tf_image_number(image, &allocation->move_failures);
+    tf_image_number(image, &allocation->noted);
     tf_image_number(image, &allocation->successor);
     tf_image_number(image, &allocation->declined);
     tf_image_number(image, &allocation->predecessor);
     tf_image_number(image, &allocation->leave_at);
     image_ended(image, &allocation->ending);
     tf_image_list(image, &allocation->ended, image_ended);
+    tf_image_list(image, &allocation->notes, image_note);
     tf_image_close(image);
 }
 
@@ -513,6 +528,8 @@ void tf_image_report(struct tf_image *image, struct tf_report *report)
     tf_image_number(image, &report->checkpoint);
     tf_image_number(image, &report->restart_took);
     tf_image_list(image, &report->members, image_member);
+    tf_image_list(image, &report->notes, image_note);
+    tf_image_number(image, &report->noted);
     tf_image_close(image);
 }
 

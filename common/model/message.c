@@ -35,6 +35,7 @@ void tf_report_release(struct tf_report *report)
     tf_vec_each (member, &report->members)
         tf_member_release(member);
     tf_vec_release(&report->members);
+    tf_notes_release(&report->notes);
     *report = (struct tf_report){0};
 }
 
@@ -49,6 +50,8 @@ void tf_report_copy(struct tf_report *to, const struct tf_report *from)
     memset(&copy.members, 0, sizeof copy.members);
     tf_vec_each (member, &from->members)
         tf_member_copy(tf_vec_add(&copy.members), member);
+    copy.notes = (struct tf_notes){0};
+    tf_notes_copy(&copy.notes, &from->notes);
     tf_report_release(to);
     *to = copy;
 }

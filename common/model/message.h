@@ -50,6 +50,8 @@ struct tf_report {
     struct tf_wall checkpoint; /* the latest that it has told of; 0 = none */
     int64_t restart_took;      /* ms, when it last restarted as a whole; 0 = it has not */
     TF_VEC(struct tf_member) members;
+    struct tf_notes notes; /* the latest, */
+    uint32_t noted;        /* of so many */
 };
 
 /* To an ask: a message of its kind, as bytes. */

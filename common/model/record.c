@@ -68,8 +68,8 @@ static void release_events(struct tf_job_events *events)
 
 static bool event_eq(const struct tf_job_event *a, const struct tf_job_event *b)
 {
-    return a->at.ms == b->at.ms && a->epoch == b->epoch && tf_str_eq(a->type, b->type) &&
-           tf_str_eq(a->text, b->text);
+    return a->at.ms == b->at.ms && a->epoch == b->epoch && a->more == b->more &&
+           tf_str_eq(a->type, b->type) && tf_str_eq(a->text, b->text);
 }
 
 /* *to is overwritten. */
@@ -181,6 +181,42 @@ void tf_job_record_event(struct tf_job_record *record, struct tf_wall at, uint64
     va_end(args);
     const struct tf_job_event event = {.at = at, .epoch = epoch, .type = (char *)(uintptr_t)type};
     append_event(&record->events, &record->events_dropped, event, text);
+}
+
+static bool is_note(const struct tf_job_event *event)
+{
+    for (int kind = TF_NOTE_MOVED; kind <= TF_NOTE_SENT_AWAY; kind++)
+        if (strcmp(event->type, tf_note_word((enum tf_note_kind)kind)) == 0)
+            return true;
+    return false;
+}
+
+/* Of the notes that end the list and are enough in a row, the latest of that type and epoch; SIZE_MAX. */
+static size_t note_to_replace(const struct tf_job_events *events, uint64_t epoch, const char *type)
+{
+    size_t row = 0, found = SIZE_MAX;
+    for (size_t i = events->count; i-- > 0 && is_note(&events->items[i]); row++)
+        if (found == SIZE_MAX && events->items[i].epoch == epoch && strcmp(events->items[i].type, type) == 0)
+            found = i;
+    return row >= TF_JOB_NOTES_MAX ? found : SIZE_MAX;
+}
+
+void tf_job_record_note(struct tf_job_record *record, struct tf_wall at, uint64_t epoch,
+                        enum tf_note_kind kind, const char *text)
+{
+    const char *type = tf_note_word(kind);
+    size_t place = note_to_replace(&record->events, epoch, type);
+    uint32_t more = 0;
+    if (place != SIZE_MAX) {
+        more = record->events.items[place].more + 1;
+        tf_job_event_release(&record->events.items[place]);
+        tf_vec_remove(&record->events, place);
+    }
+    if (more)
+        tf_job_record_event(record, at, epoch, type, "%s; and %u before", text, more);
+    else
+        tf_job_record_event(record, at, epoch, type, "%s", text);
+    record->events.items[record->events.count - 1].more = more;
 }
 
 void tf_cluster_record_event(struct tf_cluster_record *record, struct tf_wall at, const char *type,
@@ -297,6 +333,7 @@ void tf_allocation_release(struct tf_allocation *allocation)
     tf_vec_each (ended, &allocation->ended)
         tf_ended_release(ended);
     tf_vec_release(&allocation->ended);
+    tf_notes_release(&allocation->notes);
     *allocation = (struct tf_allocation){0};
 }
 
@@ -326,6 +363,8 @@ void tf_allocation_copy(struct tf_allocation *to, const struct tf_allocation *fr
     copy_allocation_lists(&copy, from);
     copy.evicted = (struct tf_evicted){0};
     tf_evicted_copy(&copy.evicted, &from->evicted);
+    copy.notes = (struct tf_notes){0};
+    tf_notes_copy(&copy.notes, &from->notes);
     tf_allocation_release(to);
     *to = copy;
 }

@@ -9,6 +9,7 @@
 #include "common/model/freeze.h"
 #include "common/model/leaders.h"
 #include "common/model/migration.h"
+#include "common/model/note.h"
 #include "common/model/policy.h"
 #include "common/model/profile.h"
 
@@ -18,6 +19,7 @@
 
 enum {
     TF_JOB_EVENTS_MAX = 32,   /* kept in a record; older ones are dropped and counted */
+    TF_JOB_NOTES_MAX = 8,     /* of these, in a row, by what subclusters do to single instances */
     TF_JOB_EVENT_TEXT = 1024, /* bytes of an event's text with its NUL: longer ones are cut */
     TF_REFUSALS_MAX = 32,
     TF_RECORD_BYTES_MAX = 256 * 1024,
@@ -36,6 +38,7 @@ struct tf_placement {
     enum tf_release release;                  /* NONE, or why the subcluster is told to end it */
     tf_level level;     /* highest level touched; TF_LEVEL_FREE when it fitted in free capacity */
     uint64_t successor; /* epoch that takes over in a move between subclusters, 0 = none */
+    uint32_t noted;     /* of the epoch's notes so many are in the job's events */
 };
 
 /* What happened to a job, or to a subcluster. */
@@ -44,6 +47,7 @@ struct tf_job_event {
     uint64_t epoch; /* 0: of the job itself; of a subcluster always */
     char *type;     /* one word: Submitted, Placed, Refused, Started, ...; Registered, Lost, Returned, ... */
     char *text;
+    uint32_t more; /* it stands for so many earlier ones of its type, too */
 };
 struct tf_job_events {
     struct tf_job_event *items;
@@ -197,6 +201,7 @@ struct tf_allocation {
     int32_t grow_failures;      /* in a row */
     struct tf_wall move_after;  /* the latest move failed: none before; 0 = at any time */
     int32_t move_failures;      /* in a row */
+    uint32_t noted;             /* notes so far, */
     uint64_t successor; /* epoch in another subcluster to which this one was promised to yield; 0 = none */
     uint64_t declined;  /* the highest to which it will never be */
     uint64_t
@@ -206,6 +211,7 @@ struct tf_allocation {
         ending; /* with ENDING: what the end will be; before, the latest failure and the retries used */
     /* ends not yet stored by the leader */
     TF_VEC(struct tf_ended) ended;
+    struct tf_notes notes; /* and the latest of them */
 };
 
 /* init by zeroing; release frees what is owned and zeroes; copy is deep, and releases what was in to first */
@@ -214,6 +220,10 @@ void tf_job_record_copy(struct tf_job_record *to, const struct tf_job_record *fr
 /* Append an event, dropping the oldest beyond TF_JOB_EVENTS_MAX. */
 void tf_job_record_event(struct tf_job_record *record, struct tf_wall at, uint64_t epoch, const char *type,
                          const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+/* The same of what may come by the hundred: beyond TF_JOB_NOTES_MAX of such events in a row, the new one
+ * takes the place of the latest of its type and counts it, so that they push nothing else out. */
+void tf_job_record_note(struct tf_job_record *record, struct tf_wall at, uint64_t epoch,
+                        enum tf_note_kind kind, const char *text);
 void tf_cluster_record_event(struct tf_cluster_record *record, struct tf_wall at, const char *type,
                              const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 void tf_placement_release(struct tf_placement *placement);

@@ -51,6 +51,8 @@ static const struct tf_wire_row report_rows[] = {
     WIRE_COUNTER(predecessor),
     WIRE_WALL(checkpoint),
     WIRE_DURATION(restart_took),
+    WIRE_UINT32(noted, UINT32_MAX),
+    WIRE_LIST(notes, tf_wire_note, TF_NOTES_MAX),
 };
 const struct tf_wire_table tf_wire_report = WIRE_TABLE(report_rows, tidefed__v1__report__descriptor);
 #undef MODEL

@@ -45,6 +45,7 @@ static const struct tf_wire_row placement_rows[] = {
     WIRE_ENUM(release, 0, TF_RELEASE_MOVE),
     WIRE_LEVEL(level),
     WIRE_COUNTER(successor),
+    WIRE_UINT32(noted, UINT32_MAX),
 };
 const struct tf_wire_table tf_wire_placement = WIRE_TABLE(placement_rows, tidefed__v1__placement__descriptor);
 #undef MODEL
@@ -87,6 +88,9 @@ static const struct tf_wire_row cross_rows[] = {
     WIRE_WALL(deadline),
     WIRE_TEXT(why, TF_WIRE_MESSAGE_MAX),
     WIRE_ENUM(outcome, 0, TF_PHASE_DELETED),
+    WIRE_ENUM(cause, 0, TF_CROSS_BY_RESTORE),
+    WIRE_TEXT(reason, TF_WIRE_MESSAGE_MAX),
+    WIRE_STRING(user),
 };
 const struct tf_wire_table tf_wire_cross = WIRE_TABLE(cross_rows, tidefed__v1__cross__descriptor);
 #undef MODEL
@@ -296,6 +300,8 @@ static const struct tf_wire_row allocation_rows[] = {
     WIRE_COUNTER(predecessor),
     WIRE_WALL(last_checkpoint),
     WIRE_DURATION(restart_took),
+    WIRE_UINT32(noted, UINT32_MAX),
+    WIRE_LIST(notes, tf_wire_note, TF_NOTES_MAX),
 };
 const struct tf_wire_table tf_wire_allocation =
     WIRE_TABLE(allocation_rows, tidefed__v1__allocation__descriptor);

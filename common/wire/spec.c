@@ -211,7 +211,18 @@ static const struct tf_wire_row job_event_rows[] = {
     WIRE_COUNTER(epoch),
     WIRE_TEXT(type, TF_NAME_MAX),
     WIRE_TEXT(text, TF_WIRE_MESSAGE_MAX),
+    WIRE_UINT32(more, UINT32_MAX),
 };
 const struct tf_wire_table tf_wire_job_event = WIRE_TABLE(job_event_rows, tidefed__v1__job_event__descriptor);
+#undef MODEL
+#undef WIRE
+
+#define MODEL struct tf_note
+#define WIRE Tidefed__V1__Note
+static const struct tf_wire_row note_rows[] = {
+    WIRE_ENUM(kind, 1, TF_NOTE_SENT_AWAY),
+    WIRE_TEXT(text, TF_NOTE_TEXT),
+};
+const struct tf_wire_table tf_wire_note = WIRE_TABLE(note_rows, tidefed__v1__note__descriptor);
 #undef MODEL
 #undef WIRE

@@ -9,7 +9,7 @@
 /* spec.c: what job.proto says */
 extern const struct tf_wire_table tf_wire_term, tf_wire_elastic, tf_wire_shape, tf_wire_ready_probe,
     tf_wire_instance, tf_wire_group, tf_wire_topology_rule, tf_wire_spec, tf_wire_manifest, tf_wire_member,
-    tf_wire_ended, tf_wire_job_event;
+    tf_wire_ended, tf_wire_job_event, tf_wire_note;
 /* members.c */
 extern const struct tf_wire_custom tf_wire_members;
 /* profile.c: what capacity.proto says */

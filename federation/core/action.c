@@ -26,6 +26,8 @@ void fed_event_release(struct fed_event *event)
         free(event->job.tenant);
         free(event->job.name);
         free(event->job.to);
+        free(event->job.reason);
+        free(event->job.user);
         break;
     case FED_EV_CORDON:
     case FED_EV_FORGET:

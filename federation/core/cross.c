@@ -99,19 +99,39 @@ bool fed_cross_is_candidate(const struct job *job, uint64_t epoch)
     return (tf_cross_is_open(c) || c->state == TF_CROSS_ROLLING_BACK) && c->new_epoch == epoch;
 }
 
+/* What decides how it ends. why: NULL, or other than the one that stands. */
+static void blame(struct job *job, enum tf_cross_cause cause, const char *why)
+{
+    job->record.cross.cause = cause;
+    tf_str_set(&job->record.cross.why, why);
+}
+
+/* " (asked for by ann: make room)", or nothing if neither is known. */
+static void say_wish(const struct tf_cross *c, struct tf_buf *text)
+{
+    if (!c->user && !c->reason)
+        return;
+    tf_buf_str(text, " (asked for");
+    if (c->user)
+        tf_buf_fmt(text, " by %s", c->user);
+    tf_buf_fmt(text, "%s%s)", c->reason ? ": " : "", c->reason ? c->reason : "");
+}
+
 /* The move is over. */
-static void over(struct fed *fed, struct job *job, enum tf_cross_state state, const char *why)
+static void over(struct fed *fed, struct job *job, enum tf_cross_state state)
 {
     struct tf_cross *c = &job->record.cross;
     bool done = state == TF_CROSS_DONE;
+    TF_AUTO_BUF text = TF_BUF_INIT;
     c->state = state;
     c->ended = fed->now.wall;
     c->deadline = (struct tf_wall){0};
-    if (why)
-        tf_str_set(&c->why, why);
+    tf_buf_fmt(&text, "%s %s to %s%s%s", done ? "from" : "not from", c->from, c->to, c->why ? ": " : "",
+               c->why ? c->why : "");
+    say_wish(c, &text);
     tf_job_record_event(&job->record, fed->now.wall, done ? c->new_epoch : c->old_epoch,
-                        done ? "Moved" : "MoveEnded", "%s %s to %s%s%s", done ? "from" : "not from", c->from,
-                        c->to, c->why ? ": " : "", c->why ? c->why : "");
+                        done ? "Moved" : "MoveEnded", "%s", tf_buf_text(&text));
+    (done ? fed->moves_over.done : fed->moves_over.rolled_back)[c->cause]++;
     fed_trace_job(fed, job, "its move from %s to %s is %s%s%s", c->from, c->to, done ? "done" : "rolled back",
                   c->why ? ": " : "", c->why ? c->why : "");
     tf_reached_if(done, fed, FED_CROSS_DONE);
@@ -143,7 +163,7 @@ static void roll_back(struct fed *fed, struct job *job)
     struct tf_cross *c = &job->record.cross;
     struct tf_placement *new = fed_job_placement(job, c->new_epoch);
     if (!new) {
-        over(fed, job, TF_CROSS_ROLLED_BACK, NULL);
+        over(fed, job, TF_CROSS_ROLLED_BACK);
         return;
     }
     set_state(fed, job, TF_CROSS_ROLLING_BACK);
@@ -152,26 +172,23 @@ static void roll_back(struct fed *fed, struct job *job)
 }
 
 /* The old one may have promised by now: it is asked not to, and its word decides. */
-static void withdraw(struct fed *fed, struct job *job, const char *why)
+static void withdraw(struct fed *fed, struct job *job)
 {
     tf_reached(fed, FED_CROSS_WITHDRAWN);
-    if (why != job->record.cross.why)
-        tf_str_set(&job->record.cross.why, why);
     set_state(fed, job, TF_CROSS_WITHDRAWING);
     tell_old(fed, job);
 }
 
-void fed_cross_give_up(struct fed *fed, struct job *job, const char *why)
+void fed_cross_give_up(struct fed *fed, struct job *job, enum tf_cross_cause cause, const char *why)
 {
-    struct tf_cross *c = &job->record.cross;
+    const struct tf_cross *c = &job->record.cross;
     if (c->state != TF_CROSS_STARTING && c->state != TF_CROSS_RELEASING)
         return;
-    if (c->state == TF_CROSS_STARTING) {
-        tf_str_set(&c->why, why);
+    blame(job, cause, why);
+    if (c->state == TF_CROSS_STARTING)
         roll_back(fed, job);
-        return;
-    }
-    withdraw(fed, job, why);
+    else
+        withdraw(fed, job);
 }
 
 /* Whatever is known of the old one's promise: the new epoch is the job from now on. */
@@ -180,7 +197,7 @@ static void switch_over(struct fed *fed, struct job *job)
     struct tf_cross *c = &job->record.cross;
     struct tf_placement *old = fed_job_placement(job, c->old_epoch);
     c->deadline = (struct tf_wall){0};
-    tf_str_set(&c->why, NULL);
+    blame(job, TF_CROSS_BY_NOTHING, NULL);
     fed_job_make_last(job, c->new_epoch);
     if (!old)
         return;
@@ -224,7 +241,8 @@ void fed_cross_reported(struct fed *fed, struct job *job, const struct tf_placem
         ready(fed, job);
     else if (c->state == TF_CROSS_RELEASING && !is_whole(job, report)) {
         tf_reached(fed, FED_CROSS_NOT_READY_ANY_MORE);
-        withdraw(fed, job, "the new instances did not stay ready until the old ones could go");
+        blame(job, TF_CROSS_BY_NOT_READY, "the new instances did not stay ready until the old ones could go");
+        withdraw(fed, job);
     }
 }
 
@@ -239,8 +257,10 @@ void fed_cross_answered(struct fed *fed, struct job *job, const struct tf_placem
         const struct tf_placement *new = fed_job_placement(job, c->new_epoch);
         if (new &&new->release == TF_RELEASE_NONE)
             switch_over(fed, job);
-        else /* the old one goes, and there is no new one: it waits anew when that is so */
-            over(fed, job, TF_CROSS_ROLLED_BACK, "the new one was lost after the old one had promised to go");
+        else { /* the old one goes, and there is no new one: it waits anew when that is so */
+            blame(job, TF_CROSS_BY_TARGET_END, "the new one was lost after the old one had promised to go");
+            over(fed, job, TF_CROSS_ROLLED_BACK);
+        }
     } else if (c->state == TF_CROSS_WITHDRAWING && report->declined >= c->new_epoch)
         roll_back(fed, job);
     else if (c->state != TF_CROSS_STARTING && report->declined < c->new_epoch &&
@@ -256,11 +276,12 @@ static void old_one_ended(struct fed *fed, struct job *job, const struct tf_ende
     struct tf_cross *c = &job->record.cross;
     struct tf_placement *new = fed_job_placement(job, c->new_epoch);
     bool final = ended->end == TF_END_FINISHED || ended->end == TF_END_FAILED;
+    if (!c->why)
+        blame(job, TF_CROSS_BY_SOURCE_END,
+              new ? "the job ended where it was" : "the job stopped where it was");
     if (!new)
-        over(fed, job, TF_CROSS_ROLLED_BACK, c->why ? NULL : "the job stopped where it was");
+        over(fed, job, TF_CROSS_ROLLED_BACK);
     else if (final || new->release != TF_RELEASE_NONE) {
-        if (!c->why)
-            tf_str_set(&c->why, "the job ended where it was");
         set_state(fed, job, TF_CROSS_ROLLING_BACK);
         if (new->release == TF_RELEASE_NONE)
             fed_job_release_one(fed, job, new, TF_RELEASE_MOVE);
@@ -269,7 +290,8 @@ static void old_one_ended(struct fed *fed, struct job *job, const struct tf_ende
         tf_reached(fed, FED_CROSS_INHERITED);
         switch_over(fed, job);
         fed_job_set_phase(fed, job, new->phase == TF_PHASE_PENDING ? TF_PHASE_STARTING : new->phase);
-        over(fed, job, TF_CROSS_DONE, "what ran there ended by itself");
+        blame(job, TF_CROSS_BY_SOURCE_END, "what ran there ended by itself");
+        over(fed, job, TF_CROSS_DONE);
     }
 }
 
@@ -283,13 +305,13 @@ static void new_one_ended(struct fed *fed, struct job *job, const struct tf_ende
         TF_AUTO_FREE char *why =
             tf_asprintf("in %s it was %s%s%s", c->to, tf_end_name(ended->end), ended->message ? ": " : "",
                         ended->message ? ended->message : "");
-        tf_str_set(&c->why, why);
+        blame(job, TF_CROSS_BY_TARGET_END, why);
     }
     /* The promise may be on its way. */
     if (old && c->state == TF_CROSS_RELEASING)
-        withdraw(fed, job, c->why);
+        withdraw(fed, job);
     else if (!old || c->state != TF_CROSS_WITHDRAWING)
-        over(fed, job, TF_CROSS_ROLLED_BACK, NULL);
+        over(fed, job, TF_CROSS_ROLLED_BACK);
 }
 
 void fed_cross_epoch_ended(struct fed *fed, struct job *job, uint64_t epoch, bool was,
@@ -302,12 +324,15 @@ void fed_cross_epoch_ended(struct fed *fed, struct job *job, uint64_t epoch, boo
     if (was && final && job->record.placements.count)
         c->outcome = ended->end == TF_END_FINISHED ? TF_PHASE_SUCCEEDED : TF_PHASE_FAILED;
     if (c->state == TF_CROSS_STOPPING) {
-        if (job->record.held || job->record.deleted || tf_phase_is_final(job->record.phase))
-            over(fed, job, TF_CROSS_ROLLED_BACK, "the job ended first, or is held");
+        bool asked = job->record.held || job->record.deleted;
+        if (!asked && !tf_phase_is_final(job->record.phase))
+            return;
+        blame(job, asked ? TF_CROSS_BY_CHANGE : TF_CROSS_BY_SOURCE_END, "the job ended first, or is held");
+        over(fed, job, TF_CROSS_ROLLED_BACK);
     } else if (epoch == c->new_epoch)
         new_one_ended(fed, job, ended);
     else if (c->state == TF_CROSS_SWITCHED)
-        over(fed, job, TF_CROSS_DONE, NULL);
+        over(fed, job, TF_CROSS_DONE);
     else
         old_one_ended(fed, job, ended);
 }
@@ -319,8 +344,10 @@ static const char restored[] = "the store was restored";
 void fed_cross_restored(struct fed *fed, struct job *job)
 {
     const struct tf_cross *c = &job->record.cross;
-    if (c->state == TF_CROSS_STARTING || c->state == TF_CROSS_RELEASING)
-        withdraw(fed, job, restored);
+    if (c->state != TF_CROSS_STARTING && c->state != TF_CROSS_RELEASING)
+        return;
+    blame(job, TF_CROSS_BY_RESTORE, restored);
+    withdraw(fed, job);
 }
 
 /* A later move began, so this one is over, and of its two epochs that one which the later does not follow.
@@ -331,16 +358,13 @@ static void forget(struct fed *fed, struct job *job, uint64_t predecessor)
     const struct tf_cross *c = &job->record.cross;
     struct tf_ended ended = {.end = TF_END_LOST, .at = fed->now.wall, .message = (char *)restored};
     bool done = tf_cross_overlaps(c) && c->new_epoch == predecessor;
-    if (!done && !fed_cross_is_candidate(job, c->new_epoch)) {
-        if (tf_cross_goes_on(c))
-            over(fed, job, TF_CROSS_ROLLED_BACK, restored);
-        return;
-    }
     uint64_t gone = done ? c->old_epoch : c->new_epoch;
-    if (fed_job_placement(job, gone))
+    if ((done || fed_cross_is_candidate(job, c->new_epoch)) && fed_job_placement(job, gone))
         fed_job_epoch_ended(fed, job, gone, &ended);
-    if (tf_cross_goes_on(c))
-        over(fed, job, done ? TF_CROSS_DONE : TF_CROSS_ROLLED_BACK, restored);
+    if (!tf_cross_goes_on(c))
+        return;
+    blame(job, TF_CROSS_BY_RESTORE, restored);
+    over(fed, job, done ? TF_CROSS_DONE : TF_CROSS_ROLLED_BACK);
 }
 
 bool fed_cross_adopt(struct fed *fed, struct job *job, struct cluster *cluster,
@@ -361,7 +385,8 @@ bool fed_cross_adopt(struct fed *fed, struct job *job, struct cluster *cluster,
                            .since = report->accepted};
     fed_job_adopt(fed, job, cluster, report);
     fed_job_make_last(job, epoch);
-    withdraw(fed, job, restored);
+    blame(job, TF_CROSS_BY_RESTORE, restored);
+    withdraw(fed, job);
     fed_cross_note(fed, job);
     return true;
 }
@@ -426,26 +451,31 @@ static void start_there(struct fed *fed, struct job *job)
     int32_t size = size_there(fed, job, to, job->record.last_size, &v);
     if (size == 0) {
         tf_reached(fed, FED_CROSS_NO_ROOM);
-        over(fed, job, TF_CROSS_ROLLED_BACK,
-             "it has stopped, and there is no room for it there any more: it waits in the queue, in its old "
-             "place");
+        blame(job, TF_CROSS_BY_NO_ROOM,
+              "it has stopped, and there is no room for it there any more: it waits in the queue, in its old "
+              "place");
+        over(fed, job, TF_CROSS_ROLLED_BACK);
         return;
     }
     put(fed, job, to, size);
-    over(fed, job, TF_CROSS_DONE, "stopped there and placed here");
+    blame(job, TF_CROSS_BY_NOTHING, "stopped there and placed here");
+    over(fed, job, TF_CROSS_DONE);
     fed_job_settle(fed, job);
 }
 
-static const char *must_give_up(const struct fed *fed, const struct tf_cross *c)
+static enum tf_cross_cause must_give_up(const struct fed *fed, const struct tf_cross *c, const char **why)
 {
     const struct cluster *to = fed_cluster_by_name(fed, c->to);
-    if (to->record.cordoned)
-        return "its target was cordoned";
-    if (to->lost || to->record.forgotten)
-        return "its target was lost";
-    if (c->deadline.ms <= fed->now.wall.ms)
-        return "it was not ready, or not let go, by its deadline";
-    return NULL;
+    if (to->record.cordoned) {
+        *why = "its target was cordoned";
+        return TF_CROSS_BY_CORDON;
+    }
+    if (to->lost || to->record.forgotten) {
+        *why = "its target was lost";
+        return TF_CROSS_BY_TARGET_LOST;
+    }
+    *why = "it was not ready, or not let go, by its deadline";
+    return c->deadline.ms <= fed->now.wall.ms ? TF_CROSS_BY_DEADLINE : TF_CROSS_BY_NOTHING;
 }
 
 static void look(struct fed *fed, struct job *job)
@@ -455,9 +485,10 @@ static void look(struct fed *fed, struct job *job)
         start_there(fed, job);
     if (c->state != TF_CROSS_STARTING && c->state != TF_CROSS_RELEASING)
         return;
-    const char *why = must_give_up(fed, c);
-    if (why)
-        fed_cross_give_up(fed, job, why);
+    const char *why;
+    enum tf_cross_cause cause = must_give_up(fed, c, &why);
+    if (cause != TF_CROSS_BY_NOTHING)
+        fed_cross_give_up(fed, job, cause, why);
 }
 
 void fed_cross_run(struct fed *fed)
@@ -562,7 +593,8 @@ static char *told(const struct job *job, const struct cluster *to, int32_t size)
                                 : "the old ones stop when the new ones are ready");
 }
 
-static void begin(struct fed *fed, struct job *job, struct cluster *to, int32_t size)
+static void begin(struct fed *fed, const struct fed_event *event, struct job *job, struct cluster *to,
+                  int32_t size)
 {
     struct tf_cross *c = &job->record.cross;
     struct tf_placement *old = fed_job_placement(job, fed_job_last_placement(job)->epoch);
@@ -572,9 +604,13 @@ static void begin(struct fed *fed, struct job *job, struct cluster *to, int32_t 
     *c = (struct tf_cross){.from = tf_strdup(old->cluster),
                            .to = tf_strdup(to->record.name),
                            .old_epoch = old->epoch,
-                           .since = fed->now.wall};
-    tf_job_record_event(&job->record, fed->now.wall, old->epoch, "MoveAsked", "from %s to %s", c->from,
-                        c->to);
+                           .since = fed->now.wall,
+                           .reason = tf_strdup(event->job.reason),
+                           .user = tf_strdup(event->job.user)};
+    TF_AUTO_BUF text = TF_BUF_INIT;
+    tf_buf_fmt(&text, "from %s to %s", c->from, c->to);
+    say_wish(c, &text);
+    tf_job_record_event(&job->record, fed->now.wall, old->epoch, "MoveAsked", "%s", tf_buf_text(&text));
     if (job->record.spec.migration == TF_MIGRATION_RESTART) {
         set_state(fed, job, TF_CROSS_STOPPING);
         fed_job_release_one(fed, job, old, TF_RELEASE_MOVE);
@@ -629,13 +665,21 @@ static void ask(struct fed *fed, const struct fed_event *event, struct job *job)
     }
     char *text = told(job, to, size);
     if (!event->job.dry_run)
-        begin(fed, job, to, size);
+        begin(fed, event, job, to, size);
     reply(fed, event, job, event->job.dry_run ? FED_OUTCOME_UNCHANGED : FED_OUTCOME_DONE, text);
+}
+
+static char *aborted(const struct fed_event *event)
+{
+    return tf_asprintf("aborted%s%s%s%s", event->job.user ? " by " : "",
+                       event->job.user ? event->job.user : "", event->job.reason ? ": " : "",
+                       event->job.reason ? event->job.reason : "");
 }
 
 static void end_it(struct fed *fed, const struct fed_event *event, struct job *job)
 {
     const struct tf_cross *c = &job->record.cross;
+    TF_AUTO_FREE char *why = aborted(event);
     if (!tf_cross_goes_on(c))
         no(fed, event, TF_ERR_REFUSED,
            tf_asprintf("job %s is not on its way to another subcluster", job->key));
@@ -644,10 +688,11 @@ static void end_it(struct fed *fed, const struct fed_event *event, struct job *j
            tf_asprintf("job %s is in %s by now and stops in %s: there is no way back but another move",
                        job->key, c->to, c->from));
     else if (c->state == TF_CROSS_STOPPING) {
-        over(fed, job, TF_CROSS_ROLLED_BACK, "aborted: it waits in the queue when it has stopped");
+        blame(job, TF_CROSS_BY_ABORT, why);
+        over(fed, job, TF_CROSS_ROLLED_BACK);
         reply(fed, event, job, FED_OUTCOME_DONE, tf_strdup("it stops already, and then waits in the queue"));
     } else {
-        fed_cross_give_up(fed, job, "aborted");
+        fed_cross_give_up(fed, job, TF_CROSS_BY_ABORT, why);
         reply(fed, event, job, FED_OUTCOME_DONE,
               tf_asprintf("it stays in %s%s", c->from,
                           c->state == TF_CROSS_WITHDRAWING ? ", unless that has promised to let it go already"

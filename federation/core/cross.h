@@ -20,7 +20,7 @@ void fed_cross_epoch_ended(struct fed *fed, struct job *job, uint64_t epoch, boo
                            const struct tf_ended *ended);
 /* All that runs of the job is told to stop, or the store was restored, or its sizes change: it moves no more
  * if there is still a way back. */
-void fed_cross_give_up(struct fed *fed, struct job *job, const char *why);
+void fed_cross_give_up(struct fed *fed, struct job *job, enum tf_cross_cause cause, const char *why);
 /* A restored store may have forgotten what became of it, */
 void fed_cross_restored(struct fed *fed, struct job *job);
 /* or that it was begun at all: the epoch that runs there is its new one. False if it is of no such move. */

@@ -79,7 +79,8 @@ struct fed_event {
             struct tf_elastic elastic; /* SCALE */
             char *to;                  /* MIGRATE: the subcluster; */
             bool dry_run;              /* only says what it would do, */
-            bool abort;                /* or ends the move that there is */
+            bool abort;                /* or ends the move that there is; */
+            char *reason, *user;       /* why, and who says so; may be NULL */
         } job;                         /* DELETE, SCALE, HOLD, RESUME, MIGRATE */
         struct {
             char *name, *reason;
@@ -185,6 +186,11 @@ const struct tf_job_record *fed_job_find_uid(const struct fed *fed, struct tf_ui
 const struct tf_job_record *fed_job_next(const struct fed *fed, const char *tenant, const char *name);
 /* The i-th of those that are on their way to another subcluster, by uid; NULL: there are no more. */
 const struct tf_job_record *fed_job_moving(const struct fed *fed, size_t i);
+/* Such moves that are over, by what decided that, since the core began; for figures. */
+struct fed_moves_over {
+    uint64_t done[TF_CROSS_CAUSES], rolled_back[TF_CROSS_CAUSES];
+};
+const struct fed_moves_over *fed_moves_over(const struct fed *fed);
 /* The latest report about the job's present epoch; NULL if there is none since this leader was elected. */
 const struct tf_report *fed_job_report(const struct fed *fed, const struct tf_job_record *job);
 

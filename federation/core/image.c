@@ -44,6 +44,8 @@ static void image_job_verb(struct tf_image *image, struct fed_event *event)
     tf_image_string(image, &event->job.to);
     tf_image_number(image, &event->job.dry_run);
     tf_image_number(image, &event->job.abort);
+    tf_image_string(image, &event->job.reason);
+    tf_image_string(image, &event->job.user);
     tf_image_close(image);
 }
 
@@ -485,6 +487,7 @@ static void skip_the_rest(struct tf_image *image, struct fed *fed)
     tf_image_skip(image, &fed->options, "likewise");
     tf_image_skip(image, &fed->entitled, "likewise");
     tf_image_skip(image, &fed->reached, "decides nothing");
+    tf_image_skip(image, &fed->moves_over, "likewise");
 }
 
 static void image_fed(struct tf_image *image, struct fed *fed)

@@ -259,7 +259,7 @@ void fed_job_release(struct fed *fed, struct job *job, enum tf_release why)
     }
     if (job->record.placements.count)
         fed_job_set_phase(fed, job, TF_PHASE_STOPPING);
-    fed_cross_give_up(fed, job, "all of the job was told to stop");
+    fed_cross_give_up(fed, job, TF_CROSS_BY_CHANGE, "all of the job was told to stop");
 }
 
 void fed_job_delete(struct fed *fed, struct job *job, const char *event, const char *why)

@@ -4,6 +4,7 @@
  * transaction has proved that this leader's view is the latest one (PITFALLS.md 3, 5). */
 #include "federation/core/reports.h"
 
+#include "common/base/cleanup.h"
 #include "common/base/text.h"
 #include "federation/core/cross.h"
 #include "federation/core/desired.h"
@@ -87,6 +88,30 @@ static bool tell_restarts(struct fed *fed, struct job *job, const struct tf_plac
     return true;
 }
 
+/* What the subcluster did to instances since it was last told. */
+static bool tell_notes(struct fed *fed, struct job *job, struct tf_placement *p,
+                       const struct tf_report *report)
+{
+    uint32_t fresh = report->noted - p->noted, kept = (uint32_t)report->notes.count;
+    if (report->noted == p->noted)
+        return false;
+    bool restored = report->noted < p->noted; /* its store: it counts anew from there */
+    p->noted = report->noted;
+    if (restored)
+        return true;
+    if (fresh > kept)
+        tf_job_record_event(&job->record, fed->now.wall, p->epoch, "Untold",
+                            "in %s, %u moves and drains of instances before the next ones: it keeps the "
+                            "latest %d of an epoch",
+                            p->cluster, fresh - kept, TF_NOTES_MAX);
+    for (uint32_t i = fresh < kept ? kept - fresh : 0; i < kept; i++) {
+        const struct tf_note *note = &report->notes.items[i];
+        TF_AUTO_FREE char *text = tf_asprintf("in %s, %s", p->cluster, note->text ? note->text : "");
+        tf_job_record_note(&job->record, fed->now.wall, p->epoch, note->kind, text);
+    }
+    return true;
+}
+
 /* The latest failure of an epoch that goes on. */
 static bool take_trouble(struct job *job, const struct tf_report *report)
 {
@@ -108,6 +133,7 @@ static void goes_on(struct fed *fed, struct job *job, struct tf_placement *p, st
     if (!is_live_phase(report->phase))
         return;
     bool changed = update_placement(fed, job, p, report);
+    changed |= tell_notes(fed, job, p, report);
     if (fed_job_last_placement(job) == p) {
         changed |= tell_restarts(fed, job, p, report);
         changed |= take_trouble(job, report);

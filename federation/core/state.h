@@ -302,6 +302,7 @@ struct fed {
 
     struct fed_actions *out; /* of the step under way */
     struct fed_situations reached;
+    struct fed_moves_over moves_over;
 };
 
 #endif

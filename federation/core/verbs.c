@@ -152,7 +152,7 @@ void fed_verb_scale(struct fed *fed, const struct fed_event *event)
     if (memcmp(&before, &r->spec.elastic, sizeof before) != 0) {
         tf_job_record_event(r, fed->now.wall, 0, "Scaled", "min %d, max %d, step %d", r->spec.elastic.min,
                             r->spec.elastic.max, r->spec.elastic.step);
-        fed_cross_give_up(fed, job, "the job was scaled");
+        fed_cross_give_up(fed, job, TF_CROSS_BY_CHANGE, "the job was scaled");
         fed_job_tell(fed, job);
         fed_touch_job(fed, job);
         fed_job_settle(fed, job);

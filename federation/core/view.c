@@ -52,6 +52,11 @@ const struct tf_job_record *fed_job_moving(const struct fed *fed, size_t i)
     return i < fed->moving.count ? &fed->moving.items[i]->record : NULL;
 }
 
+const struct fed_moves_over *fed_moves_over(const struct fed *fed)
+{
+    return &fed->moves_over;
+}
+
 const struct tf_report *fed_job_report(const struct fed *fed, const struct tf_job_record *record)
 {
     const struct job *job = fed_job_by_uid(fed, record->uid);

@@ -86,7 +86,9 @@ void changes_move(struct fedd *fedd, struct tf_call *call, struct tf_migrate_req
     struct fed_event event = {.kind = FED_EV_MIGRATE,
                               .job = {.to = TF_STEAL(migrate->to_cluster),
                                       .dry_run = migrate->order.verb == TF_MIGRATE_PLAN,
-                                      .abort = migrate->order.verb == TF_MIGRATE_ABORT}};
+                                      .abort = migrate->order.verb == TF_MIGRATE_ABORT,
+                                      .reason = TF_STEAL(migrate->order.reason),
+                                      .user = TF_STEAL(migrate->order.user)}};
     change_job(fedd, call, TF_METHOD_MIGRATE, event, &migrate->job);
 }
 

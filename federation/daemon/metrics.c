@@ -110,12 +110,16 @@ const struct tf_metric fedd_metrics[] = {
          NULL,
          "jobs on their way to another subcluster, by how far they are: `WITHDRAWING` and `ROLLING_BACK` "
          "are on their way back"},
-    [MOVED] = {"tidefed_job_moves_total",
-               TF_METRIC_COUNTER,
-               TF_UNIT_ONE,
-               {"outcome"},
-               NULL,
-               "such moves that are over since it became the leader: `done`, `rolled_back`"},
+    [MOVED] =
+        {"tidefed_job_moves_total",
+         TF_METRIC_COUNTER,
+         TF_UNIT_ONE,
+         {"outcome", "cause"},
+         NULL,
+         "such moves that are over since it became the leader, `done` or `rolled_back`, and what decided "
+         "that: `none`, `abort`, `deadline`, `target_cordoned`, `target_lost`, `target_end` (refused, "
+         "failed or lost there), `not_ready`, `no_room`, `source_end`, `change` of the job, `restore` of "
+         "the store"},
     [CLUSTER_ATTACHED] = {"tidefed_subcluster_attached",
                           TF_METRIC_GAUGE,
                           TF_UNIT_ONE,
@@ -297,16 +301,19 @@ static void collect_counted(const struct metrics *metrics, struct tf_metrics *ou
 static void collect_moves(const struct fedd *fedd, struct tf_metrics *out)
 {
     int64_t by_state[TF_CROSS_DONE] = {0};
-    const struct fed_situations *reached = fed_reached(fedd->fed);
+    const struct fed_moves_over *over = fed_moves_over(fedd->fed);
     const struct tf_job_record *job;
     for (size_t i = 0; (job = fed_job_moving(fedd->fed, i)); i++)
         by_state[job->cross.state]++; /* it goes on: below DONE */
     for (int state = TF_CROSS_STARTING; state < TF_CROSS_DONE; state++)
         tf_metrics_add(out, &fedd_metrics[MOVING], TF_LABELS(tf_cross_state_name((enum tf_cross_state)state)),
                        by_state[state]);
-    tf_metrics_add(out, &fedd_metrics[MOVED], TF_LABELS("done"), (int64_t)reached->FED_CROSS_DONE);
-    tf_metrics_add(out, &fedd_metrics[MOVED], TF_LABELS("rolled_back"),
-                   (int64_t)reached->FED_CROSS_ROLLED_BACK);
+    for (int i = 0; i < TF_CROSS_CAUSES; i++) {
+        const char *cause = tf_cross_cause_name((enum tf_cross_cause)i);
+        tf_metrics_add(out, &fedd_metrics[MOVED], TF_LABELS("done", cause), (int64_t)over->done[i]);
+        tf_metrics_add(out, &fedd_metrics[MOVED], TF_LABELS("rolled_back", cause),
+                       (int64_t)over->rolled_back[i]);
+    }
 }
 
 /* One figure of every subcluster after the other, since the samples of a row stay together. */

@@ -4,6 +4,7 @@
 
 #include "subcluster/core/drain.h"
 #include "subcluster/core/drain_domain.h"
+#include "subcluster/core/notes.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/trace.h"
 
@@ -114,6 +115,8 @@ void cordon_asked(struct sub *sub, const struct tf_ask *ask)
         trace_change(sub, ask);
         out_touch_node(sub, node->node.name);
     }
+    if (node->cordon.drain.on && !drained)
+        note_drain(sub, &node, 1);
     char *undone = drain_changed(sub, node, drained), *other = remark(ask, node);
     if (undone && other) {
         char *both = tf_asprintf("%s; %s", undone, other);

@@ -9,6 +9,7 @@
 #include "subcluster/core/loss.h"
 #include "subcluster/core/members.h"
 #include "subcluster/core/migrate.h"
+#include "subcluster/core/notes.h"
 #include "subcluster/core/trace.h"
 
 #include <assert.h>
@@ -79,6 +80,16 @@ static void list_tenants(const struct sub *sub, const struct ledger_node *node, 
         if (member_counts(m) && member_holds(m->state) && !member_stops(m->state))
             tf_vec_push(out, (struct tenant){job, place});
     }
+}
+
+void drain_each_instance(const struct sub *sub, const struct ledger_node *node,
+                         void (*each)(struct job *job, void *arg), void *arg)
+{
+    struct tenants all = {0};
+    list_tenants(sub, node, &all);
+    tf_vec_each (t, &all)
+        each(t->job, arg);
+    tf_vec_release(&all);
 }
 
 static const struct tf_member *member_of(const struct tenant *t)
@@ -216,6 +227,9 @@ static void send_away(struct sub *sub, const struct ledger_node *node, const str
         tf_reached(sub, SUB_DRAIN_STOPS);
         trace_epoch(sub, job, "loses %zu instance%s: %s", places.count, places.count == 1 ? "" : "s", why);
         members_sent_away(sub, job, &places, why);
+        if (job_lives(job) && job->record.phase != TF_ALLOCATION_ENDING)
+            note_job(sub, job, TF_NOTE_SENT_AWAY, "%zu instance%s stopped: %s", places.count,
+                     places.count == 1 ? " is" : "s are", why);
     }
     tf_vec_release(&places);
 }

@@ -22,6 +22,9 @@ char *drain_plan(struct sub *sub, struct ledger_node *const *nodes, size_t count
 /* The node's cordon has changed: it is drained from now on, or no longer. Then NULL, or what that undoes. */
 char *drain_changed(struct sub *sub, const struct ledger_node *node, bool before);
 void drain_load(struct sub *sub, const struct ledger_node *node);
+/* Calls for each instance that is on the node and is not about to leave it. */
+void drain_each_instance(const struct sub *sub, const struct ledger_node *node,
+                         void (*each)(struct job *job, void *arg), void *arg);
 
 /* The same of one of many, whose drain has ended: what that undoes is added. */
 struct drain_undone {

@@ -4,6 +4,7 @@
 
 #include "subcluster/core/cordon.h"
 #include "subcluster/core/drain.h"
+#include "subcluster/core/notes.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/trace.h"
 
@@ -21,8 +22,7 @@ static bool is_all(const char *domain)
     return strcmp(domain, TF_ALL_DOMAINS) == 0;
 }
 
-/* "domain bj-a/pod-3", "cluster bj-a": as fedctl names them. */
-static void say_what(const struct sub *sub, const char *domain, struct tf_buf *text)
+void drain_domain_say(const struct sub *sub, const char *domain, struct tf_buf *text)
 {
     if (is_all(domain))
         tf_buf_fmt(text, "cluster %s", sub->boot.name);
@@ -42,9 +42,9 @@ char *drain_domain_bar(const struct sub *sub, const struct ledger_node *node)
 {
     struct tf_buf text = TF_BUF_INIT;
     tf_buf_fmt(&text, "node %s is drained with ", node->node.name);
-    say_what(sub, node->cordon.drained_with, &text);
+    drain_domain_say(sub, node->cordon.drained_with, &text);
     tf_buf_str(&text, ": `fedctl uncordon ");
-    say_what(sub, node->cordon.drained_with, &text);
+    drain_domain_say(sub, node->cordon.drained_with, &text);
     tf_buf_str(&text, "` ends that for all of its nodes");
     return tf_buf_take(&text);
 }
@@ -75,7 +75,8 @@ static void begin(struct sub *sub, const struct tf_ask *ask, const struct nodes 
     struct tf_buf text = TF_BUF_INIT;
     tf_vec_each (node, nodes)
         drain_one(sub, *node, &terms, ask->domain, ask->reason);
-    say_what(sub, ask->domain, &text);
+    note_drain(sub, nodes->items, nodes->count);
+    drain_domain_say(sub, ask->domain, &text);
     trace(sub, "%s is drained, %zu nodes%s%s", tf_buf_text(&text), nodes->count, ask->reason ? ": " : "",
           ask->reason ? ask->reason : "");
     tf_buf_release(&text);
@@ -156,7 +157,7 @@ static void end(struct sub *sub, const struct tf_ask *ask)
         }
     bool known = count || is_all(ask->domain);
     if (count || !known)
-        say_what(sub, ask->domain, &text);
+        drain_domain_say(sub, ask->domain, &text);
     if (count) {
         trace(sub, "%s is drained no longer", tf_buf_text(&text));
         tf_buf_fmt(&text, " is drained no longer, %zu node%s: ", count, count == 1 ? "" : "s");
@@ -200,6 +201,7 @@ void drain_domain_note(struct sub *sub)
             continue;
         const struct tf_cordon *c = &other->cordon;
         drain_one(sub, node, &c->drain, c->drained_with, c->stays ? NULL : c->reason);
+        note_drain(sub, &node, 1);
         tf_reached(sub, SUB_DRAIN_JOINED);
         trace(sub, "node %s is drained with the rest of %s", node->node.name,
               is_all(c->drained_with) ? "its subcluster" : c->drained_with);

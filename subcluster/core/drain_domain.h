@@ -2,6 +2,7 @@
 #ifndef TF_SUBCLUSTER_CORE_DRAIN_DOMAIN_H
 #define TF_SUBCLUSTER_CORE_DRAIN_DOMAIN_H
 
+#include "common/base/buf.h"
 #include "subcluster/core/state.h"
 
 /* The drain of a domain, or of all nodes: one order, one answer, one end. It has no record of its own: it is
@@ -16,6 +17,8 @@ void drain_domain_asked(struct sub *sub, const struct tf_ask *ask);
 void drain_domain_note(struct sub *sub);
 /* Why its drain cannot end by itself. Owned. */
 char *drain_domain_bar(const struct sub *sub, const struct ledger_node *node);
+/* "domain bj-a/pod-3", "cluster bj-a": as fedctl names them. */
+void drain_domain_say(const struct sub *sub, const char *domain, struct tf_buf *text);
 /* As they begin now. */
 struct tf_drain drain_terms(const struct sub *sub, const struct tf_drain_order *order);
 

@@ -8,6 +8,7 @@
 #include "subcluster/core/members_private.h"
 #include "subcluster/core/migrate_private.h"
 #include "subcluster/core/moving.h"
+#include "subcluster/core/notes.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/policy.h"
 #include "subcluster/core/repair.h"
@@ -134,6 +135,7 @@ static void set_state(struct sub *sub, struct migration *m, size_t i, enum tf_mo
     out_touch_migration(sub, m->record.id);
     if (!tf_move_is_over(state))
         return;
+    note_move_over(sub, &m->record, move);
     if (m->record.cause <= TF_MOVE_BY_DEFRAG)
         (state == TF_MOVE_DONE ? sub->moves_over.done : sub->moves_over.rolled_back)[m->record.cause]++;
     if (job)

@@ -77,6 +77,8 @@ static void send_live(struct sub *sub, const struct tf_allocation *record)
     r->predecessor = record->predecessor;
     r->checkpoint = record->last_checkpoint;
     r->restart_took = record->restart_took;
+    r->noted = record->noted;
+    tf_notes_copy(&r->notes, &record->notes);
     tf_vec_each (m, &record->members) {
         r->ready += m->state == TF_MEMBER_READY && member_counts(m);
         if (record->members.items[m->index].attempt == m->attempt) /* not one that comes or goes by a move */

@@ -66,6 +66,13 @@ bool eq_job_event(const struct tf_job_event *a, const struct tf_job_event *b)
     return EQ_END;
 }
 
+static bool eq_note(const struct tf_note *a, const struct tf_note *b)
+{
+    EQ_BEGIN(struct tf_note);
+    EQ_STR(text);
+    return EQ_END;
+}
+
 bool eq_node(const struct tf_node *a, const struct tf_node *b)
 {
     EQ_BEGIN(struct tf_node);
@@ -185,6 +192,8 @@ static bool eq_cross(const struct tf_cross *a, const struct tf_cross *b)
     EQ_STR(from);
     EQ_STR(to);
     EQ_STR(why);
+    EQ_STR(reason);
+    EQ_STR(user);
     return EQ_END;
 }
 
@@ -251,6 +260,7 @@ static bool eq_allocation(const struct tf_allocation *a, const struct tf_allocat
     EQ_WITH(evicted, tf_evicted_eq);
     EQ_WITH(ending, eq_ended);
     EQ_LIST(ended, eq_ended);
+    EQ_LIST(notes, eq_note);
     return EQ_END;
 }
 
@@ -346,6 +356,7 @@ static bool eq_report(const struct tf_report *a, const struct tf_report *b)
     EQ_WITH(ended, eq_ended);
     EQ_STR(model);
     EQ_LIST(members, eq_member);
+    EQ_LIST(notes, eq_note);
     return EQ_END;
 }
 

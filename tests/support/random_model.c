@@ -250,7 +250,12 @@ static struct tf_ended ended(struct tf_rng *r)
 
 void random_job_event(struct tf_rng *r, struct tf_job_event *out)
 {
-    *out = (struct tf_job_event){WALL, COUNTER, NAME, OPTIONAL};
+    *out = (struct tf_job_event){WALL, COUNTER, NAME, OPTIONAL, (uint32_t)R(0, UINT32_MAX)};
+}
+
+static void random_note(struct tf_rng *r, struct tf_note *out)
+{
+    *out = (struct tf_note){FROM_1(TF_NOTE_SENT_AWAY), OPTIONAL};
 }
 
 /* ---- capacity ---- */
@@ -425,7 +430,8 @@ static void random_placement(struct tf_rng *r, struct tf_placement *out)
                                  WALL,
                                  UP_TO(TF_RELEASE_MOVE),
                                  (tf_level)tf_rng_below(r, TF_LEVEL_TOP + 1),
-                                 COUNTER};
+                                 COUNTER,
+                                 (uint32_t)R(0, UINT32_MAX)};
 }
 
 static struct tf_cross cross(struct tf_rng *r)
@@ -434,6 +440,7 @@ static struct tf_cross cross(struct tf_rng *r)
         return (struct tf_cross){0};
     return (struct tf_cross){FROM_1(TF_CROSS_ROLLED_BACK),
                              UP_TO(TF_PHASE_DELETED),
+                             UP_TO(TF_CROSS_BY_RESTORE),
                              NAME,
                              NAME,
                              COUNTER,
@@ -441,6 +448,8 @@ static struct tf_cross cross(struct tf_rng *r)
                              WALL,
                              WALL,
                              WALL,
+                             OPTIONAL,
+                             OPTIONAL,
                              OPTIONAL};
 }
 
@@ -544,16 +553,19 @@ void random_allocation(struct tf_rng *r, struct tf_allocation *out)
         R32(0, 1 << 30),
         WALL,
         R32(0, 1 << 30),
+        (uint32_t)R(0, UINT32_MAX),
         COUNTER,
         COUNTER,
         COUNTER,
         WALL,
         ended(r),
         LATER,
+        LATER,
     };
     RANDOM_LIST(r, &out->members, random_member);
     RANDOM_LIST(r, &out->claims, random_claim);
     RANDOM_LIST(r, &out->ended, random_ended);
+    RANDOM_LIST(r, &out->notes, random_note);
 }
 
 static void random_gpu_cordon(struct tf_rng *r, struct tf_gpu_cordon *out)
@@ -701,8 +713,11 @@ static void random_report(struct tf_rng *r, struct tf_report *out)
                               COUNTER,
                               WALL,
                               TIME,
-                              LATER};
+                              LATER,
+                              LATER,
+                              (uint32_t)R(0, UINT32_MAX)};
     RANDOM_LIST(r, &out->members, random_member);
+    RANDOM_LIST(r, &out->notes, random_note);
 }
 
 static void random_answer(struct tf_rng *r, struct tf_answer *out)

@@ -26,7 +26,8 @@ static int order(struct fedctl *ctl, const char *word, enum tf_migrate_verb verb
     request.migrate.order.verb = verb;
     if (target_job(ctl, word, &request.migrate.job, &err))
         return fedctl_usage(ctl, "%s", err.text);
-    request.migrate.to_cluster = ctl->options.to; /* lent */
+    request.migrate.to_cluster = ctl->options.to; /* lent, */
+    request.migrate.order.reason = ctl->options.reason;
     if (fedctl_call(ctl, &request, &reply, &err))
         code = fedctl_fail_about(ctl, word, &err);
     else

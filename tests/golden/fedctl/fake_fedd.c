@@ -504,7 +504,7 @@ static void watch_all(struct fake *fake, struct tf_stream *stream, const struct 
     reply.watch.job.ready = 2;
     reply.watch.job.version++;
     tf_vec_push(&reply.watch.job.events,
-                (struct tf_job_event){now, 104, tf_strdup("Running"), tf_strdup("in us-c\x1b[2J")});
+                (struct tf_job_event){now, 104, tf_strdup("Running"), tf_strdup("in us-c\x1b[2J"), 0});
     if (matches(&request->filter, &reply.watch.job)) {
         send(stream, &reply);
         send(stream, &reply); /* what was told is not told again */

@@ -231,7 +231,7 @@ static void event(struct tf_job_view *job, struct tf_wall at, uint64_t epoch, co
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    tf_vec_push(&job->events, (struct tf_job_event){at, epoch, tf_strdup(type), tf_strdup(text)});
+    tf_vec_push(&job->events, (struct tf_job_event){at, epoch, tf_strdup(type), tf_strdup(text), 0});
 }
 
 static void details(const struct row *row, struct tf_wall now, struct tf_job_view *job)

@@ -212,9 +212,17 @@ uint64_t drive_job(struct drive *d, enum fed_event_kind kind, const char *job)
 
 uint64_t drive_migrate(struct drive *d, const char *job, const char *to)
 {
+    return drive_migrate_as(d, job, to, NULL, NULL);
+}
+
+uint64_t drive_migrate_as(struct drive *d, const char *job, const char *to, const char *user,
+                          const char *reason)
+{
     struct fed_event event = job_event(d, FED_EV_MIGRATE, job);
     event.job.to = tf_strdup(to);
     event.job.abort = to == NULL;
+    event.job.user = tf_strdup(user);
+    event.job.reason = tf_strdup(reason);
     drive_step(d, event);
     return d->requests;
 }

@@ -90,6 +90,8 @@ uint64_t drive_submit(struct drive *d, const char *job, const char *words);
 void drive_manifest(const struct drive *d, const char *job, const char *words, struct tf_job_manifest *out);
 uint64_t drive_job(struct drive *d, enum fed_event_kind kind, const char *job); /* DELETE, HOLD, RESUME */
 uint64_t drive_migrate(struct drive *d, const char *job, const char *to);       /* NULL: abort */
+uint64_t drive_migrate_as(struct drive *d, const char *job, const char *to, const char *user,
+                          const char *reason);
 uint64_t drive_scale(struct drive *d, const char *job, struct tf_elastic elastic);
 uint64_t drive_cluster(struct drive *d, enum fed_event_kind kind, const char *name, bool on);
 uint64_t drive_freeze(struct drive *d, bool on, enum tf_frozen what, const char *cluster, int64_t lasts);

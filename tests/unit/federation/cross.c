@@ -127,6 +127,46 @@ static void test_asked_twice(void)
     drive_release(&d);
 }
 
+/* ---- what people are told ---- */
+
+static const struct tf_job_event *last_event(const struct drive *d)
+{
+    const struct tf_job_record *job = drive_record(d, "rec/x");
+    return &job->events.items[job->events.count - 1];
+}
+
+static void expect_event(const struct drive *d, const char *type, const char *text)
+{
+    CU_ASSERT_STRING_EQUAL(last_event(d)->type, type);
+    CU_ASSERT_STRING_EQUAL(last_event(d)->text, text);
+}
+
+static void test_who_asked_and_why(void)
+{
+    struct drive d;
+    start(&d);
+    drive_migrate_as(&d, "rec/x", "gz-b", "ann", "power");
+    CU_ASSERT_STRING_EQUAL(drive_record(&d, "rec/x")->cross.user, "ann");
+    drive_crash(&d); /* a new leader knows, too */
+    drive_attach(&d, "gz-b", "south");
+    drive_attach(&d, "bj-a", "north");
+    drive_report(&d, "gz-b", 1, 2, TF_PHASE_RUNNING, 2);
+    drive_answer(&d, "bj-a", 1, 1, 2, true);
+    drive_end(&d, "bj-a", 1, 1, TF_END_RELEASED);
+    expect_event(&d, "Moved", "from bj-a to gz-b (asked for by ann: power)");
+    CU_ASSERT_EQUAL(fed_moves_over(d.fed)->done[TF_CROSS_BY_NOTHING], 1);
+    drive_release(&d);
+
+    start(&d);
+    drive_migrate_as(&d, "rec/x", "gz-b", NULL, "power");
+    drive_migrate_as(&d, "rec/x", NULL, "bob", "too early");
+    drive_end(&d, "gz-b", 1, 2, TF_END_RELEASED);
+    expect_event(&d, "MoveEnded", "not from bj-a to gz-b: aborted by bob: too early (asked for: power)");
+    CU_ASSERT_EQUAL(fed_moves_over(d.fed)->rolled_back[TF_CROSS_BY_ABORT], 1);
+    CU_ASSERT_EQUAL(drive_record(&d, "rec/x")->cross.cause, TF_CROSS_BY_ABORT);
+    drive_release(&d);
+}
+
 /* ---- back ---- */
 
 static void expect_back(struct drive *d)
@@ -475,6 +515,7 @@ int main(void)
         {"asked only when ready", test_asked_only_when_ready},
         {"refused orders", test_refused_orders},
         {"asked twice", test_asked_twice},
+        {"who asked, and why", test_who_asked_and_why},
         {"the target refuses or fails", test_target_refuses_or_fails},
         {"aborted while starting", test_aborted_while_starting},
         {"aborted while the old one is asked", test_aborted_while_asked},

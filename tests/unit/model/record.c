@@ -97,6 +97,34 @@ static void test_events_are_bounded(void)
     tf_job_record_release(&job);
 }
 
+/* A job of hundreds of instances on a domain that is drained keeps the rest of its story. */
+static void test_notes_push_nothing_out(void)
+{
+    struct tf_job_record job = {0};
+    tf_job_record_event(&job, (struct tf_wall){0}, 9, "Placed", "here");
+    for (int i = 1; i <= 40; i++)
+        tf_job_record_note(&job, (struct tf_wall){i}, 9, i % 4 ? TF_NOTE_MOVED : TF_NOTE_STAYS, "x");
+    CU_ASSERT_EQUAL(job.events.count, 1 + TF_JOB_NOTES_MAX);
+    CU_ASSERT_STRING_EQUAL(job.events.items[0].text, "here");
+    const struct tf_job_event *last = &job.events.items[TF_JOB_NOTES_MAX];
+    CU_ASSERT_STRING_EQUAL(last->type, "InstanceStays");
+    CU_ASSERT_EQUAL(last->at.ms, 40);
+    CU_ASSERT_EQUAL(last->more, 8); /* the first two of its type stand by themselves */
+    CU_ASSERT_STRING_EQUAL(last->text, "x; and 8 before");
+    uint32_t all = 0;
+    for (size_t i = 1; i < job.events.count; i++)
+        all += 1 + job.events.items[i].more;
+    CU_ASSERT_EQUAL(all, 40);
+
+    /* another epoch, or something else between them, begins anew */
+    tf_job_record_note(&job, (struct tf_wall){50}, 10, TF_NOTE_MOVED, "y");
+    CU_ASSERT_EQUAL(job.events.items[job.events.count - 1].more, 0);
+    tf_job_record_event(&job, (struct tf_wall){60}, 9, "Resized", "z");
+    tf_job_record_note(&job, (struct tf_wall){70}, 9, TF_NOTE_MOVED, "x");
+    CU_ASSERT_EQUAL(job.events.items[job.events.count - 1].more, 0);
+    tf_job_record_release(&job);
+}
+
 static void test_records_of_every_kind(void)
 {
     for (int kind = TF_RECORD_NONE; kind <= TF_RECORD_LAST; kind++) {
@@ -117,6 +145,7 @@ static const struct suite_test tests[] = {
     {"a copy shares nothing with the original", test_copy_is_independent},
     {"clearing the epoch keeps the ends", test_clearing_the_epoch_keeps_the_ends},
     {"events are bounded in number and length", test_events_are_bounded},
+    {"notes push nothing out", test_notes_push_nothing_out},
     {"records of every kind", test_records_of_every_kind},
 };
 

@@ -53,6 +53,17 @@ static int32_t moves(void)
     return count;
 }
 
+/* What the job's events tell of it. */
+static void expect_notes(uint8_t uid, const char *lines)
+{
+    TF_AUTO_BUF seen = TF_BUF_INIT;
+    tf_vec_each (note, &driver_allocation(&d, uid)->notes)
+        tf_buf_fmt(&seen, "%s: %s\n", tf_note_word(note->kind), note->text);
+    CU_ASSERT_STRING_EQUAL(tf_buf_text(&seen), lines);
+    if (strcmp(tf_buf_text(&seen), lines) != 0)
+        printf("saw:\n%s", tf_buf_text(&seen));
+}
+
 /* All that starts becomes ready, all that is told to stop stops, for so long. */
 static void live(int64_t ms)
 {
@@ -378,6 +389,32 @@ static void test_a_cluster_and_a_rack_of_it(void)
     end();
 }
 
+/* Who looks at the job later finds what was done to it, and why. */
+static void test_what_is_noted(void)
+{
+    begin(TF_MIGRATION_ALLOW, 0);
+    drain("n1", 7200 * TF_SECOND, false);
+    live(60 * TF_SECOND);
+    expect_notes(1, "Draining: 2 instances are to leave: node n1 is drained, what is there in 2h is stopped\n"
+                    "InstanceMoved: instance 0 from n1 to n2 (drain of node n1)\n"
+                    "InstanceMoved: instance 1 from n1 to n2 (drain of node n1)\n");
+    driver_crash(&d, false);
+    CU_ASSERT_EQUAL(driver_allocation(&d, 1)->noted, 3);
+    ask("n1", true, (struct tf_drain_order){.on = true}); /* the same again, by other terms */
+    CU_ASSERT_EQUAL(driver_allocation(&d, 1)->noted, 3);
+    end();
+}
+
+static void test_what_the_deadline_did_is_noted(void)
+{
+    begin(TF_MIGRATION_NEVER, 0);
+    drain("n1", 60 * TF_SECOND, false);
+    live(70 * TF_SECOND);
+    expect_notes(1, "Draining: 2 instances are to leave: node n1 is drained, what is there in 1m is stopped\n"
+                    "SentAway: 2 instances are stopped: node n1 is drained, and its deadline has come\n");
+    end();
+}
+
 static void test_a_domain_that_is_none(void)
 {
     begin_racks();
@@ -405,6 +442,8 @@ int main(void)
         {"a node that comes later", test_a_node_that_comes_later},
         {"a cluster and a rack of it", test_a_cluster_and_a_rack_of_it},
         {"a domain that is none", test_a_domain_that_is_none},
+        {"what is noted", test_what_is_noted},
+        {"what the deadline did is noted", test_what_the_deadline_did_is_noted},
         {"what waits for a move goes at the deadline", test_what_waits_for_a_move_goes_at_the_deadline},
         {"one that waits for its retry", test_one_that_waits_for_its_retry},
         {"who becomes short claims room", test_who_becomes_short_claims_room},

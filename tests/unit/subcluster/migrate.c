@@ -123,6 +123,37 @@ static void test_the_way(void)
     end();
 }
 
+/* What the job's events tell of it. */
+static void expect_note(enum tf_note_kind kind, const char *text)
+{
+    const struct tf_notes *notes = &driver_allocation(&d, 1)->notes;
+    CU_ASSERT_EQUAL_FATAL(notes->count, 1);
+    CU_ASSERT_EQUAL(notes->items[0].kind, kind);
+    CU_ASSERT_STRING_EQUAL(notes->items[0].text, text);
+    CU_ASSERT_EQUAL(driver_allocation(&d, 1)->noted, 1);
+}
+
+static void test_the_job_is_told(void)
+{
+    begin();
+    order((struct tf_migrate_order){.verb = TF_MIGRATE_BEGIN,
+                                    .id = driver_uid(9),
+                                    .uid = driver_uid(1),
+                                    .user = tf_strdup("ann"),
+                                    .reason = tf_strdup("fan")});
+    ready_there(0, 2);
+    CU_ASSERT_EQUAL(driver_allocation(&d, 1)->noted, 0); /* it may yet go back */
+    driver_stopped(&d, 1, 5, 0, 1);
+    driver_pass(&d, 0);
+    expect_note(TF_NOTE_MOVED, "instance 0 from n1 to n2 (asked for by ann: fan)");
+    end();
+    begin();
+    move_one(1, 0, NULL);
+    tell(TF_MIGRATE_ABORT);
+    expect_note(TF_NOTE_STAYS, "instance 0 was not moved from n1: it was aborted (asked for)");
+    end();
+}
+
 /* ---- back ---- */
 
 static void expect_back(const char *why)
@@ -558,6 +589,7 @@ static void test_restart_without_the_place(void)
 
 static const struct suite_test tests[] = {
     {"the way", test_the_way},
+    {"the job is told", test_the_job_is_told},
     {"the new one fails", test_the_new_one_fails},
     {"a start takes too long", test_start_takes_too_long},
     {"falls after the switch", test_falls_after_the_switch},
