@@ -42,6 +42,12 @@ int tf_classes_rank(const struct tf_classes *classes, const char *name)
     return -1;
 }
 
+void tf_classes_names(const struct tf_classes *classes, struct tf_buf *out)
+{
+    for (size_t i = 0; i < classes->count; i++)
+        tf_buf_fmt(out, "%s%s", i > 0 ? ", " : "", classes->items[i].name);
+}
+
 const char *tf_level_name(tf_level level, const struct tf_classes *classes, char text[TF_LEVEL_TEXT])
 {
     if (level == TF_LEVEL_FREE)

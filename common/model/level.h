@@ -2,6 +2,7 @@
 #ifndef TF_MODEL_LEVEL_H
 #define TF_MODEL_LEVEL_H
 
+#include "common/base/buf.h"
 #include "common/base/list.h"
 
 #include <stdint.h>
@@ -26,6 +27,7 @@ void tf_classes_add(struct tf_classes *classes, const char *name, int32_t priori
 void tf_classes_copy(struct tf_classes *to, const struct tf_classes *from);
 int tf_classes_rank(const struct tf_classes *classes,
                     const char *name); /* -1 if there is none of that name */
+void tf_classes_names(const struct tf_classes *classes, struct tf_buf *out); /* "offline, train, online" */
 
 /* Who may take what from whom (DESIGN.md §5), lowest first:
  * free < going < surplus(0) < protected(0) < core(0) < surplus(1) ...

@@ -193,6 +193,11 @@ int tf_csv_next(struct tf_csv *csv, struct tf_error *err)
     return tf_csv_fail(csv, err, "%zu columns, but the header has %zu", found, columns);
 }
 
+int64_t tf_csv_line(const struct tf_csv *csv)
+{
+    return csv->line;
+}
+
 const char *tf_csv_text(const struct tf_csv *csv, size_t column)
 {
     size_t place = csv->place[column];

@@ -21,6 +21,7 @@ struct tf_csv *tf_csv_open(const char *path, const char *const *names, size_t co
 void tf_csv_close(struct tf_csv *csv); /* NULL is fine */
 /* The next line that is not empty: 1, 0 at the end, -1 and *err. */
 int tf_csv_next(struct tf_csv *csv, struct tf_error *err);
+int64_t tf_csv_line(const struct tf_csv *csv); /* number of this line, from 1 */
 /* The text of a column of this line, "" if it is empty or not there. Borrowed until the next line. */
 const char *tf_csv_text(const struct tf_csv *csv, size_t column);
 bool tf_csv_has(const struct tf_csv *csv, size_t column); /* not empty */

@@ -115,6 +115,7 @@ static int read_words(const struct tf_csv *csv, const struct tf_trace_options *o
     const char *tenant = tf_csv_has(csv, TENANT) ? tf_csv_text(csv, TENANT) : "trace";
     if (tf_name_check(tf_csv_text(csv, ID), "job_id", &why) || tf_name_check(tenant, "tenant", &why))
         return tf_csv_fail(csv, err, "%s", why.text);
+    job->line = tf_csv_line(csv);
     job->id = tf_strdup(tf_csv_text(csv, ID));
     job->tenant = tf_strdup(tenant);
     const char *priority = options->priority ? options->priority : tf_csv_text(csv, PRIORITY);

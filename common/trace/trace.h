@@ -24,6 +24,7 @@ enum { TF_TRACE_JOBS_MAX = 10 * 1000 * 1000, TF_TRACE_NODES_MAX = 1000 * 1000, T
 
 /* All durations are ms after scaling; of one instance: whole GPUs, millicores, MiB (0 = not said). */
 struct tf_trace_job {
+    int64_t line; /* of the file */
     char *id;
     char *tenant;      /* "trace" if the file does not say */
     char *priority;    /* of the options, else of the file; NULL if neither says */

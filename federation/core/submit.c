@@ -23,8 +23,7 @@ static void complain_class(const struct fed *fed, const char *priority, struct t
 {
     const struct tf_classes *classes = &fed->settings.policy.classes;
     TF_AUTO_BUF names = TF_BUF_INIT;
-    tf_vec_each (class, classes)
-        tf_buf_fmt(&names, "%s%s", names.len ? ", " : "", class->name);
+    tf_classes_names(classes, &names);
     tf_complaints_add(out, "spec.priority", "the federation has no class %s; its classes are: %s",
                       priority ? priority : "(none said)", tf_buf_text(&names));
 }

@@ -17,6 +17,19 @@ printf 'scenarios: {bad.yaml: it is not there yet}\n' >xfail.yaml
 printf 'scenarios: {good.yaml: it is not there yet}\n' >stale.yaml
 printf 'scenarios: [good.yaml]\n' >broken.yaml
 
+# What only the files beside it can tell is wrong at a place of the scenario, too.
+printf 'job_id,submit_s,duration_s,gpus_per_instance,priority_class\nj1,0,60,1,train\nj2,5,60,1,nope\n' >jobs.csv
+printf 'node_id,gpu_model,gpus\nm0,H800,8\n' >nodes.csv
+traced='clusters: [{name: a, nodesFrom: {csv: nodes.csv}}]'
+printf 'name: classes\n%s\njobs: [{from: {csv: jobs.csv}}]\n' "$traced" >classes.yaml
+one='jobs: [{from: {csv: jobs.csv, priority: train}}]'
+printf 'name: event\n%s\n%s\nevents: [{at: 1m, delete: trace/j3}]\n' "$traced" "$one" >event.yaml
+printf 'name: node\n%s\n%s\nexpect: [{at: 1m, node: a/m1, freeGpus: 8}]\n' "$traced" "$one" >node.yaml
+printf 'name: twice\n%s\njobs: [{from: {csv: jobs.csv, priority: train}}, {at: 0s, tenant: trace, name: j1, spec: {priority: train, instance: {gpus: 1}}}]\n' "$traced" >twice.yaml
+printf 'name: target\n%s\nevents: [{at: 1m, migrate: t/x, instance: 0, to: n7}]\n' "$fleet" >target.yaml
+printf 'name: instance\n%s\nevents: [{at: 1m, migrate: t/x, instance: 1, to: n0}]\n' "$fleet" >instance.yaml
+printf 'name: refused\n%s\nevents: [{at: 1m, resume: t/x},\n  {at: 2m, scale: t/x, elastic: {min: 3}}]\n' "$fleet" >refused.yaml
+
 # expect CODE TEXT ARGUMENT...: fedsim ends with CODE and prints TEXT
 expect() {
     local code=$1 text=$2 is=0
@@ -51,7 +64,14 @@ expect 2 '--without takes absorb, align, cost or claims' run --without sense goo
 expect 1 'bad.yaml:4: job t/x at 1m: the phase is Running, expected Pending' run bad.yaml
 expect 1 'it holds, and is on the list of those that fail (it is not there yet): take it off' run --xfail stale.yaml good.yaml
 expect 2 'wrong.yaml:4:1: unknown key "expct"; did you mean "expect"?' run wrong.yaml
-expect 2 'none.csv' run data.yaml
+expect 2 'data.yaml:2:39: clusters[0].nodesFrom.csv: cannot open none.csv: No such file or directory' run data.yaml
+expect 2 'classes.yaml:3:21: jobs[0].from.csv: jobs.csv:3: column priority_class: "nope" is none of the classes' run classes.yaml
+expect 2 'event.yaml:4:27: events[0].delete: there is no job trace/j3' run event.yaml
+expect 2 'node.yaml:4:25: expect[0].node: cluster a has no node m1' run node.yaml
+expect 2 'twice.yaml:3:80: jobs[1].name: the job trace/j1 is there twice: jobs[0] is it, too' run twice.yaml
+expect 2 'target.yaml:4:50: events[0].to: there is neither a cluster nor a node n7' run target.yaml
+expect 2 'instance.yaml:4:43: events[0].instance: t/x has at most 1 instances' run instance.yaml
+expect 1 'refused.yaml:5: at 2m10ms: scale t/x is refused' run refused.yaml
 expect 2 'nowhere.yaml' run nowhere.yaml
 expect 2 'broken.yaml:1:12' run --xfail broken.yaml good.yaml
 expect 2 'there is no policy "first-fit"' run --policy first-fit good.yaml

@@ -48,6 +48,7 @@ static void test_columns(void)
     CU_ASSERT_STRING_EQUAL(b->tenant, "trace");
     CU_ASSERT_PTR_NULL(b->priority);
     CU_ASSERT_PTR_NULL(b->gpu_models);
+    CU_ASSERT(c->line == 5 && a->line == 2 && b->line == 3);
     CU_ASSERT(c->gpus == 0 && c->duration == 0 && c->memory == 0 && c->workload == TF_WORKLOAD_INFERENCE);
     CU_ASSERT_EQUAL(jobs.fractional, 1);
     tf_trace_jobs_release(&jobs);

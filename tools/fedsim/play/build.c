@@ -7,6 +7,7 @@
 #include "tools/fedsim/labour.h"
 #include "tools/fedsim/play/private.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 enum { WHOLE = 1000000, BASIS_TO_PERMILLE = 10, JOBS_MAX = 12 * 1000 * 1000 };
@@ -192,16 +193,51 @@ struct course {
     int64_t at, run, work;
 };
 
+static char *origin_path(const struct play_origin *origin)
+{
+    return tf_asprintf(origin->tide ? "tides[%zu].job" : "jobs[%zu]", origin->number);
+}
+
+char *play_job_path(const struct play *play, const struct sim_job *job)
+{
+    return origin_path(&play->origins.items[job - play->world.clients.jobs.items]);
+}
+
+/* The job that is being built is why the scenario cannot be played; key: of it, may be "". */
+static int wrong_job(struct play *play, const char *key)
+{
+    TF_AUTO_FREE char *path = origin_path(&play->building);
+    return play_wrong(play, tf_asprintf("%s%s", path, key));
+}
+
+static int check_new(struct play *play, const char *name, struct tf_error *err)
+{
+    const struct sim_clients *clients = &play->world.clients;
+    int64_t there = play_job_find(play, name);
+    const struct scenario_job *job = play->building.tide
+                                         ? &play->scenario->tides.items[play->building.number].job
+                                         : &play->scenario->jobs.items[play->building.number];
+    const char *key = job->from.csv ? ".from.csv" : ".name";
+    if (clients->jobs.count >= JOBS_MAX) {
+        tf_error_set(err, TF_ERR_INVALID, "more than %d jobs in one scenario", JOBS_MAX);
+        return wrong_job(play, key);
+    }
+    if (there < 0)
+        return 0;
+    TF_AUTO_FREE char *other = play_job_path(play, &clients->jobs.items[there]);
+    tf_error_set(err, TF_ERR_INVALID, "the job %s is there twice: %s is it, too", name, other);
+    return wrong_job(play, key);
+}
+
 /* manifest is taken. part: of the work, in 1/1000000. */
 static int add_whole(struct play *play, const struct scenario_job *job, struct tf_job_manifest *manifest,
                      struct course course, int64_t part, struct tf_error *err)
 {
     struct sim_world *world = &play->world;
     TF_AUTO_FREE char *name = tf_asprintf("%s/%s", manifest->tenant, manifest->name);
-    if (play_job_find(play, name) >= 0 || world->clients.jobs.count >= JOBS_MAX) {
+    if (check_new(play, name, err)) {
         tf_job_manifest_release(manifest);
-        return tf_error_set(err, TF_ERR_INVALID, "the job %s is there twice, or there are too many jobs",
-                            name);
+        return -1;
     }
     if (tf_is_reservation(&manifest->spec))
         tf_reservation_settle(manifest);
@@ -220,6 +256,7 @@ static int add_whole(struct play *play, const struct scenario_job *job, struct t
     memcpy(entry->name, name, strlen(name));
     entry->job = world->clients.jobs.count;
     HASH_ADD_STR(play->names, name, entry);
+    tf_vec_push(&play->origins, play->building);
     if (job->on.count && !play->options->rival) {
         play_pin_add(play, (size_t)(job - play->scenario->jobs.items), world->clients.jobs.count);
         course.at = TF_NEVER.ms; /* in its turn */
@@ -267,6 +304,26 @@ static struct course course_of(const struct scenario_job *job, const struct tf_t
                            .work = resumes ? from->duration * from->instances : job->work};
 }
 
+/* Of a row of the file at path; with a class that the scenario has: a user would be refused, one by one. */
+static int read_manifest(const struct play *play, const char *path, const struct tf_trace_job *from,
+                         struct tf_job_manifest *manifest, struct tf_error *err)
+{
+    struct tf_error why = TF_ERROR_INIT;
+    const struct tf_classes *classes = &play->scenario->settings.federation.policy.classes;
+    if (tf_trace_job_manifest(from, manifest, &why))
+        return tf_error_set(err, TF_ERR_INVALID, "%s:%" PRId64 ": %s", path, from->line, why.text);
+    if (tf_classes_rank(classes, manifest->spec.priority) >= 0)
+        return 0;
+    TF_AUTO_BUF known = TF_BUF_INIT;
+    tf_classes_names(classes, &known);
+    tf_error_set(err, TF_ERR_INVALID,
+                 "%s:%" PRId64 ": column priority_class: \"%.63s\" is none of the classes: %s (`priority` "
+                 "beside `csv` gives all jobs of the file one class)",
+                 path, from->line, manifest->spec.priority, tf_buf_text(&known));
+    tf_job_manifest_release(manifest);
+    return -1;
+}
+
 static int add_trace(struct play *play, const struct scenario_job *job, struct tf_error *err)
 {
     const struct tf_trace_options options = {.tenants = &job->from.tenants,
@@ -276,17 +333,13 @@ static int add_trace(struct play *play, const struct scenario_job *job, struct t
     TF_AUTO_FREE char *path = path_of(play, job->from.csv);
     struct tf_trace_jobs jobs = {0};
     if (tf_trace_jobs_read(path, &options, &jobs, err))
-        return -1;
+        return wrong_job(play, ".from.csv");
     int failed = 0;
     for (size_t i = 0; i < jobs.count && !failed; i++) {
         struct tf_job_manifest manifest = {0};
         const struct tf_trace_job *from = &jobs.items[i];
-        failed = tf_trace_job_manifest(from, &manifest, err);
-        if (!failed && !manifest.spec.priority)
-            failed = tf_error_set(err, TF_ERR_INVALID, "%s says no priority of %s: add priority beside csv",
-                                  path, from->id);
-        if (failed)
-            tf_job_manifest_release(&manifest);
+        if (read_manifest(play, path, from, &manifest, err))
+            failed = wrong_job(play, ".from.csv");
         else
             failed = add_job(play, job, &manifest, course_of(job, from), err);
     }
@@ -415,16 +468,22 @@ int play_build(struct play *play, struct tf_error *err)
     build_settings(play);
     build_fedds(play);
     set_latency(play, &play->world.store);
-    tf_vec_each (cluster, &s->clusters)
-        if (build_cluster(play, cluster, err))
-            return -1;
+    for (size_t i = 0; i < s->clusters.count; i++)
+        if (build_cluster(play, &s->clusters.items[i], err))
+            return play_wrong(play, tf_asprintf("clusters[%zu].nodesFrom.csv", i));
     labour_begin(&play->world);
-    tf_vec_each (job, &s->jobs)
-        if (build_job(play, job, err))
+    for (size_t i = 0; i < s->jobs.count; i++) {
+        play->building = (struct play_origin){.number = i};
+        if (build_job(play, &s->jobs.items[i], err))
             return -1;
-    tf_vec_each (tide, &s->tides)
-        if (build_tide(play, tide, err))
+    }
+    for (size_t i = 0; i < s->tides.count; i++) {
+        play->building = (struct play_origin){.tide = true, .number = i};
+        if (build_tide(play, &s->tides.items[i], err))
             return -1;
+    }
+    if (play_check_references(play, err))
+        return -1;
     play_pin_begin(play);
     build_events(play);
     return 0;

@@ -7,10 +7,9 @@
 static void skip(struct play *play, size_t number, int64_t when)
 {
     char text[TF_QUANTITY_TEXT], until[TF_QUANTITY_TEXT];
-    struct play_failure skipped = {(int)number, tf_asprintf("is about %s, and the run ended at %s",
-                                                            tf_duration_format(when, text),
-                                                            tf_duration_format(play->until, until))};
-    tf_vec_push(&play->result->skipped, skipped);
+    play_skip(play, (int)number, tf_asprintf("expect[%zu]", number),
+              tf_asprintf("is about %s, and the run ended at %s", tf_duration_format(when, text),
+                          tf_duration_format(play->until, until)));
 }
 
 /* ---- stops ---- */

@@ -292,8 +292,8 @@ static void happen_restore(struct play *play, const struct scenario_event *event
     bool done = event->store_of ? restore_site(site_of(play, event->store_of), event->store.restored)
                                 : restore_federation(play, event);
     if (!done && !play->scenario->world.rests)
-        play_fail(
-            play, -1,
+        play_fail_event(
+            play, event,
             "the store of %s cannot be restored: there is no copy of that moment, or an earlier restore is "
             "not over",
             event->store_of ? event->store_of : "the federation");
@@ -353,16 +353,16 @@ static void set_node(struct sim_fleet *fleet, size_t node, const struct scenario
     }
 }
 
-/* NULL, with a failure, if the cluster has no such node: only a file could have known. */
-static struct sim_fleet *find_node(struct play *play, const char *text, bool gpu, size_t *node,
-                                   struct scenario_place *place)
+/* NULL, with a failure, if the cluster has no such node: only in a run that was drawn. */
+static struct sim_fleet *find_node(struct play *play, const struct scenario_event *event, const char *text,
+                                   bool gpu, size_t *node, struct scenario_place *place)
 {
     if (scenario_place_parse(text, gpu, place, NULL))
         return NULL;
     struct sim_fleet *fleet = &site_of(play, place->cluster)->fleet;
     int at = fleet_node_find(fleet, place->node);
     if (at < 0 || (gpu && place->gpu >= fleet->nodes.items[at].node.capacity.gpus)) {
-        play_fail(play, -1, "there is no %s", text);
+        play_fail_event(play, event, "there is no %s", text);
         return NULL;
     }
     *node = (size_t)at;
@@ -376,7 +376,7 @@ static void happen_node(struct play *play, const struct scenario_event *event, b
             i < event->node.count ? event->node.items[i] : event->nodes.items[i - event->node.count];
         size_t node;
         struct scenario_place place;
-        struct sim_fleet *fleet = find_node(play, text, false, &node, &place);
+        struct sim_fleet *fleet = find_node(play, event, text, false, &node, &place);
         if (fleet)
             set_node(fleet, node, event, over ? SCENARIO_UP : event->state);
     }
@@ -386,7 +386,7 @@ static void happen_gpu(struct play *play, const struct scenario_event *event, bo
 {
     size_t node;
     struct scenario_place place;
-    struct sim_fleet *fleet = find_node(play, event->gpu, true, &node, &place);
+    struct sim_fleet *fleet = find_node(play, event, event->gpu, true, &node, &place);
     if (!fleet)
         return;
     const struct tf_node *now = &fleet->nodes.items[node].node;
@@ -407,7 +407,7 @@ static void happen_foreign(struct play *play, const struct scenario_event *event
             i < event->node.count ? event->node.items[i] : event->nodes.items[i - event->node.count];
         size_t node;
         struct scenario_place place;
-        struct sim_fleet *fleet = find_node(play, text, false, &node, &place);
+        struct sim_fleet *fleet = find_node(play, event, text, false, &node, &place);
         if (fleet)
             fleet_node_foreign(fleet, node,
                                gpus & tf_gpu_set_all(fleet->nodes.items[node].node.capacity.gpus));
@@ -431,30 +431,31 @@ static void happen_late(struct play *play, const struct scenario_event *event, b
 
 /* ---- users ---- */
 
-static void ask(struct play *play, const char *name, enum sim_verb verb, struct tf_elastic sizes)
+static void ask(struct play *play, const struct scenario_event *event, const char *name, enum sim_verb verb,
+                struct tf_elastic sizes)
 {
     int64_t job = play_job_find(play, name);
     if (job >= 0)
         clients_ask(&play->world.clients, (size_t)job, verb, sizes);
     else
-        play_fail(play, -1, "there is no job %s", name);
+        play_fail_event(play, event, "there is no job %s", name);
 }
 
 static void happen_user(struct play *play, const struct scenario_event *event, bool over)
 {
     struct tf_elastic none = {0};
     if (event->submit)
-        ask(play, event->submit, SIM_SUBMIT, none);
+        ask(play, event, event->submit, SIM_SUBMIT, none);
     else if (event->delete_job)
-        ask(play, event->delete_job, SIM_DELETE, none);
+        ask(play, event, event->delete_job, SIM_DELETE, none);
     else if (event->hold)
-        ask(play, event->hold, over ? SIM_RESUME : SIM_HOLD, none);
+        ask(play, event, event->hold, over ? SIM_RESUME : SIM_HOLD, none);
     else if (event->resume)
-        ask(play, event->resume, SIM_RESUME, none);
+        ask(play, event, event->resume, SIM_RESUME, none);
     else if (event->look)
-        ask(play, event->look, SIM_LOOK, none);
+        ask(play, event, event->look, SIM_LOOK, none);
     else if (event->restart)
-        ask(play, event->restart, SIM_RESTART, none);
+        ask(play, event, event->restart, SIM_RESTART, none);
 }
 
 static struct tf_elastic sizes_of(const struct play *play, const struct sim_job *job)
@@ -475,7 +476,7 @@ static void happen_scale(struct play *play, const struct scenario_event *event, 
         sizes.max = sizes.max ? sizes.max : now.max;
         sizes.step = sizes.step ? sizes.step : now.step;
     }
-    ask(play, event->scale, SIM_SCALE, play_without_sizes(play, sizes));
+    ask(play, event, event->scale, SIM_SCALE, play_without_sizes(play, sizes));
 }
 
 static void happen_apply(struct play *play, const struct scenario_event *event, bool over)
@@ -486,7 +487,7 @@ static void happen_apply(struct play *play, const struct scenario_event *event, 
         clients_apply(&play->world.clients, (size_t)job, event->priority,
                       sizes_of(play, &play->world.clients.jobs.items[job]));
     else
-        play_fail(play, -1, "there is no job %s", event->apply);
+        play_fail_event(play, event, "there is no job %s", event->apply);
 }
 
 /* As `fedctl defrag plan --for`. */
@@ -543,14 +544,14 @@ static void happen_migrate(struct play *play, const struct scenario_event *event
     struct scenario_place place = {.node = ""};
     if (event->instance < 0 && is_cluster(play, event->to)) {
         if (job < 0)
-            play_fail(play, -1, "there is no job %s", event->migrate);
+            play_fail_event(play, event, "there is no job %s", event->migrate);
         else
             clients_move(&play->world.clients, (size_t)job, over ? NULL : event->to);
         return;
     }
     if (job < 0 || (event->to && scenario_place_parse(event->to, false, &place, NULL))) {
-        play_fail(play, -1, "there is no job %s, or no node %s", event->migrate,
-                  event->to ? event->to : "to go to");
+        play_fail_event(play, event, "there is no job %s, or no node %s", event->migrate,
+                        event->to ? event->to : "to go to");
         return;
     }
     struct tf_migrate_order order = {.verb = over ? TF_MIGRATE_ABORT : TF_MIGRATE_BEGIN,
@@ -615,6 +616,14 @@ static void is_over(void *arg, uint64_t tag)
     world_say(&at->play->world, "scenario", "over: %s", scenario_kind_name(scenario_event_kind(at->event)));
     happens[scenario_event_kind(at->event)](at->play, at->event, true);
     free(arg);
+}
+
+char *play_event_path(const struct play *play, const struct scenario_event *event)
+{
+    const struct scenario *s = play->scenario;
+    bool fault = event >= s->faults.items && event < s->faults.items + s->faults.count;
+    return tf_asprintf("%s[%zu]", fault ? "faults" : "events",
+                       (size_t)(event - (fault ? s->faults.items : s->events.items)));
 }
 
 void play_happen(struct play *play, const struct scenario_event *event)

@@ -6,6 +6,8 @@
 #include "common/base/text.h"
 #include "tools/fedsim/play/private.h"
 
+#include <stdarg.h>
+
 enum { PATIENCE = 60 * TF_SECOND, HEARD_MARGIN = 100, PROFILES = 2 };
 
 static const struct scenario_job *job_of(const struct play *play, const struct play_pin *pin)
@@ -55,13 +57,30 @@ static void end_pin(struct play *play)
     sim_agenda_in(&play->world.agenda, 0, next_pin, play, 0);
 }
 
+static void fail(struct play *play, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Of the job that is being started. */
+static void fail(struct play *play, const char *fmt, ...)
+{
+    char text[400];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    TF_AUTO_FREE char *where = tf_asprintf("jobs[%zu].on", play->pins.items[play->pinned].number);
+    play_fail_at(play, where, "%s", text);
+}
+
 static void out_of_patience(void *arg, uint64_t number)
 {
     struct play *play = arg;
     if (!play->pinning || play->pinned != number)
         return;
     const struct scenario_job *job = job_of(play, &play->pins.items[number]);
-    play_fail(play, -1, "job %s/%s cannot be started on the nodes that `on` names", job->tenant, job->name);
+    fail(play,
+         "job %s/%s cannot be started on the nodes that `on` names: they have no room for it, or others "
+         "were there first",
+         job->tenant, job->name);
     end_pin(play);
 }
 
@@ -98,9 +117,8 @@ static void check_place(struct play *play, const struct play_pin *pin, const str
     if (i->id.index >= job->on.count || scenario_place_parse(job->on.items[i->id.index], false, &place, NULL))
         return;
     if (!tf_str_eq(place.node, i->node))
-        play_fail(play, -1,
-                  "instance %u of %s/%s started on %s, and not on %s: name the nodes in another order",
-                  i->id.index, job->tenant, job->name, i->node, place.node);
+        fail(play, "instance %u of %s/%s started on %s, and not on %s: name the nodes in another order",
+             i->id.index, job->tenant, job->name, i->node, place.node);
 }
 
 static void hear(void *arg, const struct sim_fact *fact)

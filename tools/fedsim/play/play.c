@@ -10,94 +10,56 @@
 
 enum { FAILURES_MAX = 1000 };
 
-void play_fail(struct play *play, int number, const char *fmt, ...)
+/* where: taken. */
+static void add_failure(struct play *play, int number, char *where, const char *fmt, va_list args)
 {
     char text[1000];
-    va_list args;
-    va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    if (play->result->failures.count == FAILURES_MAX)
+    if (play->result->failures.count == FAILURES_MAX) {
+        free(where);
         return;
-    tf_vec_push(&play->result->failures, (struct play_failure){number, tf_strdup(text)});
+    }
+    tf_vec_push(&play->result->failures, (struct play_failure){number, where, tf_strdup(text)});
     world_say(&play->world, "scenario", "FAILS: %s", text);
 }
 
+void play_fail(struct play *play, int number, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    add_failure(play, number, tf_asprintf("expect[%d]", number), fmt, args);
+    va_end(args);
+}
+
+void play_fail_at(struct play *play, const char *where, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    add_failure(play, -1, where ? tf_strdup(where) : NULL, fmt, args);
+    va_end(args);
+}
+
+void play_fail_event(struct play *play, const struct scenario_event *event, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    add_failure(play, -1, play_event_path(play, event), fmt, args);
+    va_end(args);
+}
+
+void play_skip(struct play *play, int number, char *where, char *text)
+{
+    tf_vec_push(&play->result->skipped, (struct play_failure){number, where, text});
+}
+
+int play_wrong(struct play *play, char *where)
+{
+    free(play->result->where);
+    play->result->where = where;
+    return -1;
+}
+
 /* ---- the run ---- */
-
-static const char *verb_name(enum sim_verb verb)
-{
-    static const char *const names[] = {
-        [SIM_SUBMIT] = "submit",   [SIM_DELETE] = "delete", [SIM_HOLD] = "hold",   [SIM_RESUME] = "resume",
-        [SIM_LOOK] = "look",       [SIM_SCALE] = "scale",   [SIM_APPLY] = "apply", [SIM_RESTART] = "restart",
-        [SIM_MIGRATE] = "migrate", [SIM_ABORT] = "abort",
-    };
-    return names[verb];
-}
-
-/* A user of a scenario asks for what can be done: a final no is a failure. */
-static void hear(void *arg, const struct sim_fact *fact)
-{
-    struct play *play = arg;
-    int64_t now = play->world.agenda.now.ms;
-    if (fact->kind != SIM_FACT_ANSWERED || fact->code == TF_OK)
-        return;
-    tf_vec_each (r, &play->refusals) {
-        if (r->job != fact->job || r->verb != fact->verb || strcmp(r->text, fact->text) != 0)
-            continue;
-        r->last = now;
-        r->times++;
-        return;
-    }
-    tf_vec_push(&play->refusals, (struct play_refusal){.job = fact->job,
-                                                       .verb = fact->verb,
-                                                       .text = tf_strdup(fact->text),
-                                                       .first = now,
-                                                       .last = now,
-                                                       .times = 1});
-}
-
-/* This is what the event wants: a move that must be refused. */
-static bool wants_refusal(const struct play *play, const struct scenario_event *event,
-                          const struct play_refusal *refusal)
-{
-    int64_t job = event->refused ? play_job_find(play, event->migrate) : -1;
-    return job >= 0 && refusal->verb == SIM_MIGRATE && refusal->job == &play->world.clients.jobs.items[job];
-}
-
-static bool is_wanted(const struct play *play, const struct play_refusal *refusal)
-{
-    tf_vec_each (event, &play->scenario->events)
-        if (wants_refusal(play, event, refusal))
-            return true;
-    return false;
-}
-
-static void fail_not_refused(struct play *play)
-{
-    tf_vec_each (event, &play->scenario->events) {
-        bool refused = !event->refused;
-        tf_vec_each (r, &play->refusals)
-            refused |= wants_refusal(play, event, r);
-        if (!refused)
-            play_fail(play, -1, "migrate %s to %s was to be refused, and was not", event->migrate, event->to);
-    }
-}
-
-static void fail_refused(struct play *play)
-{
-    char first[TF_QUANTITY_TEXT], last[TF_QUANTITY_TEXT];
-    tf_vec_each (r, &play->refusals) {
-        if (is_wanted(play, r))
-            continue;
-        TF_AUTO_FREE char *more =
-            r->times > 1 ? tf_asprintf(" (%llu times, the last at %s)", (unsigned long long)r->times,
-                                       tf_duration_format(r->last, last))
-                         : tf_strdup("");
-        play_fail(play, -1, "at %s: %s %s/%s is refused: %s%s", tf_duration_format(r->first, first),
-                  verb_name(r->verb), r->job->manifest.tenant, r->job->manifest.name, r->text, more);
-    }
-}
 
 static void watch(void *arg, struct tf_mono next)
 {
@@ -130,20 +92,17 @@ static void run(struct play *play)
 static void note_what_never_came(struct play *play)
 {
     for (size_t i = play->numbered_done; i < play->numbered.count; i++) {
-        struct play_failure skipped = {
-            -1, tf_asprintf("a fault at event %lld never came: the run had %llu events",
-                            (long long)play->numbered.items[i]->at_event,
-                            (unsigned long long)play->world.agenda.done)};
-        tf_vec_push(&play->result->skipped, skipped);
+        const struct scenario_event *event = play->numbered.items[i];
+        play_skip(play, -1, play_event_path(play, event),
+                  tf_asprintf("a fault at event %lld never came: the run had %llu events",
+                              (long long)event->at_event, (unsigned long long)play->world.agenda.done));
     }
 }
 
 static void conclude(struct play *play)
 {
     struct play_result *result = play->result;
-    if (!play->scenario->world.rests) /* where anything may happen a user may be refused */
-        fail_refused(play);
-    fail_not_refused(play);
+    play_refusals_judge(play);
     note_what_never_came(play);
     result->breached = play->world.breached;
     result->hash = play->world.diary.mute ? 0 : play->world.diary.hash;
@@ -172,9 +131,8 @@ static void release(struct play *play)
     tf_vec_release(&play->copies);
     tf_vec_release(&play->watches);
     tf_vec_release(&play->stops);
-    tf_vec_each (r, &play->refusals)
-        free(r->text);
-    tf_vec_release(&play->refusals);
+    tf_vec_release(&play->origins);
+    play_refusals_release(play);
     tf_vec_release(&play->pins);
 }
 
@@ -213,7 +171,7 @@ int scenario_play(const struct scenario *scenario, const struct play_options *op
     world_init(&play.world, options->has_seed ? options->seed : (uint64_t)scenario->seed, options->aloud);
     play.world.record = options->record;
     truth_begin(&play.truth, &play.world);
-    world_listen(&play.world, hear, &play);
+    play_refusals_begin(&play);
     int failed = play_build(&play, err);
     if (!failed) {
         result->report = report_create();
@@ -229,14 +187,22 @@ bool play_is_good(const struct play_result *result)
     return !result->breached && result->failures.count == 0;
 }
 
+static void failure_release(struct play_failure *failure)
+{
+    free(failure->where);
+    free(failure->text);
+}
+
 void play_result_release(struct play_result *result)
 {
     report_destroy(result->report);
     result->report = NULL;
+    free(result->where);
+    result->where = NULL;
     tf_vec_each (f, &result->failures)
-        free(f->text);
+        failure_release(f);
     tf_vec_each (f, &result->skipped)
-        free(f->text);
+        failure_release(f);
     tf_vec_release(&result->failures);
     tf_vec_release(&result->skipped);
 }

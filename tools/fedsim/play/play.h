@@ -40,7 +40,8 @@ struct play_options {
 
 /* What did not hold: an expectation, by its number, or (number < 0) something that happened. */
 struct play_failure {
-    int number; /* of the expectation, from 0; negative: none */
+    int number;  /* of the expectation, from 0; negative: none */
+    char *where; /* path in the scenario, "events[2]" or "jobs[0].on"; NULL: no single place */
     char *text;
 };
 
@@ -49,7 +50,8 @@ struct play_result {
     char breach[1000]; /* of an invariant, in words */
     SCENARIO_LIST(struct play_failure) failures;
     SCENARIO_LIST(struct play_failure) skipped; /* expectations later than `until` */
-    struct report *report;                      /* NULL if the scenario could not be played */
+    struct report *report;                      /* NULL if the scenario could not be played: */
+    char *where;   /* path in the scenario of why not, "clusters[1].nodesFrom.csv"; NULL: no single place */
     uint64_t hash; /* of all that happened: two runs that differ in anything differ in it; 0 = none */
     uint64_t events;
     struct sim_situations reached; /* by all cores */

@@ -21,6 +21,12 @@ struct play_tide {
     int32_t now; /* instances that were asked for last */
 };
 
+/* Which of the scenario's jobs, or tides, a job in the world is. */
+struct play_origin {
+    bool tide;
+    size_t number;
+};
+
 /* An event of the scenario, to be performed. */
 struct play_event {
     struct play *play;
@@ -66,6 +72,8 @@ struct play {
     struct truth truth;
     struct rival *rival; /* NULL: tidefed decides */
     struct play_name *names;
+    TF_VEC(struct play_origin) origins; /* of each of the world's clients' jobs */
+    struct play_origin building;        /* while the world is built: whose jobs come next */
     TF_VEC(struct play_tide) tides;
     TF_VEC(struct play_event) events;               /* timed ones, then those by number */
     TF_VEC(const struct scenario_event *) numbered; /* faults by the number of an event, in order */
@@ -85,6 +93,19 @@ struct play {
 int play_build(struct play *play, struct tf_error *err);
 /* Index of the job among the world's clients, -1 if there is none. */
 int64_t play_job_find(const struct play *play, const char *name);
+/* Where that job of the world's clients comes from: "jobs[3]". Owned by the caller; NULL: not known. */
+char *play_job_path(const struct play *play, const struct sim_job *job);
+
+/* ---- refusals.c ---- */
+/* From now on what users are refused is written down. */
+void play_refusals_begin(struct play *play);
+/* The run is over: what was refused and should not have been fails, and the other way round. */
+void play_refusals_judge(struct play *play);
+void play_refusals_release(struct play *play);
+
+/* ---- references.c ---- */
+/* Whether what events and expectations name is there, now that CSV files have been read. */
+int play_check_references(struct play *play, struct tf_error *err);
 
 /* ---- compare.c ---- */
 bool play_is_compared(const struct play *play);
@@ -110,6 +131,8 @@ void play_pin_begin(struct play *play);
 
 /* ---- happen.c ---- */
 void play_happen(struct play *play, const struct scenario_event *event);
+/* "events[2]" or "faults[0]". Owned by the caller. */
+char *play_event_path(const struct play *play, const struct scenario_event *event);
 
 /* ---- expect.c ---- */
 void play_expect_begin(struct play *play);
@@ -126,6 +149,18 @@ bool play_assertion_holds(struct play *play, const struct scenario_assertion *as
                           struct tf_buf *why);
 
 /* ---- play.c ---- */
+/* The expectation of that number does not hold. */
 void play_fail(struct play *play, int number, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* What happened at that place in the scenario is not as it was meant. where: NULL = no single place. */
+void play_fail_at(struct play *play, const char *where, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The same of an event. */
+void play_fail_event(struct play *play, const struct scenario_event *event, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* A line of what could not be judged, or had nothing to do; number: of the expectation, -1 = none. where and
+ * text are taken. */
+void play_skip(struct play *play, int number, char *where, char *text);
+/* The scenario cannot be played because of that place in it, a path that is taken. Returns -1. */
+int play_wrong(struct play *play, char *where);
 
 #endif

@@ -66,16 +66,29 @@ static int file_read(struct file *file)
 
 /* ---- what is said of it ---- */
 
-static void print_place(const struct file *file, int number)
+/* FILE:LINE of a path in it. */
+static void print_place(const struct file *file, const char *where)
 {
     int line = 0, column = 0;
-    TF_AUTO_FREE char *path = tf_asprintf("expect[%d]", number);
-    if (number < 0 || tf_conf_count(file->conf) == 0) {
-        fprintf(file->out, "    ");
+    fprintf(file->out, "    ");
+    if (!where || tf_conf_count(file->conf) == 0)
         return;
-    }
-    tf_conf_locate(tf_conf_doc(file->conf, 0), path, &line, &column);
-    fprintf(file->out, "    %s:%d: ", file->path, line);
+    tf_conf_locate(tf_conf_doc(file->conf, 0), where, &line, &column);
+    fprintf(file->out, "%s:%d: ", file->path, line);
+}
+
+/* As what is wrong in the text itself: FILE:LINE:COLUMN: PATH: TEXT. */
+static void print_wrong(const struct file *file, const char *where, const char *text)
+{
+    struct tf_conf_problems problems = {0};
+    TF_AUTO_BUF shown = TF_BUF_INIT;
+    int line = 0, column = 0;
+    if (where && tf_conf_count(file->conf))
+        tf_conf_locate(tf_conf_doc(file->conf, 0), where, &line, &column);
+    tf_conf_problems_add(&problems, line, column, where ? where : "", "%s", text);
+    tf_conf_problems_print(&problems, file->path, &shown);
+    fputs(tf_buf_text(&shown), stderr);
+    tf_conf_problems_release(&problems);
 }
 
 static void print_subject(const struct file *file, int number)
@@ -96,7 +109,7 @@ static void print_failures(const struct file *file, const struct play_result *re
     if (result->breached)
         fprintf(file->out, "    BREACH %s\n", result->breach);
     tf_vec_each (f, &result->failures) {
-        print_place(file, f->number);
+        print_place(file, f->where);
         print_subject(file, f->number);
         fprintf(file->out, "%s\n", f->text);
     }
@@ -105,7 +118,7 @@ static void print_failures(const struct file *file, const struct play_result *re
 static void print_skipped(const struct file *file, const struct play_result *result)
 {
     tf_vec_each (f, &result->skipped) {
-        print_place(file, f->number);
+        print_place(file, f->where);
         fprintf(file->out, "skipped: %s%s\n", f->number >= 0 ? "the expectation " : "", f->text);
     }
 }
@@ -237,7 +250,7 @@ static void run_file(struct run *run, const char *path)
     if (file_read(&file)) {
         run->wrong++;
     } else if (scenario_play(&file.scenario, &run->play, &result, &err)) {
-        fprintf(stderr, "%s: %s\n", path, err.text);
+        print_wrong(&file, result.where, err.text);
         run->wrong++;
         play_result_release(&result);
     } else {

@@ -186,8 +186,7 @@ static void unknown_class(const struct scenario *scenario, const char *name, con
     if (!name || tf_classes_rank(classes, name) >= 0)
         return;
     TF_AUTO_BUF known = TF_BUF_INIT;
-    tf_vec_each (c, classes)
-        tf_buf_fmt(&known, "%s%s", known.len ? ", " : "", c->name);
+    tf_classes_names(classes, &known);
     tf_complaints_add(out, path, "\"%.63s\" is none of the classes: %s", name, tf_buf_text(&known));
 }
 

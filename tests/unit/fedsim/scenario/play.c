@@ -385,7 +385,70 @@ static void test_on(void)
     fails("jobs: [{at: 0s, tenant: t, name: x, on: n0, spec: {priority: train, instance: {gpus: 8, memory: "
           "2Ti}}}]\n"
           "until: 3m\n",
-          "job t/x cannot be started on the nodes that `on` names");
+          "job t/x cannot be started on the nodes that `on` names: they have no room for it, or others were "
+          "there first");
+}
+
+/* Whatever does not hold is told with its place in the file. */
+static void test_places(void)
+{
+    static const struct {
+        const char *text, *where;
+    } cases[] = {
+        {"jobs: [{at: 0s, tenant: t, name: x, on: n0, spec: {priority: train, instance: {memory: 2Ti}}}]\n",
+         "jobs[0].on"},
+        {"jobs: [{at: 0s, tenant: t, name: x, spec: {priority: train, minRuntime: 1h, instance: {gpus: "
+         "1}}}]\n",
+         "jobs[0]"},
+        {JOB_X "events:\n"
+               "  - {at: 1m, scale: t/x, elastic: {max: 4}}\n"
+               "  - {at: 2m, scale: t/x, elastic: {min: 9}}\n"
+               "  - {at: 3m, scale: t/x, elastic: {max: 3}}\n",
+         "events[1]"},
+        {JOB_X "events: [{at: 1m, store: {restored: {to: 0s}}}]\n", "events[0]"},
+        {JOB_X "expect: [{at: 1m, job: t/x, phase: Running}, {at: 1m, job: t/x, phase: Held}]\n",
+         "expect[1]"},
+    };
+    for (size_t i = 0; i < TF_ARRAY_LEN(cases); i++) {
+        struct play_result result;
+        play(cases[i].text, plain, &result);
+        const char *where = result.failures.count == 1 ? result.failures.items[0].where : NULL;
+        if (!where || strcmp(where, cases[i].where) != 0)
+            show(&result);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(where);
+        CU_ASSERT_STRING_EQUAL(where, cases[i].where);
+        play_result_release(&result);
+    }
+}
+
+/* What only the CSV files can tell is wrong is told with its place, before anything runs. */
+static void test_wrong(void)
+{
+    static const struct {
+        const char *text, *where, *told;
+    } cases[] = {
+        {JOB_X "  - {at: 1m, tenant: t, name: x, spec: {priority: train, instance: {}}}\n", "jobs[1].name",
+         "the job t/x is there twice: jobs[0] is it, too"},
+        {JOB_X "events: [{at: 1m, migrate: t/x, to: n9}]\n", "events[0].to",
+         "there is neither a cluster nor a node n9"},
+        {JOB_X "events: [{at: 1m, migrate: t/x, to: b/n2}]\n", "events[0].to", "cluster b has no node n2"},
+        {JOB_X "events: [{at: 1m, migrate: t/x, instance: 1}]\n", "events[0].instance",
+         "t/x has at most 1 instances, and the first is 0"},
+        {"jobs: [{from: {csv: /nowhere.csv}}]\n", "jobs[0].from.csv",
+         "cannot open /nowhere.csv: No such file or directory"},
+    };
+    for (size_t i = 0; i < TF_ARRAY_LEN(cases); i++) {
+        struct scenario scenario;
+        struct play_result result;
+        struct tf_error err = TF_ERROR_INIT;
+        read_text(cases[i].text, &scenario);
+        CU_ASSERT_EQUAL_FATAL(scenario_play(&scenario, &plain, &result, &err), -1);
+        CU_ASSERT_STRING_EQUAL(err.text, cases[i].told);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(result.where);
+        CU_ASSERT_STRING_EQUAL(result.where, cases[i].where);
+        play_result_release(&result);
+        scenario_release(&scenario);
+    }
 }
 
 static void test_many(void)
@@ -517,6 +580,8 @@ static const struct suite_test tests[] = {
     {"users", test_users},
     {"applied", test_applied},
     {"not possible", test_not_possible},
+    {"places", test_places},
+    {"wrong", test_wrong},
     {"runs", test_runs},
     {"checkpoints", test_checkpoints},
     {"stop times", test_stop_times},
