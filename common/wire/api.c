@@ -609,12 +609,26 @@ static const struct tf_wire_table chain_info =
 #undef MODEL
 #undef WIRE
 
+#define MODEL struct tf_job_move
+#define WIRE Tidefed__V1__JobMoveView
+static const struct tf_wire_row job_move_rows[] = {
+    WIRE_UID(uid, TF_WIRE_REQUIRED),
+    WIRE_NAME(tenant, TF_WIRE_REQUIRED),
+    WIRE_NAME(name, TF_WIRE_REQUIRED),
+    WIRE_OBJECT(move, tf_wire_cross, 0),
+};
+static const struct tf_wire_table job_move =
+    WIRE_TABLE(job_move_rows, tidefed__v1__job_move_view__descriptor);
+#undef MODEL
+#undef WIRE
+
 #define MODEL struct tf_migrate_reply
 #define WIRE Tidefed__V1__MigrateReply
 static const struct tf_wire_row migrate_reply_rows[] = {
     WIRE_LIST(chains, chain_info, NODES_MAX),
     WIRE_STRINGS(missing),
     WIRE_TEXT(text, TF_WIRE_MESSAGE_MAX),
+    WIRE_LIST(jobs, job_move, NODES_MAX),
 };
 static const struct tf_wire_table migrate_reply =
     WIRE_TABLE(migrate_reply_rows, tidefed__v1__migrate_reply__descriptor);

@@ -396,10 +396,19 @@ struct tf_chain_info {
     struct tf_migration chain;
 };
 
+/* The latest move of a job to another subcluster. */
+struct tf_job_move {
+    struct tf_uid uid;
+    char *tenant, *name;
+    struct tf_cross move;
+};
+enum { TF_JOB_MOVES_OVER = 100 }; /* in a list: of those that are over, the latest */
+
 struct tf_migrate_reply {
     TF_VEC(struct tf_chain_info) chains; /* PLAN: one, of which nothing comes; LIST: all */
     struct tf_strs missing;              /* LIST: subclusters that did not answer */
     char *text;                          /* of a change: what is to be known of it */
+    TF_VEC(struct tf_job_move) jobs;     /* LIST: by their begin */
 };
 
 /* ---- methods ---- */

@@ -48,41 +48,55 @@ enum {
                                 unless its link is cut */
 };
 
-/* ---- the list: by uid ---- */
+/* ---- the lists: by uid ---- */
 
-static size_t place_of(const struct fed *fed, struct tf_uid uid)
+static size_t place_of(const struct jobs *list, struct tf_uid uid)
 {
-    size_t at = 0;
-    while (at < fed->moving.count && tf_uid_cmp(fed->moving.items[at]->record.uid, uid) < 0)
-        at++;
-    return at;
+    size_t low = 0, high = list->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (tf_uid_cmp(list->items[middle]->record.uid, uid) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* True if it is another than before. */
+static bool keep_listed(struct jobs *list, struct job *job, bool wanted)
+{
+    size_t at = place_of(list, job->record.uid);
+    bool listed = at < list->count && list->items[at] == job;
+    if (listed == wanted)
+        return false;
+    if (listed) {
+        tf_vec_remove(list, at);
+        return true;
+    }
+    tf_vec_push(list, job);
+    memmove(list->items + at + 1, list->items + at, (list->count - 1 - at) * sizeof *list->items);
+    list->items[at] = job;
+    return true;
+}
+
+static void list_as(struct fed *fed, struct job *job, bool goes_on, bool over)
+{
+    if (keep_listed(&fed->moving, job, goes_on) && !goes_on)
+        fed_reservations_move_ended(fed);
+    keep_listed(&fed->moved, job, over);
 }
 
 void fed_cross_note(struct fed *fed, struct job *job)
 {
-    bool moves = tf_cross_goes_on(&job->record.cross);
-    size_t at = place_of(fed, job->record.uid);
-    bool listed = at < fed->moving.count && fed->moving.items[at] == job;
-    if (listed == moves)
-        return;
-    if (listed) {
-        tf_vec_remove(&fed->moving, at);
-        fed_reservations_move_ended(fed);
-        return;
-    }
-    tf_vec_push(&fed->moving, job);
-    struct job **items = fed->moving.items;
-    memmove(items + at + 1, items + at, (fed->moving.count - 1 - at) * sizeof *items);
-    items[at] = job;
+    const struct tf_cross *c = &job->record.cross;
+    bool goes_on = tf_cross_goes_on(c);
+    list_as(fed, job, goes_on, !goes_on && c->state != TF_CROSS_NONE);
 }
 
-void fed_cross_drop(struct fed *fed, const struct job *job)
+void fed_cross_drop(struct fed *fed, struct job *job)
 {
-    size_t at = place_of(fed, job->record.uid);
-    if (at >= fed->moving.count || fed->moving.items[at] != job)
-        return;
-    tf_vec_remove(&fed->moving, at);
-    fed_reservations_move_ended(fed);
+    list_as(fed, job, false, false);
 }
 
 void fed_cross_read(struct fed *fed)

@@ -32,10 +32,10 @@ bool fed_cross_is_candidate(const struct job *job, uint64_t epoch);
 /* The line that tells the old subcluster what is wanted of it besides. */
 void fed_cross_entry(const struct job *job, const struct tf_placement *placement, struct tf_entry *entry);
 
-/* After every change of the record: lists the job while it moves. */
+/* After every change of the record: lists the job while it moves, and when it has. */
 void fed_cross_note(struct fed *fed, struct job *job);
-void fed_cross_drop(struct fed *fed, const struct job *job);
-void fed_cross_read(struct fed *fed); /* an image: the list is made of the jobs */
+void fed_cross_drop(struct fed *fed, struct job *job);
+void fed_cross_read(struct fed *fed); /* an image: the lists are made of the jobs */
 /* What is due: deadlines, targets that are gone, jobs that have stopped to start elsewhere. */
 void fed_cross_run(struct fed *fed);
 struct tf_mono fed_cross_next(const struct fed *fed);

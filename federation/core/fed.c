@@ -70,6 +70,7 @@ void fed_destroy(struct fed *fed)
     tf_vec_release(&fed->claimants);
     tf_vec_release(&fed->reservations);
     tf_vec_release(&fed->moving);
+    tf_vec_release(&fed->moved);
     tf_vec_release(&fed->entitled.reserved);
     fed_outbox_release(fed);
     tf_settings_release(&fed->settings);

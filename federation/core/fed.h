@@ -186,6 +186,8 @@ const struct tf_job_record *fed_job_find_uid(const struct fed *fed, struct tf_ui
 const struct tf_job_record *fed_job_next(const struct fed *fed, const char *tenant, const char *name);
 /* The i-th of those that are on their way to another subcluster, by uid; NULL: there are no more. */
 const struct tf_job_record *fed_job_moving(const struct fed *fed, size_t i);
+/* The same of those whose latest such move is over. */
+const struct tf_job_record *fed_job_moved(const struct fed *fed, size_t i);
 /* Such moves that are over, by what decided that, since the core began; for figures. */
 struct fed_moves_over {
     uint64_t done[TF_CROSS_CAUSES], rolled_back[TF_CROSS_CAUSES];

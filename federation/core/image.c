@@ -514,6 +514,7 @@ static void image_fed(struct tf_image *image, struct fed *fed)
     if (tf_image_is_reading(image) && !tf_image_failed(image))
         fed_reservations_read(fed);
     tf_image_skip(image, &fed->moving, "made of the jobs");
+    tf_image_skip(image, &fed->moved, "likewise");
     if (tf_image_is_reading(image))
         fed_cross_read(fed);
     tf_image_number(image, &fed->reservations_due);

@@ -243,6 +243,11 @@ struct raise {
 
 enum fed_stage { FED_STAGE_NEW = 0, FED_STAGE_LOADING, FED_STAGE_OPEN };
 
+struct jobs {
+    struct job **items;
+    size_t count, cap;
+};
+
 struct fed {
     struct tf_now now; /* of the event under way */
     enum fed_stage stage;
@@ -272,7 +277,8 @@ struct fed {
     TF_VEC(struct raise) round;
     TF_VEC(struct job *) reservations; /* that are not over, by uid */
     struct tf_mono reservations_due;   /* then the next of them expires; TF_NEVER: none does */
-    TF_VEC(struct job *) moving;       /* to another subcluster, by uid */
+    struct jobs moving;                /* to another subcluster, by uid; */
+    struct jobs moved;                 /* those whose latest such move is over */
     TF_VEC(struct claimant) claimants; /* at most one a priority; as they came */
     struct tf_mono claims_due;         /* then whoever is first in line is looked at; TF_NEVER: no need */
     struct ask *asks;                  /* what unfinished jobs ask for, kind by kind */

@@ -52,6 +52,11 @@ const struct tf_job_record *fed_job_moving(const struct fed *fed, size_t i)
     return i < fed->moving.count ? &fed->moving.items[i]->record : NULL;
 }
 
+const struct tf_job_record *fed_job_moved(const struct fed *fed, size_t i)
+{
+    return i < fed->moved.count ? &fed->moved.items[i]->record : NULL;
+}
+
 const struct fed_moves_over *fed_moves_over(const struct fed *fed)
 {
     return &fed->moves_over;

@@ -310,9 +310,12 @@ static void collect_moves(const struct fedd *fedd, struct tf_metrics *out)
                        by_state[state]);
     for (int i = 0; i < TF_CROSS_CAUSES; i++) {
         const char *cause = tf_cross_cause_name((enum tf_cross_cause)i);
-        tf_metrics_add(out, &fedd_metrics[MOVED], TF_LABELS("done", cause), (int64_t)over->done[i]);
-        tf_metrics_add(out, &fedd_metrics[MOVED], TF_LABELS("rolled_back", cause),
-                       (int64_t)over->rolled_back[i]);
+        bool nothing = i == TF_CROSS_BY_NOTHING, may_be_done = nothing || i == TF_CROSS_BY_SOURCE_END;
+        if (may_be_done || over->done[i])
+            tf_metrics_add(out, &fedd_metrics[MOVED], TF_LABELS("done", cause), (int64_t)over->done[i]);
+        if (!nothing || over->rolled_back[i])
+            tf_metrics_add(out, &fedd_metrics[MOVED], TF_LABELS("rolled_back", cause),
+                           (int64_t)over->rolled_back[i]);
     }
 }
 

@@ -133,6 +133,58 @@ static void send(struct moves *moves, const struct fed_cluster_view *cluster,
     tf_ask_release(&question);
 }
 
+/* ---- jobs that go to other subclusters ---- */
+
+static int by_begin(const void *a, const void *b)
+{
+    const struct tf_job_move *x = a, *y = b;
+    if (x->move.since.ms != y->move.since.ms)
+        return x->move.since.ms < y->move.since.ms ? -1 : 1;
+    return tf_uid_cmp(x->uid, y->uid);
+}
+
+static int latest_end(const void *a, const void *b)
+{
+    const struct tf_job_record *x = *(const struct tf_job_record *const *)a,
+                               *y = *(const struct tf_job_record *const *)b;
+    if (x->cross.ended.ms != y->cross.ended.ms)
+        return x->cross.ended.ms > y->cross.ended.ms ? -1 : 1;
+    return tf_uid_cmp(x->uid, y->uid);
+}
+
+static void add_job(struct tf_migrate_reply *reply, const struct tf_job_record *job)
+{
+    struct tf_job_move *move = tf_vec_add(&reply->jobs);
+    *move =
+        (struct tf_job_move){.uid = job->uid, .tenant = tf_strdup(job->tenant), .name = tf_strdup(job->name)};
+    tf_cross_copy(&move->move, &job->cross);
+}
+
+/* To or from that one; NULL: any. */
+static bool concerns(const struct tf_job_record *job, const char *cluster)
+{
+    return !cluster || tf_str_eq(job->cross.from, cluster) || tf_str_eq(job->cross.to, cluster);
+}
+
+static void add_jobs(const struct fedd *fedd, const char *cluster, struct tf_migrate_reply *reply)
+{
+    TF_VEC(const struct tf_job_record *) over = {0};
+    const struct tf_job_record *job;
+    for (size_t i = 0; (job = fed_job_moving(fedd->fed, i)); i++)
+        if (concerns(job, cluster))
+            add_job(reply, job);
+    for (size_t i = 0; (job = fed_job_moved(fedd->fed, i)); i++)
+        if (concerns(job, cluster))
+            tf_vec_push(&over, job);
+    if (over.count > 1)
+        qsort(over.items, over.count, sizeof *over.items, latest_end);
+    for (size_t i = 0; i < over.count && i < TF_JOB_MOVES_OVER; i++)
+        add_job(reply, over.items[i]);
+    if (reply->jobs.count > 1)
+        qsort(reply->jobs.items, reply->jobs.count, sizeof *reply->jobs.items, by_begin);
+    tf_vec_release(&over);
+}
+
 /* ---- who is asked ---- */
 
 static bool names_job(const struct tf_job_ref *ref)
@@ -201,7 +253,8 @@ static void begin(struct fedd *fedd, struct tf_call *call, const struct tf_migra
                             .sending = true,
                             .refused = TF_ERROR_INIT};
     tf_timer_start(fedd->loop, &moves->late, due, on_late);
-    (void)ask_clusters(moves, request);
+    if (ask_clusters(moves, request) && moves->lists)
+        add_jobs(fedd, request->cluster, &moves->reply.migrate);
     moves->sending = false;
     if (moves->parts.count == 0)
         finish(moves);
@@ -240,6 +293,14 @@ static void on_migrate(void *arg, struct tf_call *call, struct tf_bytes bytes)
                     migrate->job.name ? migrate->job.name : migrate->order.from);
     if (verb == TF_MIGRATE_NONE)
         call_fail_code(call, TF_ERR_INVALID, "the order says nothing");
+    else if ((verb == TF_MIGRATE_PAUSE || verb == TF_MIGRATE_RESUME) && names_job(&migrate->job))
+        call_fail_code(
+            call, TF_ERR_REFUSED,
+            "a job that goes to another subcluster is not paused: it runs twice meanwhile, and "
+            "what is not there by the move's deadline is taken back by itself; `fedctl abort %s/%s` "
+            "takes it back now",
+            migrate->job.tenant ? migrate->job.tenant : "TENANT",
+            migrate->job.name ? migrate->job.name : "NAME");
     else if (verb != TF_MIGRATE_LIST && !names_job(&migrate->job) && !migrate->cluster)
         call_fail_code(call, TF_ERR_INVALID, "the order names neither a job nor a subcluster");
     else if (!moves || !names_job(&migrate->job) || find_job(fedd, call, migrate))

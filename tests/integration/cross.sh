@@ -136,4 +136,68 @@ submit stays -e 's|workload: inference|&\n  migration: never|'
 code=0
 fedctl migrate job web/stays --to b --yes 2>"$home/said" || code=$?
 [ $code = 1 ] && grep -q 'migration: never' "$home/said" || fail "one that never moves: $code, $(cat "$home/said")"
+fedctl delete web/stays --wait
+
+# ---- what people see of them: how far, who and why, what became of it, the figures ----
+
+# EXIT COMMAND...: ends so; what it printed, without the moments and ids that are new each time.
+said() {
+    local wanted=$1 code=0
+    shift
+    "$@" >"$home/said" 2>&1 || code=$?
+    [ $code = "$wanted" ] || fail "$* ended with $code: $(cat "$home/said")"
+    sed -E -e "s/$(job seen | jq -r '.metadata.uid[0:8]')/<id>/g" -e 's/ +[0-9.]+(ms|s)( |$)/ <age>\2/g; s/  +/ /g; s/ +$//' "$home/said"
+}
+figure() { curl -fsS "http://$fedd_http/metrics" | grep -qxF "tidefed_job_moves$1"; }
+same() { diff <(cat) <(printf '%s\n' "$1") || fail "$2 says something else"; } # the answer is on stdin
+
+submit seen
+shut seen
+fedctl migrate job web/seen --to b --yes --reason "power works"
+wait_for "the new epoch to be accepted" is_used b
+same "$(said 0 fedctl get migrations web/seen)" "get migrations" <<'END'
+ID STATE JOB INDEX CLUSTER FROM TO FOR AGE REASON WHY
+<id> STARTING web/seen all - a b operator <age> power works -
+END
+same "$(said 1 fedctl migrate pause web/seen)" "pause" <<'END'
+fedctl: a job that goes to another subcluster is not paused: it runs twice meanwhile, and what is not there by the move's deadline is taken back by itself; `fedctl abort web/seen` takes it back now
+END
+wait_for "the figure of the move" figure '{state="STARTING"} 1'
+fedctl abort web/seen --reason "too early"
+settled seen b a
+same "$(said 0 fedctl get migrations web/seen)" "get migrations of what is over" <<'END'
+ID STATE JOB INDEX CLUSTER FROM TO FOR AGE REASON WHY
+<id> ROLLED_BACK web/seen all - a b operator <age> power works aborted: too early
+END
+open
+same "$(said 0 fedctl migrate job web/seen --to b --yes --wait --reason "power works")" "migrate --wait" <<'END'
+job web/seen moves: 2 of 2 instances go from a to b, into what is free there; the old ones stop when the new ones are ready. What is not moved: data, images, addresses
+job web/seen moved: from a to b (asked for: power works)
+END
+settled seen a b
+[ "$(last_event seen)" = Moved ] || fail "the last event of a move is $(last_event seen)"
+fedctl migrate instance web/seen/0 --wait --reason fan >/dev/null
+fedctl events web/seen | grep -Eq 'InstanceMoved +in b, instance 0 from n[01] to n[01] \(asked for: fan\)$' || fail "events: $(fedctl events web/seen)"
+shut seen
+fedctl migrate job web/seen --to a --yes --wait >"$home/waited" 2>&1 &
+waiter=$!
+wait_for "the new epoch to be accepted" is_used a
+fedctl cordon cluster a --reason "no more room" >/dev/null
+code=0
+wait $waiter || code=$?
+[ $code = 1 ] && grep -qx 'fedctl: job web/seen has not moved: not from b to a: its target was cordoned' "$home/waited" ||
+    fail "a wait for a move that comes to nothing: $code, $(cat "$home/waited")"
+same "$(said 1 fedctl migrate job web/seen --to a --yes)" "an order to a cordoned cluster" <<'END'
+fedctl: web/seen: subcluster a is cordoned: `fedctl uncordon cluster a` lets it take work again
+END
+settled seen a b
+while read -r line; do # since fedd was started anew
+    wait_for "the figure $line" figure "$line"
+done <<'END'
+{state="STARTING"} 0
+_total{outcome="done",cause="none"} 5
+_total{outcome="rolled_back",cause="abort"} 1
+_total{outcome="rolled_back",cause="target_cordoned"} 1
+_total{outcome="rolled_back",cause="deadline"} 0
+END
 fedctl audit

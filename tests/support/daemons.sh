@@ -82,15 +82,17 @@ END
 fedctl() { "$bin/fedctl" "$@"; }
 
 # SETTINGS SUBCLUSTER...: an etcd, fedd with these settings ("" = none), and subclusterds of two nodes each (pids in
-# $pid_fedd and $pid_SUBCLUSTER), all attached. TIDEFED_ENDPOINTS names it.
+# $pid_fedd and $pid_SUBCLUSTER), all attached. TIDEFED_ENDPOINTS names it, $fedd_http has its metrics.
 launch_federation() {
     local settings=$1 fedd_at=$(new_address) store name
+    fedd_http=$(new_address)
     shift
     launch_etcd store
     store="store: {endpoints: [\"http://$(cat "$home/conf/store.etcd")\"]}"
     export TIDEFED_ENDPOINTS=$fedd_at
     cat >"$home/conf/fedd.yaml" <<END
 listen: $fedd_at
+metrics: {listen: "$fedd_http"}
 dataDir: $home/data/fedd
 $store
 log: {file: "$home/log/fedd.log"}

@@ -186,7 +186,7 @@ static bool eq_refusal(const struct tf_refusal *a, const struct tf_refusal *b)
     return EQ_END;
 }
 
-static bool eq_cross(const struct tf_cross *a, const struct tf_cross *b)
+bool eq_cross(const struct tf_cross *a, const struct tf_cross *b)
 {
     EQ_BEGIN(struct tf_cross);
     EQ_STR(from);

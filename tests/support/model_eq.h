@@ -16,6 +16,7 @@ bool eq_job_event(const struct tf_job_event *a, const struct tf_job_event *b);
 bool eq_node(const struct tf_node *a, const struct tf_node *b);
 bool eq_policy(const struct tf_policy *a, const struct tf_policy *b);
 bool eq_profile(const struct tf_profile *a, const struct tf_profile *b);
+bool eq_cross(const struct tf_cross *a, const struct tf_cross *b);
 bool eq_migration(const struct tf_migration *a, const struct tf_migration *b);
 bool eq_record(const struct tf_record *a, const struct tf_record *b);
 bool eq_up(const struct tf_up *a, const struct tf_up *b);

@@ -452,6 +452,11 @@ static void random_chain_info(struct tf_rng *r, struct tf_chain_info *out)
     random_migration(r, &out->chain);
 }
 
+static void random_job_move(struct tf_rng *r, struct tf_job_move *out)
+{
+    *out = (struct tf_job_move){random_uid(r), NAME, NAME, random_cross(r)};
+}
+
 void random_reply(struct tf_rng *r, enum tf_method method, struct tf_reply *out)
 {
     *out = (struct tf_reply){.method = method};
@@ -499,6 +504,7 @@ void random_reply(struct tf_rng *r, enum tf_method method, struct tf_reply *out)
         break;
     case TF_METHOD_MIGRATE:
         RANDOM_LIST(r, &out->migrate.chains, random_chain_info);
+        RANDOM_LIST(r, &out->migrate.jobs, random_job_move);
         random_strs(r, &out->migrate.missing);
         out->migrate.text = OPTIONAL;
         break;

@@ -434,7 +434,7 @@ static void random_placement(struct tf_rng *r, struct tf_placement *out)
                                  (uint32_t)R(0, UINT32_MAX)};
 }
 
-static struct tf_cross cross(struct tf_rng *r)
+struct tf_cross random_cross(struct tf_rng *r)
 {
     if (BOOL)
         return (struct tf_cross){0};
@@ -495,7 +495,7 @@ void random_job_record(struct tf_rng *r, struct tf_job_record *out)
         R(0, TF_GPU_SECONDS_MAX),
         WALL,
         evicted(r),
-        cross(r),
+        random_cross(r),
     };
     random_pairs(r, &out->labels);
     RANDOM_LIST(r, &out->placements, random_placement);

@@ -21,6 +21,7 @@ void random_job_record(struct tf_rng *rng, struct tf_job_record *out);
 void random_allocation(struct tf_rng *rng, struct tf_allocation *out);
 void random_freeze(struct tf_rng *r, struct tf_freeze *out);
 void random_cordon(struct tf_rng *rng, struct tf_cordon *out); /* without its node */
+struct tf_cross random_cross(struct tf_rng *r);
 void random_migration(struct tf_rng *rng, struct tf_migration *out);
 void random_migrate_order(struct tf_rng *rng, struct tf_migrate_order *out);
 void random_record(struct tf_rng *rng, enum tf_record_kind kind, struct tf_record *out);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Owns how migrations are listed, found by their ids, and told what to do. */
+/* Owns how migrations are listed, found by their ids, and told what to do: chains of moves, and jobs that go
+ * to other clusters, whose id is that of the job. */
 #include "tools/fedctl/migration.h"
 
 #include "common/base/cleanup.h"
 #include "common/base/text.h"
-#include "common/model/manifest.h"
 #include "tools/fedctl/resource.h"
 #include "tools/fedctl/when.h"
 
@@ -22,10 +22,10 @@ static const struct column columns[] = {
     {"TO", 0},
     {"FOR", 0},
     {"AGE", COLUMN_RIGHT},
+    {"REASON", 0},
     {"WHY", 0},
     {"GPUS", COLUMN_WIDE},
     {"ATTEMPT", COLUMN_WIDE | COLUMN_RIGHT},
-    {"REASON", COLUMN_WIDE},
 };
 
 const char *migration_id(struct tf_uid id, char text[MIGRATION_ID_TEXT])
@@ -50,9 +50,40 @@ static const char *state_of(const struct move *m)
     return waits && m->chain->paused ? "PAUSED" : tf_move_state_name(m->move->state);
 }
 
+static enum cell_style job_style(enum tf_cross_state state)
+{
+    if (state == TF_CROSS_DONE)
+        return CELL_GOOD;
+    return state == TF_CROSS_ROLLED_BACK ? CELL_BAD : CELL_WAITING;
+}
+
+/* All of a job, between clusters. */
+static void job_cells(const struct tf_job_move *job, struct tf_wall now, struct columns *out)
+{
+    const struct tf_cross *c = &job->move;
+    char id[MIGRATION_ID_TEXT], age[WHEN_TEXT];
+    columns_add(out, migration_id(job->uid, id));
+    columns_add_styled(out, job_style(c->state), tf_cross_state_name(c->state));
+    columns_add_fmt(out, "%s/%s", job->tenant, job->name);
+    columns_add(out, "all");
+    columns_add(out, "-");
+    columns_add(out, c->from);
+    columns_add(out, c->to);
+    columns_add(out, tf_move_cause_name(TF_MOVE_BY_OPERATOR));
+    columns_add(out, when_age(c->since, now, age));
+    columns_add(out, c->reason);
+    columns_add(out, c->why);
+    columns_add(out, "-");
+    columns_add(out, "-");
+}
+
 static void cells(const void *object, struct tf_wall now, struct columns *out)
 {
     const struct move *m = object;
+    if (m->job) {
+        job_cells(m->job, now, out);
+        return;
+    }
     char id[MIGRATION_ID_TEXT], age[WHEN_TEXT], gpus[TF_GPU_SET_TEXT];
     columns_add(out, migration_id(m->chain->id, id));
     columns_add_styled(out, style_of(m->move->state), state_of(m));
@@ -64,104 +95,21 @@ static void cells(const void *object, struct tf_wall now, struct columns *out)
     columns_add_fmt(out, "%s%s%s", tf_move_cause_name(m->chain->cause), m->chain->owner ? " " : "",
                     m->chain->owner ? m->chain->owner : "");
     columns_add(out, when_age(m->chain->created, now, age));
+    columns_add(out, m->chain->reason);
     columns_add(out, m->move->why);
     columns_add(out, m->move->claim.gpus ? tf_gpu_set_format(m->move->claim.gpus, gpus) : "-");
     columns_add_fmt(out, "%u", m->move->attempt);
-    columns_add(out, m->chain->reason);
 }
 
 static void name(const void *object, struct tf_buf *buf)
 {
+    const struct move *m = object;
     char id[MIGRATION_ID_TEXT];
-    tf_buf_str(buf, migration_id(((const struct move *)object)->chain->id, id));
+    tf_buf_str(buf, migration_id(m->job ? m->job->uid : m->chain->id, id));
 }
 
 const struct resource resource_migrations = {"migrations", columns, TF_ARRAY_LEN(columns),
                                              &view_move,   cells,   name};
-
-/* ---- as documents ---- */
-
-struct move_doc {
-    char *id, *cluster, *cause, *owner, *reason, *user, *created;
-    char *job, *uid, *from, *to, *state, *why, *reserved, *started, *ready, *switched, *stopping, *ended;
-    int64_t epoch;
-    int32_t index, attempt;
-    bool paused, restarts;
-    struct tf_strs gpus;
-};
-
-#define M struct move_doc
-static const struct tf_row metadata_rows[] = {
-    {.key = "id", TF_STRING(M, id)},
-    {.key = "cluster", TF_STRING(M, cluster)},
-    {.key = "created", TF_STRING(M, created)},
-};
-static const struct tf_table metadata_table = TF_TABLE(M, metadata_rows);
-static const struct tf_row spec_rows[] = {
-    {.key = "for", TF_STRING(M, cause)},     {.key = "owner", TF_STRING(M, owner)},
-    {.key = "reason", TF_STRING(M, reason)}, {.key = "user", TF_STRING(M, user)},
-    {.key = "job", TF_STRING(M, job)},       {.key = "uid", TF_STRING(M, uid)},
-    {.key = "epoch", TF_INT64(M, epoch)},    {.key = "index", TF_INT32(M, index)},
-    {.key = "from", TF_STRING(M, from)},
-};
-static const struct tf_table spec_table = TF_TABLE(M, spec_rows);
-static const struct tf_row status_rows[] = {
-    {.key = "state", TF_STRING(M, state)},       {.key = "paused", TF_BOOL(M, paused)},
-    {.key = "why", TF_STRING(M, why)},           {.key = "to", TF_STRING(M, to)},
-    {.key = "gpus", TF_STRINGS(M, gpus)},        {.key = "attempt", TF_INT32(M, attempt)},
-    {.key = "restarts", TF_BOOL(M, restarts)},   {.key = "reserved", TF_STRING(M, reserved)},
-    {.key = "started", TF_STRING(M, started)},   {.key = "ready", TF_STRING(M, ready)},
-    {.key = "switched", TF_STRING(M, switched)}, {.key = "stopping", TF_STRING(M, stopping)},
-    {.key = "ended", TF_STRING(M, ended)},
-};
-static const struct tf_table status_table = TF_TABLE(M, status_rows);
-static const struct tf_row move_rows[] = {
-    {.key = "apiVersion", TF_CONST(TF_API_VERSION)}, {.key = "kind", TF_CONST("Migration")},
-    {.key = "metadata", TF_GROUP(&metadata_table)},  {.key = "spec", TF_GROUP(&spec_table)},
-    {.key = "status", TF_GROUP(&status_table)},
-};
-static const struct tf_table move_table = TF_TABLE(M, move_rows);
-#undef M
-
-static char *joined(const struct tf_move *move, struct tf_arena *arena)
-{
-    TF_AUTO_FREE char *text = tf_asprintf("%s/%s", move->tenant, move->name);
-    return tf_arena_strdup(arena, text);
-}
-
-static void fill(const void *object, void *document, struct tf_arena *arena)
-{
-    const struct move *m = object;
-    const struct tf_move *move = m->move;
-    struct move_doc *doc = document;
-    *doc = (struct move_doc){.id = view_uid(m->chain->id, arena),
-                             .cluster = view_word(m->cluster ? m->cluster : ""),
-                             .cause = view_word(tf_move_cause_name(m->chain->cause)),
-                             .owner = m->chain->owner,
-                             .reason = m->chain->reason,
-                             .user = m->chain->user,
-                             .created = view_time(m->chain->created, arena),
-                             .job = joined(move, arena),
-                             .uid = view_uid(move->uid, arena),
-                             .from = move->from,
-                             .to = move->claim.node ? move->claim.node : move->wanted,
-                             .state = view_word(tf_move_state_name(move->state)),
-                             .why = move->why,
-                             .reserved = view_time(move->reserved, arena),
-                             .started = view_time(move->started, arena),
-                             .ready = view_time(move->ready, arena),
-                             .switched = view_time(move->switched, arena),
-                             .stopping = view_time(move->stopping, arena),
-                             .ended = view_time(move->ended, arena),
-                             .epoch = (int64_t)move->epoch,
-                             .index = (int32_t)move->index,
-                             .attempt = (int32_t)move->attempt,
-                             .paused = m->chain->paused,
-                             .restarts = move->restarts,
-                             .gpus = view_gpus(move->claim.gpus, arena)};
-}
-
-const struct view view_move = {&move_table, sizeof(struct move_doc), fill};
 
 /* ---- fetched ---- */
 
@@ -178,37 +126,68 @@ int migrations_ask(struct fedctl *ctl, struct tf_reply *reply)
 void migration_list(struct listing *listing, const struct tf_chain_info *info)
 {
     tf_vec_each (move, &info->chain.moves) {
-        struct move m = {info->cluster, &info->chain, move};
+        struct move m = {info->cluster, &info->chain, move, NULL};
         listing_add(listing, &m);
     }
 }
 
-static bool is_named(const struct tf_chain_info *info, const char *word)
+static void list_job(struct listing *listing, const struct tf_job_move *job)
+{
+    struct move m = {NULL, NULL, NULL, job};
+    listing_add(listing, &m);
+}
+
+static bool begins(struct tf_uid id, const char *word)
 {
     char whole[TF_UID_TEXT];
-    tf_uid_format(info->chain.id, whole);
+    tf_uid_format(id, whole);
     return *word && strncmp(whole, word, strlen(word)) == 0;
 }
 
-const struct tf_chain_info *migration_find(const struct fedctl *ctl, const struct tf_migrate_reply *reply,
-                                           const char *word, int *code)
+/* By the begin of its uid, or "TENANT/NAME". */
+static bool is_job(const struct tf_job_move *job, const char *word)
 {
-    const struct tf_chain_info *found = NULL;
-    tf_vec_each (info, &reply->chains) {
-        if (!is_named(info, word))
-            continue;
-        if (found) {
-            *code = fedctl_usage(ctl, "more than one migration begins with %s: say more of its id", word);
-            return NULL;
+    size_t tenant = strlen(job->tenant);
+    return begins(job->uid, word) || (strncmp(word, job->tenant, tenant) == 0 && word[tenant] == '/' &&
+                                      strcmp(word + tenant + 1, job->name) == 0);
+}
+
+int migration_find(const struct fedctl *ctl, const struct tf_migrate_reply *reply, const char *word,
+                   struct migration_found *found)
+{
+    size_t count = 0;
+    *found = (struct migration_found){0};
+    tf_vec_each (info, &reply->chains)
+        if (begins(info->chain.id, word)) {
+            found->info = info;
+            count++;
         }
-        found = info;
-    }
-    *code = FEDCTL_DONE;
-    if (!found) {
+    tf_vec_each (job, &reply->jobs)
+        if (is_job(job, word)) {
+            found->job = job;
+            count++;
+        }
+    if (count > 1)
+        return fedctl_usage(ctl, "more than one migration begins with %s: say more of its id", word);
+    if (count == 0) {
         message("there is no migration %s; `fedctl get migrations` lists them", word);
-        *code = FEDCTL_NOT_FOUND;
+        return FEDCTL_NOT_FOUND;
     }
-    return found;
+    return FEDCTL_DONE;
+}
+
+/* As they began; both lists are in that order. */
+static void list_all(struct listing *listing, const struct tf_migrate_reply *reply)
+{
+    size_t next = 0;
+    tf_vec_each (info, &reply->chains) {
+        for (; next < reply->jobs.count && reply->jobs.items[next].move.since.ms < info->chain.created.ms;
+             next++)
+            list_job(listing, &reply->jobs.items[next]);
+        migration_list(listing, info);
+    }
+    for (; next < reply->jobs.count; next++)
+        list_job(listing, &reply->jobs.items[next]);
 }
 
 int fetch_migrations(struct fedctl *ctl, struct listing *listing)
@@ -218,14 +197,15 @@ int fetch_migrations(struct fedctl *ctl, struct listing *listing)
     if (code != FEDCTL_DONE)
         return code;
     if (ctl->words.count == 0)
-        tf_vec_each (info, &reply.migrate.chains)
-            migration_list(listing, info);
+        list_all(listing, &reply.migrate);
     for (size_t i = 0; i < ctl->words.count; i++) {
-        int found;
-        const struct tf_chain_info *info = migration_find(ctl, &reply.migrate, ctl->words.items[i], &found);
-        if (info)
-            migration_list(listing, info);
-        code = code ? code : found;
+        struct migration_found found;
+        int is = migration_find(ctl, &reply.migrate, ctl->words.items[i], &found);
+        if (is == FEDCTL_DONE && found.job)
+            list_job(listing, found.job);
+        else if (is == FEDCTL_DONE)
+            migration_list(listing, found.info);
+        code = code ? code : is;
     }
     missing = tell_missing(&reply.migrate.missing, "migrations");
     tf_reply_release(&reply);
@@ -234,22 +214,33 @@ int fetch_migrations(struct fedctl *ctl, struct listing *listing)
 
 /* ---- told ---- */
 
+/* The order about a job that goes to another cluster. */
+static void order_job(struct tf_request *request, const struct tf_job_move *job)
+{
+    request->migrate.job = (struct tf_job_ref){.tenant = job->tenant, .name = job->name, .uid = job->uid};
+}
+
 int migration_order(struct fedctl *ctl, const char *word, enum tf_migrate_verb verb, const char *done)
 {
     struct tf_reply known = {0}, reply = {0};
     struct tf_error err = TF_ERROR_INIT;
+    struct migration_found found;
     int code = migrations_ask(ctl, &known);
-    const struct tf_chain_info *info =
-        code == FEDCTL_DONE ? migration_find(ctl, &known.migrate, word, &code) : NULL;
-    if (info) {
-        struct tf_request request = {.method = TF_METHOD_MIGRATE};
-        request.migrate = (struct tf_migrate_request){
-            .cluster = info->cluster,
-            .order = {.verb = verb, .id = info->chain.id, .reason = ctl->options.reason}}; /* lent */
+    code = code == FEDCTL_DONE ? migration_find(ctl, &known.migrate, word, &found) : code;
+    if (code == FEDCTL_DONE) {
+        struct tf_request request = {.method = TF_METHOD_MIGRATE}; /* all of it lent */
+        request.migrate.order = (struct tf_migrate_order){.verb = verb, .reason = ctl->options.reason};
+        if (found.job)
+            order_job(&request, found.job);
+        else {
+            request.migrate.cluster = found.info->cluster;
+            request.migrate.order.id = found.info->chain.id;
+        }
         if (fedctl_call(ctl, &request, &reply, &err))
             code = fedctl_fail_about(ctl, word, &err);
         else
-            out_fmt(&ctl->out, "migration %s %s\n", word, done);
+            out_fmt(&ctl->out, "migration %s %s%s%s\n", word, done, reply.migrate.text ? ": " : "",
+                    reply.migrate.text ? reply.migrate.text : "");
     }
     tf_reply_release(&reply);
     tf_reply_release(&known);

@@ -3,6 +3,7 @@
 #include "common/base/cleanup.h"
 #include "common/base/quantity.h"
 #include "common/model/manifest.h"
+#include "tools/fedctl/migration.h"
 #include "tools/fedctl/resource.h"
 #include "tools/fedctl/when.h"
 
@@ -402,6 +403,87 @@ static int describe_node(struct fedctl *ctl, const char *word, struct tf_buf *te
     return code;
 }
 
+/* ---- migrations ---- */
+
+static void chain_moves(struct fedctl *ctl, const struct tf_migration *chain, struct tf_buf *buf)
+{
+    static const struct column titles[] = {
+        {"JOB", 0}, {"INDEX", COLUMN_RIGHT}, {"STATE", 0}, {"FROM", 0}, {"TO", 0}, {"GPUS", 0}, {"WHY", 0}};
+    struct columns columns;
+    char gpus[TF_GPU_SET_TEXT];
+    columns_init(&columns, titles, TF_ARRAY_LEN(titles));
+    tf_vec_each (move, &chain->moves) {
+        columns_add_fmt(&columns, "%s/%s", move->tenant, move->name);
+        columns_add_fmt(&columns, "%u", move->index);
+        columns_add(&columns, tf_move_state_name(move->state));
+        columns_add(&columns, move->from);
+        columns_add(&columns, move->claim.node ? move->claim.node : move->wanted);
+        columns_add(&columns, move->claim.gpus ? tf_gpu_set_format(move->claim.gpus, gpus) : "-");
+        columns_add(&columns, move->why);
+    }
+    table(ctl, "Moves:", &columns, buf);
+}
+
+static void print_chain(struct fedctl *ctl, const struct tf_chain_info *info, struct tf_buf *buf)
+{
+    const struct tf_migration *chain = &info->chain;
+    struct tf_wall now = fedctl_now();
+    char id[TF_UID_TEXT];
+    tf_uid_format(chain->id, id);
+    field(buf, "Migration:", "%s", id);
+    field(buf, "Cluster:", "%s", info->cluster ? info->cluster : "-");
+    field(buf, "For:", "%s%s%s", tf_move_cause_name(chain->cause), chain->owner ? " " : "",
+          chain->owner ? chain->owner : "");
+    text_field(buf, "Reason:", chain->reason);
+    text_field(buf, "User:", chain->user);
+    field(buf, "State:", "%s", chain->ended.ms ? "over" : chain->paused ? "paused" : "under way");
+    time_field(buf, "Begun:", chain->created, now);
+    time_field(buf, "Ended:", chain->ended, now);
+    chain_moves(ctl, chain, buf);
+}
+
+static void print_job_move(const struct tf_job_move *job, struct tf_buf *buf)
+{
+    const struct tf_cross *c = &job->move;
+    struct tf_wall now = fedctl_now();
+    char id[TF_UID_TEXT], local[WHEN_TEXT];
+    tf_uid_format(job->uid, id);
+    field(buf, "Migration:", "%s", id);
+    field(buf, "Job:", "%s/%s", job->tenant, job->name);
+    field(buf, "From:", "cluster %s, epoch %llu", c->from ? c->from : "?", (unsigned long long)c->old_epoch);
+    if (c->new_epoch)
+        field(buf, "To:", "cluster %s, epoch %llu", c->to ? c->to : "?", (unsigned long long)c->new_epoch);
+    else
+        field(buf, "To:", "cluster %s, not placed there", c->to ? c->to : "?");
+    field(buf, "For:", "%s", tf_move_cause_name(TF_MOVE_BY_OPERATOR));
+    text_field(buf, "Reason:", c->reason);
+    text_field(buf, "User:", c->user);
+    field(buf, "State:", "%s", tf_cross_state_name(c->state));
+    text_field(buf, "Why:", c->why);
+    if (c->cause)
+        field(buf, "Decided by:", "%s", tf_cross_cause_name(c->cause));
+    time_field(buf, "Begun:", c->since, now);
+    if (c->deadline.ms)
+        field(buf, "Deadline:", "%s, when it is taken back", when_local(c->deadline, local));
+    time_field(buf, "Ended:", c->ended, now);
+}
+
+static int describe_migration(struct fedctl *ctl, const char *word, struct tf_buf *text)
+{
+    struct tf_reply reply = {0};
+    struct migration_found found;
+    int code = migrations_ask(ctl, &reply);
+    code = code == FEDCTL_DONE ? migration_find(ctl, &reply.migrate, word, &found) : code;
+    if (code == FEDCTL_DONE && found.job)
+        print_job_move(found.job, text);
+    else if (code == FEDCTL_DONE)
+        print_chain(ctl, found.info, text);
+    else
+        tell_missing(&reply.migrate.missing, "migrations");
+    tf_reply_release(&reply);
+    return code;
+}
+
 /* ---- the verb ---- */
 
 /* In JSON and YAML, and as a name, a description is what get prints. */
@@ -419,8 +501,8 @@ static int run(struct fedctl *ctl)
 {
     enum resource_kind kind;
     struct tf_error err = TF_ERROR_INIT;
-    unsigned allowed =
-        1u << RESOURCE_JOBS | 1u << RESOURCE_CLUSTERS | 1u << RESOURCE_NODES | 1u << RESOURCE_RESERVATIONS;
+    unsigned allowed = 1u << RESOURCE_JOBS | 1u << RESOURCE_CLUSTERS | 1u << RESOURCE_NODES |
+                       1u << RESOURCE_RESERVATIONS | 1u << RESOURCE_MIGRATIONS;
     if (target_kind(ctl, allowed, &kind, &err))
         return fedctl_usage(ctl, "%s", err.text);
     if (ctl->words.count != 1)
@@ -429,18 +511,21 @@ static int run(struct fedctl *ctl)
         return as_data(ctl, kind);
     TF_AUTO_BUF text = TF_BUF_INIT;
     const char *word = ctl->words.items[0];
-    int code = kind == RESOURCE_CLUSTERS ? describe_cluster(ctl, word, &text)
-               : kind == RESOURCE_NODES  ? describe_node(ctl, word, &text)
-                                         : describe_job(ctl, word, &text);
+    int code = kind == RESOURCE_CLUSTERS     ? describe_cluster(ctl, word, &text)
+               : kind == RESOURCE_NODES      ? describe_node(ctl, word, &text)
+               : kind == RESOURCE_MIGRATIONS ? describe_migration(ctl, word, &text)
+                                             : describe_job(ctl, word, &text);
     out_buf(&ctl->out, &text);
     return code;
 }
 
 const struct verb verb_describe = {
     .name = "describe",
-    .usage = "[job] TENANT/NAME\ncluster NAME\nnode CLUSTER/NODE\nreservation TENANT/NAME",
-    .help = "Show everything about one job, cluster, node or reservation",
-    .examples = "fedctl describe job web/hello\nfedctl describe cluster bj-a\nfedctl describe node bj-a/n1\n",
+    .usage = "[job] TENANT/NAME\ncluster NAME\nnode CLUSTER/NODE\nreservation TENANT/NAME\nmigration ID",
+    .help = "Show everything about one job, cluster, node, reservation or migration",
+    .examples = "fedctl describe job web/hello\nfedctl describe cluster bj-a\nfedctl describe node bj-a/n1\n"
+                "# How a move went, and why\n"
+                "fedctl describe migration 1a2b3c4d\n",
     .options = OPTION_LIST(options),
     .run = run,
 };

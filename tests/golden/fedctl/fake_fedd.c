@@ -332,6 +332,10 @@ static void migrate_job(const struct tf_migrate_request *request, struct tf_migr
              "job data/refresh is Pending: only one that is Running moves. `placement.clusters` says where "
              "one "
              "may start");
+    else if (request->order.verb == TF_MIGRATE_PAUSE)
+        fail(failure, TF_ERR_REFUSED,
+             "a job that goes to another subcluster is not paused; `fedctl abort web/hello` takes it back "
+             "now");
     else if (request->order.verb == TF_MIGRATE_ABORT)
         reply->text = tf_strdup("the new instances in gz-b are being stopped");
     else if (strcmp(request->to_cluster, "us-c") == 0)
@@ -355,6 +359,8 @@ static void migrate(struct fake *fake, const struct tf_migrate_request *request,
     }
     fake->aborted |= order->verb == TF_MIGRATE_ABORT;
     if (order->verb == TF_MIGRATE_LIST)
+        world_moves(now_of(fake), reply);
+    if (order->verb == TF_MIGRATE_LIST && !tf_uid_is_none(fake->defrag))
         world_defrag_chain(fake->defrag, fake->looks++, fake->stops, fake->aborted,
                            tf_vec_add(&reply->chains));
 }

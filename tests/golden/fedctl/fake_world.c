@@ -488,6 +488,53 @@ void world_defrag_chain(struct tf_uid id, size_t looks, bool stops, bool aborted
         chain->ended.ms = chain->created.ms + 42000;
 }
 
+static void two_moves(struct tf_wall now, struct tf_migrate_reply *reply)
+{
+    struct tf_chain_info *info = tf_vec_add(&reply->chains);
+    struct tf_migration *chain = &info->chain;
+    info->cluster = tf_strdup("us-c");
+    *chain = (struct tf_migration){.id = {{0x5e, 0xed}},
+                                   .cause = TF_MOVE_BY_DRAIN,
+                                   .owner = tf_strdup("l0"),
+                                   .reason = tf_strdup("fan"),
+                                   .created = {now.ms - 200500}};
+    defrag_step(chain, "hello", 1, "l0", "l1", TF_MOVE_DONE);
+    defrag_step(chain, "hello", 0, "l0", NULL, TF_MOVE_ROLLED_BACK);
+    chain->moves.items[1].index = 1;
+    chain->moves.items[1].why = tf_strdup("there was no place for it in time");
+    chain->ended.ms = now.ms - 100500;
+}
+
+void world_moves(struct tf_wall now, struct tf_migrate_reply *reply)
+{
+    const struct tf_job_move goes = {.uid = {{0xab, 1}},
+                                     .tenant = tf_strdup("web"),
+                                     .name = tf_strdup("hello"),
+                                     .move = {.state = TF_CROSS_STARTING,
+                                              .from = tf_strdup("us-c"),
+                                              .to = tf_strdup("gz-b"),
+                                              .old_epoch = 104,
+                                              .new_epoch = 108,
+                                              .since = {now.ms - 40500},
+                                              .deadline = {now.ms + 320000},
+                                              .reason = tf_strdup("power works"),
+                                              .user = tf_strdup("ann")}};
+    const struct tf_job_move back = {.uid = {{0xab, 2}},
+                                     .tenant = tf_strdup("data"),
+                                     .name = tf_strdup("refresh"),
+                                     .move = {.state = TF_CROSS_ROLLED_BACK,
+                                              .cause = TF_CROSS_BY_ABORT,
+                                              .from = tf_strdup("bj-a"),
+                                              .to = tf_strdup("us-c"),
+                                              .old_epoch = 100,
+                                              .since = {now.ms - 400500},
+                                              .ended = {now.ms - 300500},
+                                              .why = tf_strdup("aborted by bob")}};
+    two_moves(now, reply);
+    tf_vec_push(&reply->jobs, back);
+    tf_vec_push(&reply->jobs, goes);
+}
+
 /* ---- clusters and nodes ---- */
 
 static struct tf_cluster_info *cluster(struct tf_clusters_reply *reply, const char *name, const char *region,

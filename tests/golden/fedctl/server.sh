@@ -319,6 +319,21 @@ run cluster forget nowhere bj-a --i-know-it-is-dead
 grep -A 100 bj-a "$tmp/port" >>"$tmp/out" # what the federation was told
 golden cordon
 
+run get migrations
+run get migrations -o wide
+run get migrations web/hello
+run get migrations ab
+run get migrations ab01 -o yaml
+run get migrations -o name
+run describe migration 5eed
+run describe migration web/hello
+run describe migration ab02
+run describe migration none
+run migrate pause ab01
+run migrate resume 5eed
+run abort ab01 --reason "not now"
+golden migrations
+
 run defrag plan --cluster bj-a
 run defrag plan --cluster bj-a --nodes n0,n1 --free 1
 run defrag plan --cluster bj-a --model A100

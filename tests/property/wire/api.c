@@ -427,12 +427,22 @@ static bool eq_chain_info(const struct tf_chain_info *a, const struct tf_chain_i
     return EQ_END;
 }
 
+static bool eq_job_move(const struct tf_job_move *a, const struct tf_job_move *b)
+{
+    EQ_BEGIN(struct tf_job_move);
+    EQ_STR(tenant);
+    EQ_STR(name);
+    EQ_WITH(move, eq_cross);
+    return EQ_END;
+}
+
 static bool eq_moves(const struct tf_migrate_reply *a, const struct tf_migrate_reply *b)
 {
     EQ_BEGIN(struct tf_migrate_reply);
     EQ_LIST(chains, eq_chain_info);
     EQ_WITH(missing, tf_strs_eq);
     EQ_STR(text);
+    EQ_LIST(jobs, eq_job_move);
     return EQ_END;
 }
 

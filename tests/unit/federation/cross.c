@@ -164,6 +164,12 @@ static void test_who_asked_and_why(void)
     expect_event(&d, "MoveEnded", "not from bj-a to gz-b: aborted by bob: too early (asked for: power)");
     CU_ASSERT_EQUAL(fed_moves_over(d.fed)->rolled_back[TF_CROSS_BY_ABORT], 1);
     CU_ASSERT_EQUAL(drive_record(&d, "rec/x")->cross.cause, TF_CROSS_BY_ABORT);
+    CU_ASSERT_PTR_NULL(fed_job_moving(d.fed, 0));
+    CU_ASSERT_PTR_EQUAL(fed_job_moved(d.fed, 0), drive_record(&d, "rec/x"));
+    drive_crash(&d);
+    CU_ASSERT_PTR_EQUAL(fed_job_moved(d.fed, 0), drive_record(&d, "rec/x"));
+    drive_migrate(&d, "rec/x", "gz-b"); /* refused: nothing is known of gz-b yet; what was is still listed */
+    CU_ASSERT_PTR_NULL(fed_job_moved(d.fed, 1));
     drive_release(&d);
 }
 
