@@ -204,6 +204,7 @@ static int64_t seconds_of(const struct job *job, const struct tf_member *m)
 
 static void add_job(struct scene *scene, const struct job *job)
 {
+    const struct tf_job_spec *spec = &job->record.spec;
     uint32_t set = CONSOLIDATE_ANY;
     uint32_t set_class = UINT32_MAX;
     for (size_t i = 0; i < job->record.members.count; i++) {
@@ -225,6 +226,7 @@ static void add_job(struct scene *scene, const struct job *job)
                                            .job = (uint32_t)scene->ask.job_count,
                                            .set = set,
                                            .lock = lock,
+                                           .whole_job = spec->migration == TF_MIGRATION_RESTART,
                                            .cost = scene->in_seconds ? gpus * seconds_of(job, m) : gpus});
         tf_vec_push(&scene->jobs, job);
         tf_vec_push(&scene->indices, m->index);
@@ -320,7 +322,7 @@ static void fill_ask(struct scene *scene)
                                                                                     : TF_DEFRAG_MOVES_MAX;
     ask->at_once = scene->sub->policy.max_moves;
     ask->job_at_once = scene->at_once.items;
-    ask->no_pivots = true; /* an instance moves once in a chain */
+    ask->spares_once = true; /* a chain claims all its places at once, and nothing comes to what it empties */
     ask->budget = BUDGET;
 }
 

@@ -559,8 +559,18 @@ enum claim_state ledger_claim_state(const struct ledger *ledger, struct tf_uid u
     return free ? CLAIM_FREE : CLAIM_WAITS;
 }
 
-enum claim_state ledger_place_state(const struct ledger *ledger, const struct tf_claim *claim,
-                                    ledger_leaves_f *leaves, const void *arg)
+static struct tf_vector amount_before(const struct ledger_node *node, struct tf_uid uid, uint32_t index)
+{
+    struct tf_vector sum = {0};
+    tf_vec_each (c, &node->claims)
+        if (!c->gone_after && c->index < index && tf_uid_eq(c->uid, uid))
+            sum = tf_vector_add(sum, c->hold.amount);
+    sum.gpus = 0;
+    return sum;
+}
+
+enum claim_state ledger_place_state(const struct ledger *ledger, struct tf_uid uid, uint32_t index,
+                                    const struct tf_claim *claim, ledger_leaves_f *leaves, const void *arg)
 {
     const struct ledger_node *node = ledger_find(ledger, claim->node);
     struct tf_vector amount = claim_amount(claim);
@@ -569,6 +579,7 @@ enum claim_state ledger_place_state(const struct ledger *ledger, const struct tf
         node->node.state != TF_NODE_READY)
         return CLAIM_BROKEN;
     struct tf_vector now = tf_vector_sub(left_by(node, false), amount_of_leaving_claims(node));
+    now = tf_vector_sub(now, amount_before(node, uid, index));
     if (!(claim->gpus & (ledger_held_gpus(node) | leaving_claims(node))) && tf_vector_fits(amount, now))
         return CLAIM_FREE;
     struct tf_vector later = left_by(node, true);

@@ -147,11 +147,12 @@ enum claim_state {
 /* Of all that the owner claims on that node, together. */
 enum claim_state ledger_claim_state(const struct ledger *ledger, struct tf_uid uid, const char *node);
 
-/* Of one claim that was made on GPUs whose holders are to leave, by its owner's own doing: leaves says which.
- */
+/* Of the claim with that place among the owner's, made on GPUs whose holders are to leave by the owner's own
+ * doing: leaves says which. What those before it claim of the node's cores, memory and slots, which nobody
+ * names, is not free for it. */
 typedef bool ledger_leaves_f(struct tf_uid uid, uint32_t index, const char *node, const void *arg);
-enum claim_state ledger_place_state(const struct ledger *ledger, const struct tf_claim *claim,
-                                    ledger_leaves_f *leaves, const void *arg);
+enum claim_state ledger_place_state(const struct ledger *ledger, struct tf_uid uid, uint32_t index,
+                                    const struct tf_claim *claim, ledger_leaves_f *leaves, const void *arg);
 
 /* What reservations that the demand may use keep there, and *gpus, which can be used now. */
 struct tf_vector ledger_reserved(const struct ledger_node *node, const struct tf_demand *demand,

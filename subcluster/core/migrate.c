@@ -236,6 +236,7 @@ static void add_chain(struct sub *sub, const struct migrate_ask *ask)
     record->created = sub->now.wall;
     for (size_t i = 0; i < ask->count; i++) {
         const struct job *job = job_find(sub, ask->wants[i].uid);
+        size_t first = migrate_first_half(ask, i);
         struct tf_move *move = tf_vec_add(&record->moves);
         *move = (struct tf_move){.uid = ask->wants[i].uid,
                                  .tenant = tf_strdup(job->record.tenant),
@@ -243,7 +244,9 @@ static void add_chain(struct sub *sub, const struct migrate_ask *ask)
                                  .epoch = job->record.epoch,
                                  .index = ask->wants[i].index,
                                  .restarts = job->record.spec.migration == TF_MIGRATION_RESTART,
-                                 .from = tf_strdup(job->record.members.items[ask->wants[i].index].node),
+                                 .from = tf_strdup(first == SIZE_MAX
+                                                       ? job->record.members.items[ask->wants[i].index].node
+                                                       : ask->wants[first].to),
                                  .wanted = tf_strdup(ask->wants[i].to),
                                  .state = TF_MOVE_PLANNED};
     }
@@ -392,12 +395,21 @@ static bool leaves_by_chain(struct tf_uid uid, uint32_t index, const char *node,
 static enum claim_state place_state(const struct sub *sub, const struct migration *m, size_t i)
 {
     struct chain chain = {m, i};
-    return ledger_place_state(&sub->ledger, &m->record.moves.items[i].claim, leaves_by_chain, &chain);
+    return ledger_place_state(&sub->ledger, m->record.id, (uint32_t)i, &m->record.moves.items[i].claim,
+                              leaves_by_chain, &chain);
+}
+
+/* The instance has yet to come to the spare place from which this move goes. */
+static bool is_on_its_way(const struct tf_migration *chain, size_t i)
+{
+    size_t first = chain_first_half(chain, i);
+    return first != SIZE_MAX && !tf_move_is_over(chain->moves.items[first].state);
 }
 
 /* NULL: the job is as it was when this was planned. */
-static const char *gone_astray(const struct job *job, const struct tf_move *move)
+static const char *gone_astray(const struct job *job, const struct tf_migration *chain, size_t i)
 {
+    const struct tf_move *move = &chain->moves.items[i];
     if (!job || !job_lives(job) || job->record.epoch != move->epoch)
         return "its job's epoch is over";
     if (job->record.phase == TF_ALLOCATION_ENDING)
@@ -409,8 +421,8 @@ static const char *gone_astray(const struct job *job, const struct tf_move *move
         return "its job has become smaller";
     if (m->state == TF_MEMBER_DONE)
         return "its work is done";
-    if (m->state == TF_MEMBER_MISSING || strcmp(m->node, move->from) != 0)
-        return "it is not there any more: it was lost with its node, or replaced";
+    if (m->state == TF_MEMBER_MISSING || (strcmp(m->node, move->from) != 0 && !is_on_its_way(chain, i)))
+        return "it is not there any more: it was lost with its node, or replaced, or did not get there";
     return NULL;
 }
 
@@ -426,7 +438,7 @@ static void begin_restart(struct sub *sub, struct migration *m, struct job *job)
         const struct tf_move *move = &m->record.moves.items[i];
         if (move->state != TF_MOVE_RESERVED || !tf_uid_eq(move->uid, job->record.uid))
             continue;
-        if (place_state(sub, m, i) != CLAIM_FREE || gone_astray(job, move))
+        if (place_state(sub, m, i) != CLAIM_FREE || gone_astray(job, &m->record, i))
             return;
     }
     for (size_t i = 0; i < m->record.moves.count; i++)
@@ -450,8 +462,8 @@ static void begin(struct sub *sub, struct migration *m, size_t i, struct job *jo
         running->restarts += move->state == TF_MOVE_STOPPING;
         return;
     }
-    if (moving_instance_bar(job, move->index))
-        return; /* what is left of an earlier move of it is being stopped */
+    if (moving_instance_bar(job, move->index) || is_on_its_way(&m->record, i))
+        return; /* what is left of an earlier move of it is being stopped, or that has yet to come */
     unclaim(sub, m, i, 0);
     move->attempt = moving_start(sub, job, move->index, &move->claim);
     set_state(sub, m, i, TF_MOVE_STARTING);
@@ -462,7 +474,7 @@ static void step_reserved(struct sub *sub, struct migration *m, size_t i, struct
 {
     struct tf_move *move = &m->record.moves.items[i];
     struct job *job = job_find(sub, move->uid);
-    const char *astray = gone_astray(job, move);
+    const char *astray = gone_astray(job, &m->record, i);
     enum claim_state state = astray ? CLAIM_BROKEN : place_state(sub, m, i);
     if (astray)
         give_up(sub, m, i, astray);
@@ -607,7 +619,7 @@ static void step_planned(struct sub *sub, struct migration *m, const struct runn
         struct job *job = job_find(sub, move->uid);
         if (move->state != TF_MOVE_PLANNED)
             continue;
-        const char *astray = gone_astray(job, move);
+        const char *astray = gone_astray(job, &m->record, i);
         if (astray)
             give_up(sub, m, i, astray);
         else if (m->until.ms <= sub->now.mono.ms && !m->record.paused)
@@ -754,6 +766,22 @@ static enum tf_move_state state_by_job(const struct job *job, const struct tf_mo
     return other || move->state >= TF_MOVE_STARTING ? TF_MOVE_STOPPING : TF_MOVE_ROLLED_BACK;
 }
 
+static bool has_begun(const struct job *job, const struct tf_move *move)
+{
+    enum tf_move_state state = tf_move_is_over(move->state) ? move->state : state_by_job(job, move);
+    return state >= TF_MOVE_STARTING && state != TF_MOVE_ROLLED_BACK;
+}
+
+/* What the job's record says of move i, and of one that goes on from there: that is not stored before this
+ * one is over, but the chain's record may be older than the job's. */
+static enum tf_move_state state_at_load(const struct tf_migration *chain, size_t i, const struct job *job)
+{
+    for (size_t next = i + 1; next < chain->moves.count; next++)
+        if (chain_first_half(chain, next) == i && has_begun(job, &chain->moves.items[next]))
+            return TF_MOVE_DONE;
+    return state_by_job(job, &chain->moves.items[i]);
+}
+
 static void load_claim(struct sub *sub, struct migration *m, size_t i)
 {
     struct tf_move *move = &m->record.moves.items[i];
@@ -776,7 +804,7 @@ static void load_move(struct sub *sub, struct migration *m, size_t i)
                  move->index < job->record.members.count && !member_is_second(job, move->index);
     if (tf_move_is_over(move->state) || move->state == TF_MOVE_PLANNED)
         return;
-    enum tf_move_state state = lives ? state_by_job(job, move) : TF_MOVE_ROLLED_BACK;
+    enum tf_move_state state = lives ? state_at_load(&m->record, i, job) : TF_MOVE_ROLLED_BACK;
     if (state == TF_MOVE_ROLLED_BACK) {
         move->state = TF_MOVE_PLANNED; /* likewise */
         give_up(sub, m, i, lives ? "its job took it back" : "its job's epoch is over");

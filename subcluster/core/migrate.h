@@ -23,6 +23,10 @@
  * A job with `migration: restart` is not double-booked: RESERVED -> STOPPING (all of it stops) -> STARTING
  * (all of it starts, those of the chain in their new places) -> DONE; all its moves of a chain go together.
  *
+ * An instance may go by way of a spare place, where it waits until its own is free: that is two moves of the
+ * chain, the second from where the first leads to. In between it is like any other instance, and if the
+ * second move comes to nothing it stays there: the place is its own.
+ *
  * What rolls back gives up its claim and, if it has begun, stops the new instance; the moves of its chain
  * that wait for its place roll back too, others go on. A job whose move failed is not moved again for a
  * growing while. Chains that are over stay known as history, the latest MIGRATE_HISTORY. */
@@ -39,7 +43,8 @@ struct migrate_ask {
     struct tf_uid id; /* of the chain: the same again changes nothing */
     enum tf_move_cause cause;
     const char *owner, *reason, *user; /* may be NULL */
-    const struct migrate_want *wants;  /* in the order in which they must happen */
+    const struct migrate_want *wants;  /* in the order in which they must happen; an instance comes twice at
+                                          most, each time with a node, and not if its job restarts */
     size_t count;
     bool may_restart;              /* jobs with migration: restart, too */
     const struct tf_strs *empties; /* nodes that take nothing until all of it is over; NULL: none */

@@ -11,6 +11,17 @@ struct migration *chain_find(const struct sub *sub, struct tf_uid id)
     return NULL;
 }
 
+size_t chain_first_half(const struct tf_migration *chain, size_t move)
+{
+    const struct tf_move *second = &chain->moves.items[move];
+    while (move-- > 0) {
+        const struct tf_move *m = &chain->moves.items[move];
+        if (m->index == second->index && tf_uid_eq(m->uid, second->uid))
+            return move;
+    }
+    return SIZE_MAX;
+}
+
 bool chain_is_active(const struct migration *m)
 {
     return m->record.ended.ms == 0;

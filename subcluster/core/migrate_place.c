@@ -79,6 +79,15 @@ static void room_release(struct room *room)
 
 /* ---- what is asked ---- */
 
+size_t migrate_first_half(const struct migrate_ask *ask, size_t want)
+{
+    const struct migrate_want *second = &ask->wants[want];
+    while (want-- > 0)
+        if (ask->wants[want].index == second->index && tf_uid_eq(ask->wants[want].uid, second->uid))
+            return want;
+    return SIZE_MAX;
+}
+
 static bool is_asked(const struct migrate_ask *ask, struct tf_uid uid, uint32_t index)
 {
     for (size_t i = 0; i < ask->count; i++)
@@ -222,12 +231,9 @@ static bool find_node(struct room *room, const struct job *job, const struct mig
     return false;
 }
 
-/* What it takes there, and what it will leave behind. */
-static void book(struct room *room, const struct job *job, uint32_t index, const struct tf_demand *demand,
-                 uint32_t to, struct migrate_place *out)
+/* What it takes there. */
+static void book(struct room *room, const struct tf_demand *demand, uint32_t to, struct migrate_place *out)
 {
-    const struct ledger_node *from = room->sub->ledger.nodes.items[job->runs.items[index].node];
-    uint64_t mine = job->record.members.items[index].gpus & ledger_usable_gpus(from);
     uint64_t now = room->gpus.items[to] & ~room->later.items[to];
     int32_t need = demand->need.gpus, at_once = tf_gpu_set_count(now) < need ? tf_gpu_set_count(now) : need;
     out->gpus = tf_gpu_set_lowest(now, at_once);
@@ -238,6 +244,13 @@ static void book(struct room *room, const struct job *job, uint32_t index, const
     room->gpus.items[to] &= ~out->gpus;
     struct tf_vector *there = &room->have.items[to].have;
     *there = tf_vector_sub(*there, demand->need);
+}
+
+/* What it will leave behind. */
+static void leave(struct room *room, const struct job *job, uint32_t index, const struct tf_demand *demand)
+{
+    const struct ledger_node *from = room->sub->ledger.nodes.items[job->runs.items[index].node];
+    uint64_t mine = job->record.members.items[index].gpus & ledger_usable_gpus(from);
     if (from->node.state != TF_NODE_READY || !from->known ||
         !member_holds(job->record.members.items[index].state))
         return;
@@ -265,8 +278,9 @@ static bool may_restart(const struct room *room, const struct job *job, struct m
     return false;
 }
 
-static void place_one(struct room *room, const struct migrate_want *want, struct migrate_place *out)
+static void place_one(struct room *room, size_t i, struct migrate_place *out)
 {
+    const struct migrate_want *want = &room->ask->wants[i];
     const struct job *job = job_find(room->sub, want->uid);
     const char *bar = job && job_lives(job) ? moving_bar(room->sub, job) : "its job does not run here";
     struct tf_demand demand = {0};
@@ -280,8 +294,13 @@ static void place_one(struct room *room, const struct migrate_want *want, struct
         return;
     if (!one_demand(room, job, want->index, &demand))
         refuse(out, tf_strdup("its job asks for what no node here has"));
-    else if (find_node(room, job, want, &demand, &number, out))
-        book(room, job, want->index, &demand, number, out);
+    else if (find_node(room, job, want, &demand, &number, out)) {
+        book(room, &demand, number, out);
+        /* A spare place that it leaves in between is claimed by the same transaction: it serves but once, as
+         * a GPU has at most one claimant. */
+        if (migrate_first_half(room->ask, i) == SIZE_MAX)
+            leave(room, job, want->index, &demand);
+    }
     tf_demand_release(&demand);
 }
 
@@ -296,7 +315,7 @@ static void place_all(struct sub *sub, const struct migrate_ask *ask, bool offer
     for (size_t i = 0; i < ask->count; i++) {
         struct migrate_place *out = tf_vec_add(plan);
         *out = (struct migrate_place){0};
-        place_one(&room, &ask->wants[i], out);
+        place_one(&room, i, out);
         plan->possible &= out->node != NULL;
     }
     room_release(&room);

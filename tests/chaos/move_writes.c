@@ -96,6 +96,18 @@ static const struct plan {
            "events:\n"
            "  - {at: 2m, node: n0, state: draining, within: 30s}\n",
      "n0", true},
+    {"two that need each other's place, one by way of a spare place",
+     WORLD "jobs:\n"
+           "  - {at: 0s, tenant: web, name: j1, on: [n0], " SERVICE "instance: {gpus: 1, cpu: 42}}}\n"
+           "  - {at: 0s, tenant: web, name: s0, on: [n0], startTime: 10s, spec: {priority: online, "
+           "workload: inference, migration: never, instance: {gpus: 6, cpu: 52}}}\n"
+           "  - {at: 0s, tenant: web, name: j6, on: [n1], " SERVICE "instance: {gpus: 2, cpu: 74}}}\n"
+           "  - {at: 0s, tenant: web, name: s1, on: [n1], startTime: 10s, spec: {priority: online, "
+           "workload: inference, migration: never, instance: {gpus: 2, cpu: 54}}}\n"
+           "  - {at: 0s, tenant: web, name: j7, on: [n2], " SERVICE "instance: {gpus: 4, cpu: 32}}}\n"
+           "events:\n"
+           "  - {at: 2m, defrag: a, model: H800, nodes: max}\n",
+     NULL, false},
 };
 
 struct point {
@@ -489,10 +501,11 @@ TEST(2)
 TEST(3)
 TEST(4)
 TEST(5)
+TEST(6)
 
 int main(void)
 {
-    static void (*const runs[])(void) = {test_0, test_1, test_2, test_3, test_4, test_5};
+    static void (*const runs[])(void) = {test_0, test_1, test_2, test_3, test_4, test_5, test_6};
     struct suite_test tests[TF_ARRAY_LEN(plans)];
     for (size_t i = 0; i < TF_ARRAY_LEN(plans); i++)
         tests[i] = (struct suite_test){plans[i].name, runs[i]};

@@ -61,12 +61,21 @@ static void tell_progress(struct fedctl *ctl, const struct defrag_doc *doc, cons
     out_fmt(&ctl->out, "; %d of %d %s free\n", p->freed, doc->freed, unit_of(doc));
 }
 
+/* It was to go on from a spare place, and did not get there: that has been told. */
+static bool never_came(const struct tf_migration *chain, const struct tf_move *move)
+{
+    for (const struct tf_move *m = chain->moves.items; m < move; m++)
+        if (m->index == move->index && m->state == TF_MOVE_ROLLED_BACK && tf_uid_eq(m->uid, move->uid))
+            return true;
+    return false;
+}
+
 static int tell_result(struct fedctl *ctl, const struct defrag_doc *doc, const struct tf_migration *chain,
                        const struct progress *p)
 {
     char took[WHEN_TEXT];
     tf_vec_each (move, &chain->moves)
-        if (move->state == TF_MOVE_ROLLED_BACK)
+        if (move->state == TF_MOVE_ROLLED_BACK && !never_came(chain, move))
             message("%s/%s/%u stays on %s: %s", move->tenant, move->name, move->index, move->from,
                     move->why ? move->why : "no reason was given");
     out_fmt(&ctl->out, "%s: %d of %d %s freed by %zu of %zu moves, %d of %d GPUs moved, in %s\n",

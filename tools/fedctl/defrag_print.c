@@ -4,6 +4,7 @@
 #include "tools/fedctl/defrag.h"
 
 #include "common/base/cleanup.h"
+#include "common/base/text.h"
 
 enum { BAR_MAX = 40, MOVES_SHOWN = 200 };
 
@@ -126,6 +127,18 @@ static bool is_last_of(const struct tf_defrag_plan *plan, size_t move)
     return false;
 }
 
+/* To go on from there to its place, which is not free yet. */
+static bool waits_there(const struct tf_defrag_plan *plan, size_t move)
+{
+    const struct tf_defrag_move *m = &plan->moves.items[move];
+    for (size_t i = move + 1; i < plan->moves.count; i++) {
+        const struct tf_defrag_move *next = &plan->moves.items[i];
+        if (next->index == m->index && tf_str_eq(next->name, m->name) && tf_str_eq(next->tenant, m->tenant))
+            return true;
+    }
+    return false;
+}
+
 static void print_moves(struct fedctl *ctl, const struct tf_defrag_plan *plan, struct tf_buf *buf)
 {
     struct columns table;
@@ -136,7 +149,7 @@ static void print_moves(struct fedctl *ctl, const struct tf_defrag_plan *plan, s
         columns_add_fmt(&table, "%s/%s/%u", m->tenant, m->name, m->index);
         columns_add_fmt(&table, "%d", m->gpus);
         columns_add(&table, m->from);
-        columns_add(&table, m->to);
+        columns_add_fmt(&table, "%s%s", m->to, waits_there(plan, i) ? " (waits there)" : "");
         columns_add(&table, is_last_of(plan, i) ? m->from : "");
     }
     print_table(ctl, &table, buf);

@@ -12,7 +12,8 @@ struct replay {
     const struct consolidate_ask *ask;
     const struct consolidate_plan *plan;
     struct tf_vector *free;
-    uint32_t *at; /* of each instance */
+    struct tf_vector *spent; /* of each node: spare places that were left, where they serve but once */
+    uint32_t *at;            /* of each instance */
 };
 
 static bool may_go(const struct consolidate_ask *ask, uint32_t set, uint32_t node)
@@ -27,7 +28,7 @@ static const char *start_fault(struct replay *replay, const struct consolidate_m
     if (move->instance >= ask->instance_count || move->to >= ask->node_count)
         return "a move of what is not there";
     const struct consolidate_instance *instance = &ask->instances[move->instance];
-    if (instance->lock != CONSOLIDATE_MOVABLE)
+    if (instance->lock != CONSOLIDATE_MOVABLE || (move->pivot && instance->whole_job))
         return "a move of what may not move";
     if (replay->at[move->instance] != move->from || move->from == move->to)
         return "a move from where it is not";
@@ -65,7 +66,9 @@ static const char *replay_moves(struct replay *replay)
         for (size_t done = m; done < end; done++) {
             const struct consolidate_instance *instance = &replay->ask->instances[sorted[done]->instance];
             uint32_t from = sorted[done]->from;
-            replay->free[from] = tf_vector_add(replay->free[from], instance->need);
+            bool spare = from != instance->node && replay->ask->spares_once;
+            struct tf_vector *room = spare ? &replay->spent[from] : &replay->free[from];
+            *room = tf_vector_add(*room, instance->need);
             replay->at[sorted[done]->instance] = sorted[done]->to;
         }
     }
@@ -80,6 +83,8 @@ static const char *site_fault(const struct replay *replay, const struct consolid
         return "a site that is none";
     struct tf_vector unit = ask->unit.gpus ? ask->unit : ask->nodes[site->node].capacity;
     int32_t had = tf_vector_count(unit, ask->nodes[site->node].free);
+    if (replay->spent[site->node].slots)
+        return "a site that is a spare place, too";
     if (tf_vector_count(unit, replay->free[site->node]) != had + site->units)
         return "a site that is not free in the end";
     return NULL;
@@ -105,13 +110,16 @@ static const char *sum_fault(const struct replay *replay)
 const char *consolidate_plan_fault(const struct consolidate_ask *ask, const struct consolidate_plan *plan)
 {
     TF_AUTO_FREE struct tf_vector *free_now = tf_calloc(ask->node_count + 1, sizeof *free_now);
+    TF_AUTO_FREE struct tf_vector *spent = tf_calloc(ask->node_count + 1, sizeof *spent);
     TF_AUTO_FREE uint32_t *at = tf_calloc(ask->instance_count + 1, sizeof *at);
-    struct replay replay = {ask, plan, free_now, at};
+    struct replay replay = {ask, plan, free_now, spent, at};
     for (size_t n = 0; n < ask->node_count; n++)
         free_now[n] = ask->nodes[n].free;
     for (size_t i = 0; i < ask->instance_count; i++)
         at[i] = ask->instances[i].node;
     const char *fault = replay_moves(&replay);
+    for (size_t n = 0; n < ask->node_count; n++)
+        free_now[n] = tf_vector_add(free_now[n], spent[n]);
     for (size_t s = 0; !fault && s < plan->sites.count; s++)
         fault = site_fault(&replay, &plan->sites.items[s]);
     return fault ? fault : sum_fault(&replay);

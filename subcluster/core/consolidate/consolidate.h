@@ -51,6 +51,7 @@ struct consolidate_instance {
     uint32_t job; /* below job_count */
     uint32_t set; /* the classes of nodes that it may go to; CONSOLIDATE_ANY */
     enum consolidate_lock lock;
+    bool whole_job; /* all of its job goes at once, or nothing: it waits in no spare place */
     int64_t cost; /* of moving it, in a unit of the caller's; > 0. Its GPUs, where nothing is known better */
 };
 
@@ -68,7 +69,7 @@ struct consolidate_ask {
     size_t domain_count;        /* > 0: in one domain, that in which most are free afterwards */
     int32_t max_moves;          /* 0 = no limit */
     int64_t max_cost;           /* 0 = no limit */
-    bool no_pivots;             /* an instance moves once: cycles are given up */
+    bool spares_once;           /* a spare place serves one cycle, and is on no node that is freed */
     int32_t at_once;            /* moves that run at the same time; 0 = no limit */
     int64_t budget;             /* nodes and instances looked at, at most about; 0 = no limit */
 };

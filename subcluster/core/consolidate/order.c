@@ -14,13 +14,18 @@ struct order {
     struct pool *pool;
     const struct consolidate_ask *ask;
     struct consolidate_plan *plan;
-    struct tf_vector *free; /* of each node, as the moves so far leave it, less what it keeps */
-    struct tf_vector *kept; /* of each node: units that are free now, and stay so */
-    bool may_park;
-    enum state *state;                /* of each instance */
+    struct tf_vector *free;  /* of each node, as the moves so far leave it, less what it keeps */
+    struct tf_vector *kept;  /* of each node: units that are free now, and stay so */
+    struct tf_vector *spent; /* of each node: spare places that were left, where they serve but once */
+    int32_t parks_left;      /* so many may yet wait in a spare place */
+    int64_t cost_left;       /* and cost so much together */
+    enum state *state;       /* of each instance */
+    bool *stays_put;         /* of each instance: what it waited for never came */
+    bool *is_freed;          /* of each node: the plan is to free it */
     uint32_t *from_first, *from_next; /* instances that leave each node */
     uint32_t *waits;                  /* arrivals under way at each node: no place to park at */
-    TF_VEC(uint32_t) parked;
+    uint32_t *coming;                 /* arrivals yet to come at each node */
+    TF_VEC(uint32_t) late;            /* parked ones, and those that were given up */
 };
 
 /* ---- like for like ---- */
@@ -69,41 +74,54 @@ static void let_stay(struct pool *pool)
 
 static void add_move(struct order *order, uint32_t i, uint32_t from, uint32_t to, bool pivot)
 {
-    struct tf_vector need = order->ask->instances[i].need;
-    order->free[to] = tf_vector_sub(order->free[to], need);
-    order->free[from] = tf_vector_add(order->free[from], need);
+    const struct consolidate_instance *instance = &order->ask->instances[i];
+    order->free[to] = tf_vector_sub(order->free[to], instance->need);
+    bool spent = from != instance->node && order->ask->spares_once;
+    struct tf_vector *left = spent ? &order->spent[from] : &order->free[from];
+    *left = tf_vector_add(*left, instance->need);
     tf_vec_push(&order->plan->moves,
                 (struct consolidate_move){.instance = i, .from = from, .to = to, .pivot = pivot});
 }
 
-/* The node with the least room for it that nobody under way waits for. What is to be free in the end will do:
+static bool may_wait_at(const struct order *order, uint32_t i, uint32_t node)
+{
+    const struct consolidate_instance *instance = &order->ask->instances[i];
+    return node != instance->node && node != order->pool->at[i] && !order->waits[node] &&
+           order->ask->nodes[node].takes && !(order->ask->spares_once && order->is_freed[node]) &&
+           pool_admits(order->pool, instance->set, node);
+}
+
+/* The node with the least room for it that nobody under way waits for. What is free, and stays so, will do:
  * it is for a while only. */
 static uint32_t spare_for(struct order *order, uint32_t i)
 {
     const struct consolidate_instance *instance = &order->ask->instances[i];
     uint32_t best = IN_HAND;
     int32_t least = 0;
+    uint32_t fewest = 0;
     for (uint32_t n = 0; n < order->ask->node_count; n++) {
+        uint32_t coming = order->ask->spares_once ? order->coming[n] : 0;
         struct tf_vector free = tf_vector_add(order->free[n], order->kept[n]);
         order->pool->work++;
-        if (n == instance->node || n == order->pool->at[i] || order->waits[n] ||
-            !order->ask->nodes[n].takes || !tf_vector_fits(instance->need, free) ||
-            !pool_admits(order->pool, instance->set, n))
+        if (!tf_vector_fits(instance->need, free) || !may_wait_at(order, i, n))
             continue;
-        if (best == IN_HAND || free.gpus < least)
-            best = n, least = free.gpus;
+        if (best == IN_HAND || coming < fewest || (coming == fewest && free.gpus < least))
+            best = n, least = free.gpus, fewest = coming;
     }
     return best;
 }
 
 static bool park(struct order *order, uint32_t i)
 {
-    uint32_t spare = order->may_park ? spare_for(order, i) : IN_HAND;
+    const struct consolidate_instance *instance = &order->ask->instances[i];
+    bool may = order->parks_left > 0 && instance->cost <= order->cost_left && !instance->whole_job &&
+               !order->stays_put[i];
+    uint32_t spare = may ? spare_for(order, i) : IN_HAND;
     if (spare == IN_HAND)
         return false;
-    add_move(order, i, order->ask->instances[i].node, spare, true);
-    order->state[i] = PARKED;
-    tf_vec_push(&order->parked, i);
+    add_move(order, i, instance->node, spare, true);
+    order->parks_left--;
+    order->cost_left -= instance->cost;
     return true;
 }
 
@@ -132,31 +150,37 @@ static void emit(struct order *order, uint32_t i)
     order->waits[to]--;
     if (tf_vector_fits(instance->need, order->free[to])) {
         add_move(order, i, instance->node, to, false);
+        order->coming[to]--;
         order->state[i] = DONE;
-    } else if (!park(order, i)) {
-        order->state[i] = GIVEN_UP;
+    } else {
+        order->state[i] = park(order, i) ? PARKED : GIVEN_UP;
+        tf_vec_push(&order->late, i);
     }
 }
 
-/* Parked ones whose place has become free. */
-static void unpark(struct order *order)
+static uint32_t where_is(const struct order *order, uint32_t i)
 {
-    for (bool again = true; again;) {
-        again = false;
-        for (size_t p = 0; p < order->parked.count; p++) {
-            uint32_t i = order->parked.items[p], to = order->pool->at[i];
-            uint32_t at = IN_HAND;
-            if (!tf_vector_fits(order->ask->instances[i].need, order->free[to]))
-                continue;
-            tf_vec_each (move, &order->plan->moves)
-                if (move->instance == i)
-                    at = move->to;
-            add_move(order, i, at, to, false);
-            order->state[i] = DONE;
-            tf_vec_remove(&order->parked, p);
-            again = true;
-            break;
+    uint32_t at = order->ask->instances[i].node;
+    if (order->state[i] == PARKED)
+        tf_vec_each (move, &order->plan->moves)
+            at = move->instance == i ? move->to : at;
+    return at;
+}
+
+/* Those of them go on whose place has become free. */
+static void let_go_on(struct order *order)
+{
+    for (size_t l = 0; l < order->late.count;) {
+        uint32_t i = order->late.items[l], to = order->pool->at[i];
+        if (!tf_vector_fits(order->ask->instances[i].need, order->free[to])) {
+            l++;
+            continue;
         }
+        add_move(order, i, where_is(order, i), to, false);
+        order->coming[to]--;
+        order->state[i] = DONE;
+        tf_vec_remove(&order->late, l);
+        l = 0; /* what it left may be what an earlier one waits for */
     }
 }
 
@@ -166,13 +190,13 @@ static void emit_all(struct order *order)
     tf_vec_each (site, &order->plan->sites) {
         for (uint32_t i; (i = next_to_leave(order, site->node)) != IN_HAND;) {
             emit(order, i);
-            unpark(order);
+            let_go_on(order);
         }
     }
     for (uint32_t i = 0; i < order->ask->instance_count; i++)
         if (order->state[i] == TO_DO) {
             emit(order, i);
-            unpark(order);
+            let_go_on(order);
         }
 }
 
@@ -270,13 +294,16 @@ static void give_wave(struct waves *w, uint32_t m)
 {
     struct consolidate_move *move = &w->order->plan->moves.items[m];
     uint32_t i = move->instance, wave = wave_of_room(w, m);
-    if (w->last_of[i]) { /* the second half of a way */
+    bool is_second = w->last_of[i] != 0;
+    if (is_second) { /* of a way by a spare place */
         wave = later(wave, w->order->plan->moves.items[w->last_of[i] - 1].wave + 1);
         join(w, m, w->last_of[i] - 1);
     }
     move->wave = wave_of_limits(w, w->order->ask->instances[i].job, wave);
     w->last_of[i] = m + 1;
     w->free[move->to] = tf_vector_sub(w->free[move->to], w->order->ask->instances[i].need);
+    if (is_second && w->order->ask->spares_once)
+        return; /* nobody comes there after it */
     w->next[m] = w->first[move->from];
     w->first[move->from] = m;
 }
@@ -345,6 +372,7 @@ static void check_sites(struct order *order)
         struct tf_vector unit = unit_of(order->ask, site.node);
         int32_t had = tf_vector_count(unit, order->ask->nodes[site.node].free);
         struct tf_vector left = tf_vector_add(order->free[site.node], order->kept[site.node]);
+        left = tf_vector_add(left, order->spent[site.node]);
         int32_t has = tf_vector_count(unit, left);
         site.units = has - had;
         if (site.units <= 0)
@@ -376,41 +404,77 @@ static void count_figures(struct order *order)
     }
 }
 
-static void order_init(struct order *order, struct pool *pool, struct consolidate_plan *plan, bool may_park)
+static void order_init(struct order *order, struct pool *pool, struct consolidate_plan *plan)
 {
     const struct consolidate_ask *ask = pool->ask;
-    *order = (struct order){.pool = pool, .ask = ask, .plan = plan, .may_park = may_park};
+    *order = (struct order){.pool = pool, .ask = ask, .plan = plan};
     order->free = tf_calloc(ask->node_count + 1, sizeof *order->free);
     order->kept = tf_calloc(ask->node_count + 1, sizeof *order->kept);
-    for (uint32_t n = 0; n < ask->node_count; n++) {
-        struct tf_vector unit = unit_of(ask, n);
-        if (is_site(ask, n, plan->domain))
-            order->kept[n] = tf_vector_scale(unit, tf_vector_count(unit, ask->nodes[n].free));
-        order->free[n] = tf_vector_sub(ask->nodes[n].free, order->kept[n]);
-    }
+    order->spent = tf_calloc(ask->node_count + 1, sizeof *order->spent);
+    order->is_freed = tf_calloc(ask->node_count + 1, sizeof *order->is_freed);
+    tf_vec_each (site, &plan->sites)
+        order->is_freed[site->node] = true;
     order->state = tf_calloc(ask->instance_count + 1, sizeof *order->state);
+    order->stays_put = tf_calloc(ask->instance_count + 1, sizeof *order->stays_put);
     order->from_first = filled(ask->node_count, IN_HAND);
     order->from_next = filled(ask->instance_count, IN_HAND);
     order->waits = filled(ask->node_count, 0);
+    order->coming = filled(ask->node_count, 0);
+}
+
+/* Nothing has moved yet. */
+static void order_begin(struct order *order)
+{
+    const struct consolidate_ask *ask = order->ask;
+    order->plan->moves.count = order->late.count = 0;
+    order->parks_left = ask->max_moves ? ask->max_moves - order->pool->moved : INT32_MAX;
+    order->cost_left = ask->max_cost ? ask->max_cost - order->pool->cost : INT64_MAX;
+    for (uint32_t n = 0; n < ask->node_count; n++) {
+        struct tf_vector unit = unit_of(ask, n);
+        order->kept[n] = order->spent[n] = (struct tf_vector){0};
+        if (is_site(ask, n, order->plan->domain))
+            order->kept[n] = tf_vector_scale(unit, tf_vector_count(unit, ask->nodes[n].free));
+        order->free[n] = tf_vector_sub(ask->nodes[n].free, order->kept[n]);
+        order->from_first[n] = IN_HAND;
+        order->coming[n] = 0;
+    }
     for (uint32_t i = (uint32_t)ask->instance_count; i-- > 0;) {
         uint32_t home = ask->instances[i].node;
-        if (pool->at[i] == home)
+        order->state[i] = STAYS;
+        if (order->pool->at[i] == home)
             continue;
         order->state[i] = TO_DO;
+        order->coming[order->pool->at[i]]++;
         order->from_next[i] = order->from_first[home];
         order->from_first[home] = i;
     }
+}
+
+/* Whoever is parked, and would stay so, does not go there the next time. Whether there is anybody. */
+static bool bar_parked(struct order *order)
+{
+    bool any = false;
+    tf_vec_each (i, &order->late) {
+        bool parked = order->state[*i] == PARKED;
+        order->stays_put[*i] |= parked;
+        any |= parked;
+    }
+    return any;
 }
 
 static void order_release(struct order *order)
 {
     free(order->free);
     free(order->kept);
+    free(order->spent);
+    free(order->is_freed);
     free(order->state);
+    free(order->stays_put);
     free(order->from_first);
     free(order->from_next);
     free(order->waits);
-    tf_vec_release(&order->parked);
+    free(order->coming);
+    tf_vec_release(&order->late);
 }
 
 void order_moves(struct pool *pool, struct consolidate_plan *plan)
@@ -418,15 +482,11 @@ void order_moves(struct pool *pool, struct consolidate_plan *plan)
     struct order order;
     let_likes_stay(pool);
     let_stay(pool);
-    order_init(&order, pool, plan, !pool->ask->no_pivots);
-    emit_all(&order);
-    if (order.parked.count) {
-        /* Some would stay parked, since what they wait for has no spare place: without any cycle then. */
-        order_release(&order);
-        plan->moves.count = 0;
-        order_init(&order, pool, plan, false);
+    order_init(&order, pool, plan);
+    do {
+        order_begin(&order);
         emit_all(&order);
-    }
+    } while (bar_parked(&order)); /* each time one more, so it ends */
     give_waves(&order);
     check_sites(&order);
     count_figures(&order);

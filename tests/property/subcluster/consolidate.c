@@ -243,6 +243,7 @@ static void draw_any(struct field *f, struct tf_rng *rng)
         f->items[i].job = (uint32_t)tf_rng_below(rng, f->ask.job_count);
         f->items[i].set = tf_rng_below(rng, 2) ? CONSOLIDATE_ANY : (uint32_t)tf_rng_below(rng, 2);
         f->items[i].cost += tf_rng_range(rng, 0, 5);
+        f->items[i].whole_job = tf_rng_below(rng, 10) == 0;
         f->at_once[i] = (int32_t)tf_rng_range(rng, 1, 3);
     }
 }
@@ -259,10 +260,11 @@ static void draw_target(struct field *f, struct tf_rng *rng)
     ask->max_cost = tf_rng_below(rng, 3) ? 0 : tf_rng_range(rng, 1, 40);
     ask->at_once = tf_rng_below(rng, 2) ? 0 : (int32_t)tf_rng_range(rng, 1, 3);
     ask->job_at_once = tf_rng_below(rng, 2) ? NULL : f->at_once;
+    ask->spares_once = tf_rng_below(rng, 2);
     ask->budget = tf_rng_below(rng, 4) ? 0 : tf_rng_range(rng, 1, 2000);
 }
 
-/* What the caller limited is kept within: pivots aside, which are made only to get things in order. */
+/* What the caller limited is kept within, with what waits in spare places. */
 static bool within_limits(const struct field *f, const struct consolidate_plan *plan)
 {
     const struct consolidate_figures *figures = &plan->figures;
@@ -275,8 +277,9 @@ static bool within_limits(const struct field *f, const struct consolidate_plan *
             return false;
     bool as_wanted = ask->unit.gpus > 0 || figures->freed <= ask->want; /* units can come by the way */
     return figures->freed <= figures->best && as_wanted &&
-           (!ask->max_moves || figures->moves - figures->pivots <= ask->max_moves) &&
-           figures->gpus >= figures->gpus_bound && figures->moves >= figures->moves_bound;
+           (!ask->max_moves || figures->moves <= ask->max_moves) &&
+           (!ask->max_cost || figures->cost <= ask->max_cost) && figures->gpus >= figures->gpus_bound &&
+           figures->moves >= figures->moves_bound;
 }
 
 static void test_any(void)

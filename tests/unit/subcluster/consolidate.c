@@ -135,8 +135,8 @@ static void test_deep_chain(void)
     consolidate_plan_release(&f.plan);
 }
 
-/* Each waits for the place of the next, all around: one of them waits in a spare slot meanwhile. Where an
- * instance may move once only, as in a chain, the plan does without the cycle, and frees less. */
+/* Each waits for the place of the next, all around: one of them waits in a spare slot meanwhile. Where none
+ * of them may, or a limit leaves no move for that, the plan does without the cycle, and frees less. */
 static void test_cycle(void)
 {
     struct field f;
@@ -145,7 +145,22 @@ static void test_cycle(void)
     CU_ASSERT_EQUAL(f.plan.figures.freed, 1);
     CU_ASSERT_EQUAL(f.plan.figures.pivots, 1);
     EXPECT_MOVES(&f, "1:0>2@0* 2:1>0@1 4:2>1@2 1:2>1@2 ");
-    f.ask.no_pivots = true;
+    f.ask.max_moves = 3;
+    run(&f);
+    CU_ASSERT_EQUAL(f.plan.figures.freed, 0);
+    CU_ASSERT_EQUAL(f.plan.figures.pivots, 0);
+    f.ask.max_moves = 0;
+    f.ask.spares_once = true; /* the only one is on a node that is freed */
+    run(&f);
+    CU_ASSERT_EQUAL(f.plan.figures.freed, 0);
+    consolidate_plan_release(&f.plan);
+    FIELD(&f, "1:32 2:8 2:24 2:8", "2:40 2:56", "4:24", "");
+    f.ask.spares_once = true;
+    run(&f);
+    CU_ASSERT_EQUAL(f.plan.figures.freed, 1);
+    EXPECT_MOVES(&f, "1:0>3@0* 2:1>0@1 4:2>1@2 1:3>1@2 ");
+    for (size_t i = 0; i < f.ask.instance_count; i++)
+        f.items[i].whole_job = true;
     run(&f);
     CU_ASSERT_EQUAL(f.plan.figures.freed, 0);
     CU_ASSERT_EQUAL(f.plan.figures.pivots, 0);
