@@ -54,6 +54,7 @@ struct tf_memory_store {
     TF_VEC(struct pending *) spare;    /* used once, to be used again */
     struct tf_mono next;               /* when something is due, unless next_stale */
     bool next_stale;
+    bool *stirred; /* NULL: nobody wants to know */
     uint64_t last_id;
     size_t clients;
     struct tf_memory_counts counts;
@@ -72,6 +73,14 @@ static struct tf_mono now_of(const struct tf_memory_store *server)
 static struct tf_mono later(struct tf_mono t, int64_t ms)
 {
     return (struct tf_mono){t.ms + ms};
+}
+
+/* Something else may be due first now. */
+static void stir(struct tf_memory_store *server)
+{
+    server->next_stale = true;
+    if (server->stirred)
+        *server->stirred = true;
 }
 
 /* ---- leases ---- */
@@ -503,7 +512,7 @@ static uint64_t client_send(struct tf_store *store, const struct tf_store_reques
     p->cookie = cookie;
     plan(server, client, p);
     tf_vec_push(&server->pendings, p);
-    server->next_stale = true;
+    stir(server);
     return p->id;
 }
 
@@ -551,6 +560,7 @@ struct tf_memory_store *tf_memory_store_create(const struct tf_memory_options *o
     server->faults.latency_min_ms = server->faults.latency_max_ms = DEFAULT_LATENCY_MS;
     tf_rng_init(&server->rng, options->seed);
     server->next = TF_NEVER;
+    server->stirred = options->stirred;
     return server;
 }
 
@@ -604,7 +614,7 @@ struct tf_mono tf_memory_store_next(struct tf_memory_store *server)
 
 static void do_first(struct tf_memory_store *server)
 {
-    server->next_stale = true;
+    stir(server);
     struct pending *p = first_pending(server);
     struct lease *lease = lease_first_to_end(server);
     if (lease && (!p || lease->ends.ms <= pending_next_ms(p))) {
@@ -674,7 +684,7 @@ void tf_memory_store_down(struct tf_memory_store *server, bool down)
         for (struct lease *lease = server->leases; lease; lease = lease->hh.next)
             lease->ends = later(now_of(server), lease->ttl_ms);
     server->down = down;
-    server->next_stale = true;
+    stir(server);
 }
 
 void tf_memory_store_quota(struct tf_memory_store *server, int64_t quota_bytes)
@@ -698,7 +708,7 @@ void tf_memory_store_restore(struct tf_memory_store *server, const struct tf_mem
     server->map = tf_memory_map_copy(snapshot->map);
     leases_copy(&server->leases, snapshot->leases, now_of(server));
     server->full = false;
-    server->next_stale = true;
+    stir(server);
 }
 
 void tf_memory_snapshot_destroy(struct tf_memory_snapshot *snapshot)

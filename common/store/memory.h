@@ -19,6 +19,9 @@ struct tf_memory_options {
     /* Whoever has many stores keeps the time for all: borrowed. NULL: the time is what
      * tf_memory_store_advance said last. */
     const struct tf_mono *clock;
+    /* Set whenever tf_memory_store_next may have changed: saves whoever has many stores from asking each.
+     * Borrowed; NULL: nobody wants to know. */
+    bool *stirred;
     int64_t quota_bytes;    /* 0 = 2 GiB, as etcd */
     int64_t keep_revisions; /* compacts by itself what is older; 0 = keeps all until it is asked to */
 };

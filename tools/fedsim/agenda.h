@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-/* Virtual time: a heap of future events. Events of one moment come in an order drawn from the seed, so that
+/* Virtual time: heaps of future events. Events of one moment come in an order drawn from the seed, so that
  * nothing can rely on it; what has an order of its own goes through a pipe (pipe.h). */
 
 /* tag is whatever was given with the event: who finds that it is out of date ignores the call. */
@@ -23,11 +23,18 @@ struct sim_due {
     bool given; /* arg is freed if it never comes to this */
 };
 
+struct sim_dues {
+    struct sim_due *items;
+    size_t count, cap;
+};
+
 struct sim_agenda {
     struct tf_mono now;
     bool in_order; /* events of one moment come as they were added */
     struct tf_rng rng;
-    TF_VEC(struct sim_due) heap;
+    /* far: those that were added long before their moment (all submits of a trace); the heap that most events
+     * pass through stays small, and in the processor's cache */
+    struct sim_dues near, far;
     uint64_t added, done;
 };
 

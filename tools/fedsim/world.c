@@ -15,6 +15,7 @@ static struct tf_memory_store *make_server(struct sim_world *world)
     return tf_memory_store_create(&(struct tf_memory_options){.seed = tf_rng_next(&world->rng),
                                                               .start = world->agenda.now,
                                                               .clock = &world->agenda.now,
+                                                              .stirred = &world->stirred,
                                                               .keep_revisions = KEEP_REVISIONS});
 }
 
@@ -30,7 +31,7 @@ struct tf_uid world_uid(struct sim_world *world)
 
 void world_init(struct sim_world *world, uint64_t seed, bool aloud)
 {
-    *world = (struct sim_world){.seed = seed};
+    *world = (struct sim_world){.seed = seed, .stirred = true};
     tf_rng_init(&world->rng, seed);
     sim_agenda_init(&world->agenda, tf_rng_next(&world->rng));
     sim_diary_init(&world->diary, aloud);
@@ -110,12 +111,15 @@ static struct tf_mono earlier(struct tf_mono a, struct tf_mono b)
     return a.ms < b.ms ? a : b;
 }
 
-static struct tf_mono next_moment(const struct sim_world *world)
+static struct tf_mono stores_next(struct sim_world *world)
 {
-    struct tf_mono next = earlier(sim_agenda_next(&world->agenda), tf_memory_store_next(world->store.server));
+    if (!world->stirred)
+        return world->stores_next;
+    world->stirred = false;
+    world->stores_next = tf_memory_store_next(world->store.server);
     tf_vec_each (site, &world->sites)
-        next = earlier(next, tf_memory_store_next((*site)->store.server));
-    return next;
+        world->stores_next = earlier(world->stores_next, tf_memory_store_next((*site)->store.server));
+    return world->stores_next;
 }
 
 static void look(struct sim_world *world, struct sim_store *store)
@@ -123,6 +127,13 @@ static void look(struct sim_world *world, struct sim_store *store)
     if (tf_memory_store_next(store->server).ms <= world->agenda.now.ms &&
         tf_memory_store_advance(store->server, world->agenda.now))
         store_look(world, store);
+}
+
+static void look_at_stores(struct sim_world *world)
+{
+    look(world, &world->store);
+    tf_vec_each (site, &world->sites)
+        look(world, &(*site)->store);
 }
 
 static void listen_to_auditor(struct sim_world *world)
@@ -136,9 +147,8 @@ static void advance(struct sim_world *world, struct tf_mono now)
 {
     world->agenda.now = now;
     audit_now(world->audit, now);
-    look(world, &world->store);
-    tf_vec_each (site, &world->sites)
-        look(world, &(*site)->store);
+    if (stores_next(world).ms <= now.ms)
+        look_at_stores(world);
     sim_agenda_step(&world->agenda);
     if (world->links.count > world->sites.count)
         links_sweep(world);
@@ -148,7 +158,7 @@ static void advance(struct sim_world *world, struct tf_mono now)
 bool world_run(struct sim_world *world, struct tf_mono until, int64_t quiet)
 {
     while (!world->breached) {
-        struct tf_mono next = next_moment(world);
+        struct tf_mono next = earlier(sim_agenda_next(&world->agenda), stores_next(world));
         world->rests = quiet > 0 && next.ms > world->busy_at.ms + quiet;
         if (next.ms > until.ms || world->rests)
             break;
