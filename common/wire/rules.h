@@ -37,6 +37,15 @@ static inline struct tf_wire_path at_row(const struct tf_wire_row *row, const st
     return (struct tf_wire_path){.up = up, .name = row->name, .index = -1};
 }
 
+/* An embedded struct that is all zero is an absent message, whatever rows it has: most fields of most records
+ * and messages are that, and nobody walks over theirs. */
+static inline bool is_absent(const struct tf_wire_row *row, const void *object)
+{
+    const char *bytes = object;
+    size_t size = row->table->size;
+    return !(row->flags & TF_WIRE_REQUIRED) && bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0;
+}
+
 static inline int missing(const struct tf_wire_row *row, const struct tf_wire_path *path,
                           struct tf_error *err)
 {

@@ -140,7 +140,7 @@ static int put_object(const struct tf_wire_row *row, const void *field, char *sl
     if (row->kind == TF_WIRE_CUSTOM) {
         if (row->custom->encode(field, arena, path, &message, err))
             return -1;
-    } else {
+    } else if (!is_absent(row, field)) {
         message = tf_wire_encode(row->table, field, arena, path, err);
         if (!message)
             return -1;

@@ -58,6 +58,10 @@ static uint8_t *claim(struct writer *w, size_t n)
 
 static void put_varint(struct writer *w, uint64_t value)
 {
+    if (value < 0x80) { /* tags, lengths, sizes, enums: nearly all */
+        *claim(w, 1) = (uint8_t)value;
+        return;
+    }
     uint8_t digits[VARINT_MAX];
     size_t n = 0;
     for (; value >= 0x80; value >>= 7)
@@ -211,6 +215,8 @@ static int write_object(struct writer *w, const struct tf_wire_table *table, con
 
 static int write_inner(struct writer *w, const struct spot *at, const char *inner)
 {
+    if (is_absent(at->row, inner))
+        return 0;
     struct tf_wire_path path = at_row(at->row, at->up);
     size_t before = used(w);
     if (write_object(w, at->row->table, inner, &path, at->err))
@@ -292,12 +298,43 @@ static int write_row(struct writer *w, const struct spot *at, const char *object
     return tf_wire_error(&path, at->err, "unknown kind of row");
 }
 
+/* True if write_row would write nothing and find nothing wrong: so for most rows of most objects, at a
+ * glance. */
+static inline bool is_nothing(const struct tf_wire_row *row, const char *object)
+{
+    const char *value = object + row->model;
+    bool free = row->min <= 0 && row->max >= 0;
+    switch (row->kind) {
+    case TF_WIRE_BOOL:
+        return !LOAD(bool, value);
+    case TF_WIRE_INT32:
+    case TF_WIRE_UINT32:
+        return free && LOAD(uint32_t, value) == 0;
+    case TF_WIRE_INT64:
+        return free && LOAD(uint64_t, value) == 0;
+    case TF_WIRE_UINT64:
+        return LOAD(uint64_t, value) == 0;
+    case TF_WIRE_STRING:
+    case TF_WIRE_NAME:
+    case TF_WIRE_TEXT:
+        return !(row->flags & TF_WIRE_REQUIRED) && !LOAD(const char *, value);
+    case TF_WIRE_STRINGS:
+    case TF_WIRE_PAIRS:
+    case TF_WIRE_LIST:
+        return LOAD(size_t, value + offsetof(struct list, count)) == 0;
+    default:
+        return false;
+    }
+}
+
 static int write_object(struct writer *w, const struct tf_wire_table *table, const char *object,
                         const struct tf_wire_path *path, struct tf_error *err)
 {
     if (check_object(table, object, path, err))
         return -1;
     for (size_t i = table->count; i-- > 0;) {
+        if (is_nothing(&table->rows[i], object))
+            continue;
         const struct spot at = {&table->rows[i], &table->message->fields[i], path, err};
         assert(at.row->wire == at.field->offset && "rows are in the order of the message's fields");
         if (write_row(w, &at, object))
