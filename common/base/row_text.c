@@ -183,8 +183,11 @@ static int refuse_written_zero(const struct tf_row *row, int64_t value, struct t
     bool unsaid = row->flags & TF_ROW_ZERO || row->type == TF_ROW_SIZES;
     if (value != 0 || !unsaid || min <= 0)
         return 0;
-    return tf_error_set(err, TF_ERR_INVALID,
-                        "0 is too small: it must be at least %" PRId64 ", or be left out", min);
+    TF_AUTO_BUF text = TF_BUF_INIT;
+    tf_row_format_number(row, 0, &text);
+    tf_buf_str(&text, " is too small: it must be at least ");
+    tf_row_format_number(row, min, &text);
+    return tf_error_set(err, TF_ERR_INVALID, "%s, or be left out", tf_buf_text(&text));
 }
 
 static int store_int32(const struct tf_row *row, int64_t value, void *object, struct tf_error *err)
@@ -240,7 +243,11 @@ int tf_row_parse(const struct tf_row *row, const char *text, void *object, struc
                    : store_int32(row, value, object, err);
     default:
         assert(tf_row_is_scalar(row));
-        return parse_number(row, text, field, err);
+        if (parse_number(row, text, &value, err) ||
+            (row->type == TF_ROW_DURATION && refuse_written_zero(row, value, err)))
+            return -1;
+        *(int64_t *)field = value;
+        return 0;
     }
 }
 

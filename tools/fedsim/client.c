@@ -198,12 +198,17 @@ static void ask(void *arg, uint64_t tag)
 
 /* ---- what follows an answer ---- */
 
-static void fulfilled(struct wish *wish)
+static void is_over(struct wish *wish)
 {
-    job_of(wish)->answered |= wish->verb == SIM_SUBMIT;
     wish->call = 0;
     wish->over = true;
     wish->clients->open--;
+}
+
+static void fulfilled(struct wish *wish)
+{
+    job_of(wish)->answered |= wish->verb == SIM_SUBMIT;
+    is_over(wish);
 }
 
 static void is_submitted(struct wish *wish)
@@ -323,7 +328,7 @@ static struct wish *wish_now(struct sim_clients *clients, size_t job, enum sim_v
     tf_vec_each (at, &clients->wishes) {
         struct wish *other = *at;
         if (other->job == job && other->verb == verb && !other->over)
-            fulfilled(other);
+            is_over(other); /* unanswered: what must not be asked before that waits for the new one */
     }
     return wish_in(clients, job, verb, clients->world->agenda.now);
 }

@@ -25,6 +25,7 @@ enum sim_fact_kind {
     SIM_FACT_NODE,     /* site, node: it has changed */
     SIM_FACT_RECORD,   /* store, record: durable now (gone: only what names it) */
     SIM_FACT_ARCHIVED, /* archived: the final state of a finished job */
+    SIM_FACT_ORDERED,  /* site answers an order of people: order, code, text */
 };
 
 struct sim_fact {
@@ -40,6 +41,7 @@ struct sim_fact {
     const struct sim_store *store; /* of the federation, or a site's */
     const struct tf_record *record;
     const struct tf_job_record *archived;
+    struct tf_uid order; /* id of the chain of moves */
 };
 
 typedef void sim_hear_f(void *arg, const struct sim_fact *fact);

@@ -2,8 +2,6 @@
 /* Owns what people do to a federation, and that they see it through. */
 #include "tools/fedsim/operator.h"
 
-#include "common/base/buf.h"
-#include "common/wire/attach.h"
 #include "tools/fedsim/fleet_private.h"
 #include "tools/fedsim/world.h"
 
@@ -11,8 +9,6 @@
 
 /* Revisions that a few elections after a restore may use up. */
 enum { TERM_MARGIN = 100, AGAIN_MIN = TF_SECOND, AGAIN_MAX = 3 * TF_SECOND };
-
-#define OPERATOR_CALLS (UINT64_C(1) << 60) /* the numbers of clients' calls are below */
 
 enum errand_kind { ERRAND_CORDON = 1, ERRAND_FORGET, ERRAND_FREEZE };
 
@@ -72,7 +68,7 @@ static void try(void *arg, uint64_t tag)
     if (!errand->open || tag != errand->call)
         return;
     world->busy_at = world->agenda.now;
-    errand->call = OPERATOR_CALLS | ++world->operator.calls;
+    errand->call = SIM_OPERATOR_CALLS | ++world->operator.calls;
     errand->on = errand->wanted;
     sim_agenda_in(&world->agenda, soon(world, AGAIN_MIN, AGAIN_MAX), try, errand, errand->call);
     if (!leader || process_is_paused(&leader->process))
@@ -130,7 +126,7 @@ static void is_done(struct errand *errand, enum tf_error_code code)
 
 bool operator_answered(struct sim_world *world, uint64_t call, const struct sim_answer *answer)
 {
-    if (!(call & OPERATOR_CALLS))
+    if (!(call & SIM_OPERATOR_CALLS))
         return false;
     tf_vec_each (errand, &world->operator.errands)
         /* a site that no leader has ever seen has nothing to forget */
@@ -164,77 +160,8 @@ void operator_release(struct sim_world *world)
     tf_vec_each (errand, &world->operator.errands)
         free(*errand);
     tf_vec_release(&world->operator.errands);
+    tf_vec_release(&world->operator.asked);
     operator_release_drains(world);
-}
-
-/* ---- moves ---- */
-
-void operator_asks(struct sim_subd *subd, const struct tf_ask *ask)
-{
-    struct sim_world *world = subd->site->world;
-    struct tf_down down = {.kind = TF_DOWN_ASK, .term = subd->term};
-    struct tf_buf bytes = TF_BUF_INIT;
-    struct tf_error err = TF_ERROR_INIT;
-    tf_ask_copy(&down.ask, ask);
-    down.ask.id = OPERATOR_CALLS | ++world->operator.calls;
-    if (tf_wire_down_pack(&down, &bytes, &err))
-        world_breach(world, "a question of people cannot be written: %s", err.text);
-    else {
-        size_t len = bytes.len;
-        link_send(&subd->link->down, tf_buf_take(&bytes), len);
-    }
-    tf_buf_release(&bytes);
-    tf_down_release(&down);
-}
-
-bool operator_is_heard(const struct sim_subd *subd)
-{
-    return subd->link && subd->link->subd_open && subd->term.revision;
-}
-
-void operator_orders_move(struct sim_world *world, const struct tf_migrate_order *order)
-{
-    struct tf_migrate_order lent = *order;
-    const struct tf_ask ask = {.kind = TF_ASK_MIGRATE, .migrate = {&lent, 1, 1}};
-    tf_vec_each (site, &world->sites)
-        tf_vec_each (subd, &(*site)->subds)
-            if (operator_is_heard(*subd))
-                operator_asks(*subd, &ask);
-}
-
-/* Once the moves have begun, as fedd does it: what they free is kept for who it is for. */
-static void send_claim(struct sim_site *site, const char *job)
-{
-    struct sim_world *world = site->world;
-    struct sim_fedd *leader = world_leader(world);
-    const char *slash = strchr(job, '/');
-    struct fed_event event = {.kind = FED_EV_CLAIM};
-    if (!leader || !slash || process_is_paused(&leader->process))
-        return;
-    event.claim.tenant = tf_strndup(job, (size_t)(slash - job));
-    event.claim.name = tf_strdup(slash + 1);
-    event.claim.cluster = tf_strdup(site->name);
-    event.claim.lasts = TF_HOUR;
-    fedd_request(leader, OPERATOR_CALLS | ++world->operator.calls, event);
-}
-
-void operator_defrags(struct sim_site *site, const struct tf_defrag_order *order)
-{
-    struct tf_defrag_order lent = *order;
-    const struct tf_ask ask = {.kind = TF_ASK_DEFRAG, .defrag = {&lent, 1, 1}};
-    tf_vec_each (subd, &site->subds) {
-        struct tf_defrag_plan plan = {0};
-        if (!operator_is_heard(*subd) || !(*subd)->core)
-            continue;
-        sub_plan_defrag((*subd)->core, process_now(&(*subd)->process), order, &plan);
-        lent.apply = true;
-        lent.digest = plan.digest;
-        if (plan.moves.count)
-            operator_asks(*subd, &ask);
-        if (plan.moves.count && order->for_job)
-            send_claim(site, order->for_job);
-        tf_defrag_plan_release(&plan);
-    }
 }
 
 /* ---- daemons ---- */

@@ -20,14 +20,24 @@ struct sim_world;
 struct sim_site;
 struct sim_subd;
 struct tf_ask;
+struct tf_answer;
 struct sim_process;
 struct sim_answer;
 struct errand;
 struct sim_drain;
 
+#define SIM_OPERATOR_CALLS (UINT64_C(1) << 60) /* the numbers of clients' calls are below */
+
+/* A question that was sent, and which order it is a part of. */
+struct sim_asked {
+    uint64_t ask;
+    struct tf_uid order;
+};
+
 struct sim_operator {
     TF_VEC(struct errand *) errands;
     TF_VEC(struct sim_drain *) drains;
+    TF_VEC(struct sim_asked) asked;
     uint64_t calls;
     bool paused;    /* moves, somewhere, once */
     bool restoring; /* the federation's store is being restored */
@@ -55,8 +65,9 @@ void operator_restores_site(struct sim_site *site, int64_t moment);
 void site_burns(struct sim_site *site);
 void operator_cordons(struct sim_site *site, bool on);
 /* Asked once of every subcluster that hears; one without the job has nothing to do. What is not heard is
- * lost: a move is no promise. */
-void operator_orders_move(struct sim_world *world, const struct tf_migrate_order *order);
+ * lost: a move is no promise. Returns how many hear; what they answer to a BEGIN is told as SIM_FACT_ORDERED
+ * of the order's id. */
+size_t operator_orders_move(struct sim_world *world, const struct tf_migrate_order *order);
 /* All that is under way in the subcluster: begins no further step, until it is resumed, which is seen
  * through; or is taken back, as far as it can be and was heard. */
 void operator_pauses_moves(struct sim_site *site, bool on);
@@ -64,16 +75,20 @@ void operator_aborts_moves(struct sim_site *site);
 /* As `fedctl drain node`, and with NULL as `uncordon`; asked until its subcluster says that it is so. */
 void operator_drains(struct sim_site *site, size_t node, const struct tf_drain_order *order);
 void operator_release_drains(struct sim_world *world);
-/* Of the subclusters that hear: the question is borrowed. */
-void operator_asks(struct sim_subd *subd, const struct tf_ask *ask);
+/* Of the subclusters that hear: the question is borrowed. Returns the id that the answer will have. */
+uint64_t operator_asks(struct sim_subd *subd, const struct tf_ask *ask);
+/* The daemon answers a question, which may be the operator's. */
+void operator_is_answered(const struct sim_subd *subd, const struct tf_answer *answer);
 bool operator_is_heard(const struct sim_subd *subd);
 /* what: a set of enum tf_frozen. */
 void operator_freezes(struct sim_site *site, int32_t what, int64_t lasts);
 /* Ends all that was frozen there, if anything was. */
 void operator_unfreezes(struct sim_site *site);
-/* A plan is asked for, and, if it moves anything, its order sent: it may come when the plan would be another.
- */
-void operator_defrags(struct sim_site *site, const struct tf_defrag_order *order);
+/* A plan is asked for (*plan, raw memory, is owned by the caller afterwards), and, if it moves anything, its
+ * order sent: it may come when the plan would be another. What is answered is told as SIM_FACT_ORDERED of the
+ * order's id. False: nobody there hears. */
+bool operator_defrags(struct sim_site *site, const struct tf_defrag_order *order,
+                      struct tf_defrag_plan *plan);
 /* The engine refuses the present owner: once more with --accept-rollback, since the copy was made before the
  * last time. */
 void operator_hears_stale(struct sim_site *site);

@@ -96,6 +96,8 @@ static void send_up(struct sim_subd *subd, const struct tf_up *up)
         link_send(&subd->link->up, tf_buf_take(&bytes), len);
     }
     audit_told_up(world->audit, subd->site->name, up);
+    if (up->kind == TF_UP_ANSWER)
+        operator_is_answered(subd, &up->answer);
     if (world->diary.mute)
         return;
     words_up(&words, up);

@@ -103,6 +103,15 @@ static void fit_domains(struct tf_node *node, size_t planes)
         free(node->domains.items[--node->domains.count]);
 }
 
+/* A file of a few lines may ask for more than any machine holds: told before, not when memory is gone. */
+static int count_nodes(struct play *play, int64_t more, struct tf_error *err)
+{
+    play->nodes += more;
+    if (play->nodes <= SCENARIO_NODES_MAX)
+        return 0;
+    return tf_error_set(err, TF_ERR_INVALID, "more than %d nodes in one scenario", SCENARIO_NODES_MAX);
+}
+
 static int add_csv_nodes(struct play *play, struct sim_site *site, const char *csv, struct tf_error *err)
 {
     const struct tf_trace_node_defaults defaults = TF_TRACE_NODE_DEFAULTS;
@@ -110,12 +119,13 @@ static int add_csv_nodes(struct play *play, struct sim_site *site, const char *c
     struct tf_trace_nodes nodes = {0};
     if (tf_trace_nodes_read(path, &defaults, &nodes, err))
         return -1;
-    tf_vec_each (node, &nodes) {
-        fit_domains(node, site->planes.count);
-        world_add_node(site, node);
+    int failed = count_nodes(play, (int64_t)nodes.count, err);
+    for (size_t i = 0; i < nodes.count && !failed; i++) {
+        fit_domains(&nodes.items[i], site->planes.count);
+        world_add_node(site, &nodes.items[i]);
     }
     tf_trace_nodes_release(&nodes);
-    return 0;
+    return failed;
 }
 
 static int build_cluster(struct play *play, const struct scenario_cluster *cluster, struct tf_error *err)
@@ -130,7 +140,7 @@ static int build_cluster(struct play *play, const struct scenario_cluster *clust
         site->subds.items[i]->process.drift_ppm = cluster->clock_drift;
     }
     tf_vec_each (group, &cluster->nodes)
-        if (add_group(site, cluster, group, err))
+        if (count_nodes(play, group->count, err) || add_group(site, cluster, group, err))
             return -1;
     set_latency(play, &site->store);
     return cluster->nodes_csv ? add_csv_nodes(play, site, cluster->nodes_csv, err) : 0;
@@ -260,6 +270,8 @@ static int add_whole(struct play *play, const struct scenario_job *job, struct t
     if (job->on.count && !play->options->rival) {
         play_pin_add(play, (size_t)(job - play->scenario->jobs.items), world->clients.jobs.count);
         course.at = TF_NEVER.ms; /* in its turn */
+    } else if (play_pin_holds_back(play, world->clients.jobs.count, course.at)) {
+        course.at = TF_NEVER.ms;
     }
     clients_add(&world->clients, made, (struct tf_mono){course.at});
     return 0;
@@ -470,7 +482,9 @@ int play_build(struct play *play, struct tf_error *err)
     set_latency(play, &play->world.store);
     for (size_t i = 0; i < s->clusters.count; i++)
         if (build_cluster(play, &s->clusters.items[i], err))
-            return play_wrong(play, tf_asprintf("clusters[%zu].nodesFrom.csv", i));
+            return play_wrong(play, tf_asprintf(s->clusters.items[i].nodes_csv ? "clusters[%zu].nodesFrom.csv"
+                                                                               : "clusters[%zu].nodes",
+                                                i));
     labour_begin(&play->world);
     for (size_t i = 0; i < s->jobs.count; i++) {
         play->building = (struct play_origin){.number = i};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Owns what each kind of event does to the world, and how it is over after its time. */
 #include "common/base/cleanup.h"
+#include "common/base/quantity.h"
 #include "common/base/text.h"
 #include "tools/fedsim/play/private.h"
 
@@ -510,6 +511,21 @@ static void room_for(const struct play *play, const char *name, struct tf_defrag
     order->for_job = (char *)(uintptr_t)name;
 }
 
+/* Who asked for more than there is, or for what there is already, should not take it for a gain. */
+static void note_defrag(struct play *play, const struct scenario_event *event,
+                        const struct tf_defrag_order *order, const struct tf_defrag_plan *plan)
+{
+    char at[TF_QUANTITY_TEXT];
+    int32_t wanted = order->total ? order->want - plan->before : order->want;
+    tf_duration_format(play->world.agenda.now.ms, at);
+    if (!plan->text && plan->moves.count == 0)
+        play_note_event(play, event, "at %s: defrag %s had nothing to move: %d free, and no plan frees more",
+                        at, event->defrag, plan->before);
+    else if (!plan->text && plan->freed < wanted)
+        play_note_event(play, event, "at %s: defrag %s frees %d more, and %d were asked for", at,
+                        event->defrag, plan->freed, wanted);
+}
+
 static void happen_defrag(struct play *play, const struct scenario_event *event, bool over)
 {
     const struct scenario *s = play->scenario;
@@ -523,15 +539,15 @@ static void happen_defrag(struct play *play, const struct scenario_event *event,
         .id = {{'d', (uint8_t)(number >> 8), (uint8_t)number}}, .model = event->model, .want = (int32_t)want};
     if (event->room_for)
         room_for(play, event->room_for, &order);
-    operator_defrags(site_of(play, event->defrag), &order);
-}
-
-static bool is_cluster(const struct play *play, const char *name)
-{
-    tf_vec_each (site, &play->world.sites)
-        if (name && strcmp((*site)->name, name) == 0)
-            return true;
-    return false;
+    struct sim_site *site = site_of(play, event->defrag);
+    struct tf_defrag_plan plan;
+    bool heard = operator_defrags(site, &order, &plan);
+    if (plan.moves.count || !heard)
+        play_order(play, event, order.id, site, heard);
+    else if (plan.text)
+        play_fail_event(play, event, "defrag %s: %s", event->defrag, plan.text);
+    note_defrag(play, event, &order, &plan);
+    tf_defrag_plan_release(&plan);
 }
 
 /* Over: what has not got too far is taken back. */
@@ -542,7 +558,7 @@ static void happen_migrate(struct play *play, const struct scenario_event *event
     bool fault = event >= s->faults.items && event < s->faults.items + s->faults.count;
     size_t number = (size_t)(event - (fault ? s->faults.items : s->events.items));
     struct scenario_place place = {.node = ""};
-    if (event->instance < 0 && is_cluster(play, event->to)) {
+    if (play_moves_job(play, event)) {
         if (job < 0)
             play_fail_event(play, event, "there is no job %s", event->migrate);
         else
@@ -561,7 +577,10 @@ static void happen_migrate(struct play *play, const struct scenario_event *event
                                      .index = event->instance < 0 ? 0 : (uint32_t)event->instance,
                                      .to = event->to ? place.node : NULL,
                                      .may_restart = true};
-    operator_orders_move(&play->world, &order);
+    const struct truth_job *truth = truth_job(&play->truth, order.uid);
+    size_t heard = operator_orders_move(&play->world, &order);
+    if (!over)
+        play_order(play, event, order.id, truth && truth->live > 0 ? truth->site : NULL, heard);
 }
 
 static void happen_pause_moves(struct play *play, const struct scenario_event *event, bool over)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Owns `on`: jobs whose first instances start on named nodes. That is set-up, not scheduling, and the daemons
  * are not asked to help: while such a job starts, others seem to hold all slots but those that it is to have.
- * One job at a time, in the order of their moments. */
+ * One job at a time, in the order of their moments; what else is submitted then comes when they have started,
+ * or it would be offered those very slots. */
 #include "common/base/cleanup.h"
 #include "common/base/text.h"
 #include "tools/fedsim/play/private.h"
@@ -90,12 +91,38 @@ static void submit(void *arg, uint64_t number)
     clients_ask(&play->world.clients, play->pins.items[number].job, SIM_SUBMIT, (struct tf_elastic){0});
 }
 
+/* One is being started, or is to be by now. */
+static bool is_due(const struct play *play)
+{
+    return play->pinned < play->pins.count && play->pins.items[play->pinned].at <= play->world.agenda.now.ms;
+}
+
+static void submit_others(struct play *play)
+{
+    tf_vec_each (job, &play->held_back)
+        clients_ask(&play->world.clients, *job, SIM_SUBMIT, (struct tf_elastic){0});
+    play->held_back.count = 0;
+}
+
+static void submit_other(void *arg, uint64_t job)
+{
+    struct play *play = arg;
+    if (is_due(play))
+        tf_vec_push(&play->held_back, (size_t)job);
+    else
+        clients_ask(&play->world.clients, (size_t)job, SIM_SUBMIT, (struct tf_elastic){0});
+}
+
 static void next_pin(void *arg, uint64_t tag)
 {
     struct play *play = arg;
     struct sim_agenda *agenda = &play->world.agenda;
     (void)tag;
-    if (play->pinning || play->pinned == play->pins.count)
+    if (play->pinning)
+        return;
+    if (!is_due(play))
+        submit_others(play);
+    if (play->pinned == play->pins.count)
         return;
     const struct play_pin *pin = &play->pins.items[play->pinned];
     if (pin->at > agenda->now.ms) {
@@ -142,6 +169,17 @@ void play_pin_add(struct play *play, size_t number, size_t job)
         play->pins.items[i] = play->pins.items[i - 1];
         play->pins.items[i - 1] = pin;
     }
+}
+
+bool play_pin_holds_back(struct play *play, size_t job, int64_t at)
+{
+    bool pins = false;
+    tf_vec_each (other, &play->scenario->jobs)
+        pins |= other->on.count > 0;
+    if (!pins || play->options->rival)
+        return false;
+    sim_agenda_at(&play->world.agenda, (struct tf_mono){at}, submit_other, play, job);
+    return true;
 }
 
 void play_pin_begin(struct play *play)

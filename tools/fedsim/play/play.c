@@ -52,6 +52,17 @@ void play_skip(struct play *play, int number, char *where, char *text)
     tf_vec_push(&play->result->skipped, (struct play_failure){number, where, text});
 }
 
+void play_note_event(struct play *play, const struct scenario_event *event, const char *fmt, ...)
+{
+    char text[1000];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    tf_vec_push(&play->result->notes,
+                (struct play_failure){-1, play_event_path(play, event), tf_strdup(text)});
+}
+
 int play_wrong(struct play *play, char *where)
 {
     free(play->result->where);
@@ -88,6 +99,26 @@ static void run(struct play *play)
     }
 }
 
+/* Named like expectations that are too late: a run that never did what it was written for proves nothing. */
+static void note_what_is_too_late(struct play *play)
+{
+    char at[TF_QUANTITY_TEXT], until[TF_QUANTITY_TEXT];
+    const struct scenario_event *first = NULL;
+    size_t count = 0;
+    tf_vec_each (event, &play->scenario->events) {
+        count += event->at > play->until;
+        if (event->at > play->until && (!first || event->at < first->at))
+            first = event;
+    }
+    if (!first)
+        return;
+    tf_duration_format(first->at, at);
+    tf_duration_format(play->until, until);
+    play_skip(play, -1, play_event_path(play, first),
+              tf_asprintf("%zu event%s later than the end, the first at %s, and the run ended at %s", count,
+                          count == 1 ? " is" : "s are", at, until));
+}
+
 /* A fault by number is for one certain run: in another it may never come. */
 static void note_what_never_came(struct play *play)
 {
@@ -103,7 +134,10 @@ static void conclude(struct play *play)
 {
     struct play_result *result = play->result;
     play_refusals_judge(play);
+    play_orders_judge(play);
     note_what_never_came(play);
+    if (!play->result->breached && !play->world.breached)
+        note_what_is_too_late(play);
     result->breached = play->world.breached;
     result->hash = play->world.diary.mute ? 0 : play->world.diary.hash;
     result->events = play->world.agenda.done;
@@ -133,7 +167,9 @@ static void release(struct play *play)
     tf_vec_release(&play->stops);
     tf_vec_release(&play->origins);
     play_refusals_release(play);
+    play_orders_release(play);
     tf_vec_release(&play->pins);
+    tf_vec_release(&play->held_back);
 }
 
 static void play_it(struct play *play)
@@ -172,6 +208,7 @@ int scenario_play(const struct scenario *scenario, const struct play_options *op
     play.world.record = options->record;
     truth_begin(&play.truth, &play.world);
     play_refusals_begin(&play);
+    play_orders_begin(&play);
     int failed = play_build(&play, err);
     if (!failed) {
         result->report = report_create();
@@ -203,6 +240,9 @@ void play_result_release(struct play_result *result)
         failure_release(f);
     tf_vec_each (f, &result->skipped)
         failure_release(f);
+    tf_vec_each (f, &result->notes)
+        failure_release(f);
+    tf_vec_release(&result->notes);
     tf_vec_release(&result->failures);
     tf_vec_release(&result->skipped);
 }

@@ -49,7 +49,8 @@ struct play_result {
     bool breached;
     char breach[1000]; /* of an invariant, in words */
     SCENARIO_LIST(struct play_failure) failures;
-    SCENARIO_LIST(struct play_failure) skipped; /* expectations later than `until` */
+    SCENARIO_LIST(struct play_failure) skipped; /* expectations and events later than `until` */
+    SCENARIO_LIST(struct play_failure) notes;   /* what had nothing to do, or less than was asked for */
     struct report *report;                      /* NULL if the scenario could not be played: */
     char *where;   /* path in the scenario of why not, "clusters[1].nodesFrom.csv"; NULL: no single place */
     uint64_t hash; /* of all that happened: two runs that differ in anything differ in it; 0 = none */

@@ -64,6 +64,17 @@ struct play_refusal {
     uint64_t times;
 };
 
+/* Moves that an event has ordered of subclusters. */
+struct play_order {
+    const struct scenario_event *event;
+    struct tf_uid id;
+    const struct sim_site *home; /* where the job ran, or what is defragmented; NULL: nowhere */
+    int64_t at;
+    size_t heard, answers; /* daemons that were asked; that have answered */
+    bool done;             /* one of them did it, */
+    char *text;            /* or why not: the home's word, if it said one */
+};
+
 struct play {
     const struct scenario *scenario;
     const struct play_options *options;
@@ -71,6 +82,7 @@ struct play {
     struct sim_world world;
     struct truth truth;
     struct rival *rival; /* NULL: tidefed decides */
+    int64_t nodes;       /* of all clusters */
     struct play_name *names;
     TF_VEC(struct play_origin) origins; /* of each of the world's clients' jobs */
     struct play_origin building;        /* while the world is built: whose jobs come next */
@@ -83,9 +95,11 @@ struct play {
     TF_VEC(struct play_stop) stops; /* by time, equal ones as in the file */
     size_t stopped;
     TF_VEC(struct play_refusal) refusals;
+    TF_VEC(struct play_order) orders;
     TF_VEC(struct play_pin) pins; /* by time, equal ones as in the file */
     size_t pinned, pin_starts;    /* done; instances of the next that have started */
     bool pinning;                 /* it is under way */
+    TF_VEC(size_t) held_back;     /* other jobs, in the world's clients, to be submitted after it */
     int64_t until;
 };
 
@@ -102,6 +116,18 @@ void play_refusals_begin(struct play *play);
 /* The run is over: what was refused and should not have been fails, and the other way round. */
 void play_refusals_judge(struct play *play);
 void play_refusals_release(struct play *play);
+
+/* ---- orders.c ---- */
+/* The event moves a whole job to another subcluster, which is for its user to ask; else it is an order. */
+bool play_moves_job(const struct play *play, const struct scenario_event *event);
+void play_orders_begin(struct play *play);
+/* The event has ordered that, of so many daemons. home: whose answer counts; NULL = nobody's more than
+ * others'. */
+void play_order(struct play *play, const struct scenario_event *event, struct tf_uid id,
+                const struct sim_site *home, size_t heard);
+/* The run is over: what was refused and should not have been fails, and the other way round. */
+void play_orders_judge(struct play *play);
+void play_orders_release(struct play *play);
 
 /* ---- references.c ---- */
 /* Whether what events and expectations name is there, now that CSV files have been read. */
@@ -127,6 +153,9 @@ int32_t play_without_spec(const struct play *play, struct tf_job_spec *spec);
 /* ---- pin.c ---- */
 /* The job of that number in the scenario, and in the world's clients, starts where it says. */
 void play_pin_add(struct play *play, size_t number, size_t job);
+/* True if jobs start on named nodes, so that this one, which does not, is submitted at its moment or when
+ * those of that moment have started. */
+bool play_pin_holds_back(struct play *play, size_t job, int64_t at);
 void play_pin_begin(struct play *play);
 
 /* ---- happen.c ---- */
@@ -157,9 +186,11 @@ void play_fail_at(struct play *play, const char *where, const char *fmt, ...)
 /* The same of an event. */
 void play_fail_event(struct play *play, const struct scenario_event *event, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* A line of what could not be judged, or had nothing to do; number: of the expectation, -1 = none. where and
- * text are taken. */
+/* A line of what could not be judged; number: of the expectation, -1 = none. where and text are taken. */
 void play_skip(struct play *play, int number, char *where, char *text);
+/* A line of what is as it was asked for, and perhaps not as it was meant. */
+void play_note_event(struct play *play, const struct scenario_event *event, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 /* The scenario cannot be played because of that place in it, a path that is taken. Returns -1. */
 int play_wrong(struct play *play, char *where);
 

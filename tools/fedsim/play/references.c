@@ -110,6 +110,28 @@ static int check_instance(struct play *play, const struct scenario_event *e, con
     return play_wrong(play, tf_asprintf("%s.instance", path));
 }
 
+/* Of nodes that are known to be there. */
+static int check_foreign(struct play *play, const struct scenario_event *e, const struct tf_strs *nodes,
+                         const char *path, struct tf_error *err)
+{
+    uint64_t gpus = 0;
+    struct scenario_place place;
+    if (!e->foreign || scenario_gpus_parse(e->foreign, &gpus, NULL))
+        return 0;
+    tf_vec_each (node, nodes) {
+        if (scenario_place_parse(*node, false, &place, NULL))
+            continue;
+        const struct sim_fleet *fleet =
+            &play->world.sites.items[scenario_cluster_find(play->scenario, place.cluster)]->fleet;
+        int32_t count = fleet->nodes.items[fleet_node_find(fleet, place.node)].node.capacity.gpus;
+        if (!(gpus & ~tf_gpu_set_all(count)))
+            continue;
+        tf_error_set(err, TF_ERR_INVALID, "node %s has %d GPUs, and the first is 0", *node, count);
+        return play_wrong(play, tf_asprintf("%s.foreign", path));
+    }
+    return 0;
+}
+
 static int check_event(struct play *play, const struct scenario_event *e, struct tf_error *err)
 {
     TF_AUTO_FREE char *path = play_event_path(play, e);
@@ -123,9 +145,35 @@ static int check_event(struct play *play, const struct scenario_event *e, struct
     };
     if (check_names(play, path, names, TF_ARRAY_LEN(names), err) ||
         check_nodes(play, path, "node", &e->node, err) ||
-        (!e->defrag && check_nodes(play, path, "nodes", &e->nodes, err)))
+        (!e->defrag && check_nodes(play, path, "nodes", &e->nodes, err)) ||
+        check_foreign(play, e, &e->node, path, err) || check_foreign(play, e, &e->nodes, path, err))
         return -1;
     return check_instance(play, e, path, err);
+}
+
+static bool has_tenant(const struct play *play, const char *tenant)
+{
+    tf_vec_each (job, &play->world.clients.jobs)
+        if (tf_str_eq(job->manifest.tenant, tenant))
+            return true;
+    return false;
+}
+
+static char *wrong_metric(const struct play *play, const char *text)
+{
+    static const char *const whats[] = {
+        [REPORT_CLASSES] = "class", [REPORT_TENANTS] = "tenant with jobs", [REPORT_CLUSTERS] = "cluster"};
+    struct tf_error err = TF_ERROR_INIT;
+    enum report_set set;
+    TF_AUTO_FREE char *group = NULL;
+    if (report_name_check(text, &set, &group, &err))
+        return tf_strdup(err.text);
+    if (set == REPORT_ALL ||
+        (set == REPORT_CLASSES && tf_classes_rank(&play->world.settings.policy.classes, group) >= 0) ||
+        (set == REPORT_TENANTS && has_tenant(play, group)) ||
+        (set == REPORT_CLUSTERS && scenario_cluster_find(play->scenario, group) >= 0))
+        return NULL;
+    return tf_asprintf("there is no %s %s", whats[set], group);
 }
 
 static int check_expect(struct play *play, size_t number, struct tf_error *err)
@@ -134,14 +182,26 @@ static int check_expect(struct play *play, size_t number, struct tf_error *err)
     const struct scenario_assertion *assertion = scenario_assertion_of(e);
     TF_AUTO_FREE char *path =
         tf_asprintf("expect[%zu]%s", number, scenario_expect_is_always(e) ? ".always" : "");
-    const struct name names[] = {{"job", assertion->job, wrong_job}, {"node", assertion->node, wrong_node}};
+    const struct name names[] = {{"job", assertion->job, wrong_job},
+                                 {"node", assertion->node, wrong_node},
+                                 {"metric", assertion->metric, wrong_metric}};
     return check_names(play, path, names, TF_ARRAY_LEN(names), err);
 }
 
 static int check_on(struct play *play, size_t number, struct tf_error *err)
 {
+    const struct scenario_job *job = &play->scenario->jobs.items[number];
     TF_AUTO_FREE char *path = tf_asprintf("jobs[%zu]", number);
-    return check_nodes(play, path, "on", &play->scenario->jobs.items[number].on, err);
+    if (check_nodes(play, path, "on", &job->on, err))
+        return -1;
+    if (job->on.count == 0 || job->on.count >= (size_t)job->spec.elastic.min)
+        return 0;
+    tf_error_set(
+        err, TF_ERR_INVALID,
+        "names %zu node%s, and %d instances start together: name one for each, the same once more if "
+        "it takes several",
+        job->on.count, job->on.count == 1 ? "" : "s", job->spec.elastic.min);
+    return play_wrong(play, tf_asprintf("%s.on", path));
 }
 
 /* In a run that was drawn, and made smaller, events may have lost what they were about; other schedulers get

@@ -94,7 +94,8 @@ static char *where(const struct play *play, const struct play_refusal *r)
 static bool wants(const struct play *play, const struct scenario_event *event,
                   const struct play_refusal *refusal)
 {
-    int64_t job = event->refused ? play_job_find(play, event->migrate) : -1;
+    bool moves = event->refused && play_moves_job(play, event);
+    int64_t job = moves ? play_job_find(play, event->migrate) : -1;
     return job >= 0 && refusal->verb == SIM_MIGRATE && refusal->job == &play->world.clients.jobs.items[job];
 }
 
@@ -111,7 +112,7 @@ static bool is_wanted(const struct play *play, const struct play_refusal *refusa
 static void fail_not_refused(struct play *play)
 {
     tf_vec_each (event, &play->scenario->events) {
-        bool refused = !event->refused;
+        bool refused = !event->refused || !play_moves_job(play, event);
         tf_vec_each (r, &play->refusals)
             refused |= wants(play, event, r);
         if (!refused)

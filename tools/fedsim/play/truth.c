@@ -194,6 +194,7 @@ static void hear(void *arg, const struct sim_fact *fact)
         job_of(truth, fact->archived->uid)->stored = fact->archived->phase;
         break;
     case SIM_FACT_NODE:
+    case SIM_FACT_ORDERED:
         break;
     }
 }

@@ -123,6 +123,14 @@ static void print_skipped(const struct file *file, const struct play_result *res
     }
 }
 
+static void print_notes(const struct file *file, const struct play_result *result)
+{
+    tf_vec_each (f, &result->notes) {
+        print_place(file, f->where);
+        fprintf(file->out, "note: %s\n", f->text);
+    }
+}
+
 static double seconds_since(const struct timespec *begin)
 {
     struct timespec now;
@@ -170,6 +178,7 @@ static void judge(struct run *run, const struct file *file, const struct play_re
         fprintf(file->out, "    expected: %s\n", reason);
     print_failures(file, result);
     print_skipped(file, result);
+    print_notes(file, result);
     run->passed += good && !reason;
     run->expected += expected;
     run->failed += !expected && !(good && !reason);

@@ -623,6 +623,8 @@ static void hear(void *arg, const struct sim_fact *fact)
     case SIM_FACT_ARCHIVED:
         hear_archived(report, fact);
         break;
+    case SIM_FACT_ORDERED:
+        break;
     }
 }
 

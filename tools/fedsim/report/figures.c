@@ -173,12 +173,13 @@ static int64_t seconds(int64_t ms)
     return ms * (MILLION / TF_SECOND);
 }
 
+static const struct {
+    const char *name;
+    int percent;
+} parts[] = {{"p50", 50}, {"p90", 90}, {"p95", 95}, {"p99", 99}, {"max", 100}};
+
 static void each_sample(const char *kind, struct report_samples *samples, report_row_f *row, void *arg)
 {
-    static const struct {
-        const char *name;
-        int percent;
-    } parts[] = {{"p50", 50}, {"p90", 90}, {"p95", 95}, {"p99", 99}, {"max", 100}};
     char name[40];
     snprintf(name, sizeof name, "%s.count", kind);
     row(arg, name, (int64_t)samples->ms.count * MILLION);
@@ -256,6 +257,73 @@ static struct report_group *group_of(struct report *report, const char *path, co
         return NULL;
     }
     return &report->all;
+}
+
+/* The names that report_each_figure gives to figures there, without any report. Owned by the caller. */
+static void list_names(enum report_where where, struct tf_strs *out)
+{
+    for (size_t i = 0; i < TF_ARRAY_LEN(figures); i++)
+        if (figures[i].where & where)
+            tf_strs_add(out, figures[i].name);
+    for (size_t i = 0; i < TF_ARRAY_LEN(kinds); i++) {
+        const char *more[] = {"count", "mean"};
+        for (size_t k = 0; k < TF_ARRAY_LEN(more) + TF_ARRAY_LEN(parts); k++)
+            tf_vec_push(out,
+                        tf_asprintf("%s.%s", kinds[i].name,
+                                    k < TF_ARRAY_LEN(more) ? more[k] : parts[k - TF_ARRAY_LEN(more)].name));
+    }
+    for (int cause = 0; cause < REPORT_CAUSES && where & FLEET; cause++)
+        tf_vec_push(out, tf_asprintf("idleGpuHoursByCause.%s", report_cause_names[cause]));
+}
+
+/* Names of groups may hold dots: the figure is what the path ends with. */
+static int find_name(const char *path, const struct tf_strs *names, bool grouped, char **group,
+                     struct tf_error *err)
+{
+    const char *first = NULL;
+    size_t len = strlen(path);
+    tf_vec_each (name, names) {
+        size_t tail = strlen(*name);
+        if (grouped && len > tail + 1 && path[len - tail - 1] == '.' &&
+            strcmp(path + len - tail, *name) == 0) {
+            *group = tf_strndup(path, len - tail - 1);
+            return 0;
+        }
+        if (!grouped && strcmp(path, *name) == 0)
+            return 0;
+        const char *word = grouped && strchr(path, '.') ? strchr(path, '.') + 1 : path;
+        if (!first && tf_starts_with(*name, word) && (*name)[strlen(word)] == '.')
+            first = *name;
+    }
+    if (first)
+        return tf_error_set(err, TF_ERR_INVALID, "is several figures: name one of them, as %s", first);
+    const char *word = grouped && strchr(path, '.') ? strchr(path, '.') + 1 : path;
+    const char *nearest = tf_nearest(word, (const char *const *)names->items, names->count);
+    return tf_error_set(err, TF_ERR_INVALID, "\"%.60s\" is no figure %s%s%s%s", word,
+                        grouped ? "that these have" : "of a report", nearest ? "; did you mean \"" : "",
+                        nearest ? nearest : "", nearest ? "\"?" : "");
+}
+
+int report_name_check(const char *path, enum report_set *set, char **group, struct tf_error *err)
+{
+    static const struct {
+        const char *prefix;
+        enum report_where where;
+        enum report_set set;
+    } sets[] = {{"", REPORT_OF_ALL, REPORT_ALL},
+                {"classes.", REPORT_OF_CLASS, REPORT_CLASSES},
+                {"tenants.", REPORT_OF_TENANT, REPORT_TENANTS},
+                {"clusters.", REPORT_OF_CLUSTER, REPORT_CLUSTERS}};
+    size_t at = TF_ARRAY_LEN(sets) - 1;
+    while (at > 0 && !tf_starts_with(path, sets[at].prefix))
+        at--;
+    struct tf_strs names = {0};
+    list_names(sets[at].where, &names);
+    *set = sets[at].set;
+    *group = NULL;
+    int failed = find_name(path + strlen(sets[at].prefix), &names, at > 0, group, err);
+    tf_strs_release(&names);
+    return failed;
 }
 
 int report_figure(struct report *report, const char *path, int64_t *millionths)

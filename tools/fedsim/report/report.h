@@ -45,6 +45,11 @@ void report_end(struct report *report);
  * present moment, or of the end, in millionths. -1: there is none of that name. */
 int report_figure(struct report *report, const char *name, int64_t *millionths);
 
+/* What a name is about, whatever there is in a run. *group: owned by the caller, NULL for REPORT_ALL. -1 and
+ * *err: no report has such a figure. */
+enum report_set { REPORT_ALL, REPORT_CLASSES, REPORT_TENANTS, REPORT_CLUSTERS };
+int report_name_check(const char *path, enum report_set *set, char **group, struct tf_error *err);
+
 /* Instances of one job that were evicted so far. */
 int64_t report_job_evictions(const struct report *report, struct tf_uid uid);
 

@@ -261,6 +261,18 @@ static void check_defrag(const struct scenario_event *e, struct tf_complaints *o
         tf_complaints_add(out, "nodes", "must be a number of nodes, or max");
 }
 
+/* What is not said stays as it is, which only the run knows. */
+static void check_sizes(const struct scenario_event *e, struct tf_complaints *out)
+{
+    const struct tf_elastic *sizes = &e->elastic;
+    if (sizes->min && sizes->max && sizes->min > sizes->max)
+        tf_complaints_add(out, "elastic.min", "is above max");
+    if (sizes->step && sizes->min % sizes->step)
+        tf_complaints_add(out, "elastic.min", "is no multiple of step");
+    if (sizes->step && sizes->max % sizes->step)
+        tf_complaints_add(out, "elastic.max", "is no multiple of step");
+}
+
 /* One thing a fault: several would leave open which of them is meant. */
 static void check_choices(const struct scenario_event *e, struct tf_complaints *out)
 {
@@ -312,6 +324,7 @@ void scenario_check_event(const void *object, struct tf_complaints *out)
     check_places(e, out);
     check_foreign(e, out);
     check_defrag(e, out);
+    check_sizes(e, out);
     check_choices(e, out);
     if (!check_one_subject(e, out))
         return;

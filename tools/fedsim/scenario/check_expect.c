@@ -1,62 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Owns what an expectation may say: about one subject, at one kind of time, with properties that the subject
- * has. */
+ * has. Which figures a report has is the report's. */
 #include "common/base/cleanup.h"
 #include "common/base/quantity.h"
 #include "common/base/text.h"
 #include "tools/fedsim/scenario/private.h"
-
-/* ---- metrics ---- */
-
-static const char *const metrics[] = {"simulatedSeconds",
-                                      "wallSeconds",
-                                      "events",
-                                      "jobsSubmitted",
-                                      "jobsCompleted",
-                                      "jobsRunning",
-                                      "jobsPending",
-                                      "gpuUsable",
-                                      "gpuAllocation",
-                                      "evictions",
-                                      "jobsEvicted",
-                                      "evictionsByCause",
-                                      "requeued",
-                                      "victimsRedundant",
-                                      "resizes",
-                                      "restarts",
-                                      "migrations",
-                                      "waitSeconds",
-                                      "migrationsRolledBack",
-                                      "nodesVacated",
-                                      "jctSeconds",
-                                      "lostGpuHours",
-                                      "reclaimSeconds",
-                                      "placementsRefused",
-                                      "idleGpuHoursByCause",
-                                      "invariantViolations",
-                                      "jobsFailed",
-                                      "jobsDeleted",
-                                      "gpuHoursThere",
-                                      "gpuHoursHeld",
-                                      "placements",
-                                      "classes",
-                                      "tenants",
-                                      "clusters"};
-
-/* `waitSeconds.p99` is a figure of waitSeconds, `classes.online.evictions` one of a class. */
-/* -1 and *err if no report has a figure of that name. */
-static int check_metric_name(const char *name, struct tf_error *err)
-{
-    TF_AUTO_FREE char *base = tf_strndup(name, strcspn(name, "."));
-    for (size_t i = 0; i < TF_ARRAY_LEN(metrics); i++)
-        if (tf_str_eq(metrics[i], base))
-            return 0;
-    const char *nearest = tf_nearest(base, metrics, TF_ARRAY_LEN(metrics));
-    if (nearest)
-        return tf_error_set(err, TF_ERR_INVALID, "\"%.60s\" is no figure of a report; did you mean \"%s\"?",
-                            name, nearest);
-    return tf_error_set(err, TF_ERR_INVALID, "\"%.60s\" is no figure of a report", name);
-}
 
 /* ---- assertions ---- */
 
@@ -131,8 +79,6 @@ static void check_texts(const struct scenario_assertion *a, const char *prefix, 
 {
     struct tf_error err = TF_ERROR_INIT;
     struct scenario_place place;
-    if (a->metric && check_metric_name(a->metric, &err))
-        complain_at(prefix, "metric", err.text, out);
     if (a->node && scenario_place_parse(a->node, false, &place, &err))
         complain_at(prefix, "node", err.text, out);
     if ((a->reason.cluster || a->reason.code) && !(a->reason.cluster && a->reason.code))

@@ -434,7 +434,7 @@ static const struct tf_row event_rows[] = {
     {.key = "refused",
      TF_BOOL(EVENT, refused),
      .flags = TF_ROW_ZERO,
-     .help = "with migrate, to a cluster: that must be refused"},
+     .help = "with migrate: that must be refused"},
     WHO("pauseMoves", pause_moves, "CLUSTER: no move that is under way there begins its next step"),
     WHO("abortMoves", abort_moves, "CLUSTER: what can be of those that are under way there is taken back"),
 };

@@ -249,10 +249,81 @@ static void test_scale(void)
     play_result_release(&result);
 }
 
+/* ---- names ---- */
+
+static void expect_known(const char *name)
+{
+    enum report_set set;
+    char *group = NULL;
+    struct tf_error err = TF_ERROR_INIT;
+    if (report_name_check(name, &set, &group, &err))
+        printf("\n%s: %s\n", name, err.text);
+    CU_ASSERT_EQUAL(err.code, TF_OK);
+    free(group);
+}
+
+/* Every number of it is a figure that can be expected, under its name. */
+static size_t expect_all_known(const cJSON *json, const char *prefix)
+{
+    size_t count = 0;
+    for (const cJSON *at = json->child; at; at = at->next) {
+        TF_AUTO_FREE char *name = tf_asprintf("%s%s", prefix, at->string);
+        TF_AUTO_FREE char *deeper = tf_asprintf("%s.", name);
+        bool of_this_run = strcmp(name, "seed") == 0 || strcmp(name, "wallSeconds") == 0 ||
+                           strcmp(name, "peakMemoryKib") == 0;
+        if (cJSON_IsObject(at))
+            count += expect_all_known(at, deeper);
+        if (!cJSON_IsNumber(at) || of_this_run)
+            continue;
+        expect_known(name);
+        count++;
+    }
+    return count;
+}
+
+static void expect_unknown(const char *name, const char *told)
+{
+    enum report_set set;
+    char *group = NULL;
+    struct tf_error err = TF_ERROR_INIT;
+    CU_ASSERT_EQUAL(report_name_check(name, &set, &group, &err), -1);
+    CU_ASSERT_PTR_NULL(group);
+    CU_ASSERT_STRING_EQUAL(err.text, told);
+}
+
+static void test_names(void)
+{
+    struct play_result result;
+    enum report_set set;
+    char *group = NULL;
+    play("name: names\n"
+         "clusters: [{name: a.b, nodes: [{count: 1, prefix: n, model: H800, gpus: 8}]}]\n"
+         "jobs: [{at: 0s, tenant: x, name: one, run: 1m, spec: {priority: train, instance: {gpus: 8}}}]\n"
+         "until: 10m\n",
+         &result);
+    TF_AUTO_BUF text = TF_BUF_INIT;
+    report_json(result.report, &(struct report_frame){.seed = 1}, &text);
+    cJSON *json = cJSON_Parse(tf_buf_text(&text));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(json);
+    CU_ASSERT(expect_all_known(json, "") > 150);
+    cJSON_Delete(json);
+    play_result_release(&result);
+    CU_ASSERT_EQUAL(report_name_check("clusters.a.b.waitSeconds.p99", &set, &group, NULL), 0);
+    CU_ASSERT_EQUAL(set, REPORT_CLUSTERS);
+    CU_ASSERT_STRING_EQUAL(group, "a.b");
+    free(group);
+    expect_unknown("evictons", "\"evictons\" is no figure of a report; did you mean \"evictions\"?");
+    expect_unknown("waitSeconds", "is several figures: name one of them, as waitSeconds.count");
+    expect_unknown("tenants.x.waitSeconds", "is several figures: name one of them, as waitSeconds.count");
+    expect_unknown("classes.train.gpuHoursThere", "\"gpuHoursThere\" is no figure that these have; did you "
+                                                  "mean \"gpuHoursHeld\"?");
+    expect_unknown("classes.train", "\"train\" is no figure that these have");
+}
+
 int main(void)
 {
-    static const struct suite_test tests[] = {{"times", test_times},     {"loss", test_loss},
-                                              {"health", test_health},   {"json", test_json},
-                                              {"without", test_without}, {"scale", test_scale}};
+    static const struct suite_test tests[] = {
+        {"times", test_times},     {"loss", test_loss},   {"health", test_health}, {"json", test_json},
+        {"without", test_without}, {"scale", test_scale}, {"names", test_names}};
     return suite_run("report/played", tests, TF_ARRAY_LEN(tests));
 }

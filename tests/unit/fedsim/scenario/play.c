@@ -382,6 +382,22 @@ static void test_on(void)
           "  - {at: 2m, job: t/w, phase: Running}\n"
           "  - {at: end, cluster: a, freeGpus: 0}\n"
           "until: 3m\n");
+    /* what comes at the same moment does not take those nodes */
+    holds("jobs:\n"
+          "  - {at: 0s, tenant: t, name: v, spec: {priority: train, instances: 5, instance: {gpus: 8}}}\n"
+          "  - {at: 0s, tenant: t, name: x, on: [a/n0, a/n1], spec: {priority: offline, instances: 2, "
+          "instance: "
+          "{gpus: 2}}}\n"
+          "tides:\n"
+          "  - {job: {tenant: t, name: w, spec: {priority: offline, elastic: {step: 1}, instance: {gpus: "
+          "8}}}, low: "
+          "1, high: 1}\n"
+          "expect:\n"
+          "  - {between: [5s, 3m], job: t/x, phase: Running, instances: 2}\n"
+          "  - {at: 20s, job: t/w, phase: Running}\n"
+          "  - {at: 3m, node: a/n0, freeGpus: 6}\n"
+          "  - {at: 3m, job: t/v, phase: Pending}\n"
+          "until: 3m\n");
     fails("jobs: [{at: 0s, tenant: t, name: x, on: n0, spec: {priority: train, instance: {gpus: 8, memory: "
           "2Ti}}}]\n"
           "until: 3m\n",
@@ -434,6 +450,21 @@ static void test_wrong(void)
         {JOB_X "events: [{at: 1m, migrate: t/x, to: b/n2}]\n", "events[0].to", "cluster b has no node n2"},
         {JOB_X "events: [{at: 1m, migrate: t/x, instance: 1}]\n", "events[0].instance",
          "t/x has at most 1 instances, and the first is 0"},
+        {JOB_X "events: [{at: 1m, nodes: [a/n0, b/n1], foreign: \"7-8\"}]\n", "events[0].foreign",
+         "node a/n0 has 8 GPUs, and the first is 0"},
+        {JOB_X "expect: [{at: end, metric: evictons, max: 0}]\n", "expect[0].metric",
+         "\"evictons\" is no figure of a report; did you mean \"evictions\"?"},
+        {JOB_X "expect: [{always: {metric: classes.nope.evictions, max: 0}}]\n", "expect[0].always.metric",
+         "there is no class nope"},
+        {JOB_X "expect: [{at: end, metric: tenants.u.evictions, max: 0}]\n", "expect[0].metric",
+         "there is no tenant with jobs u"},
+        {JOB_X "expect: [{at: end, metric: clusters.c.evictions, max: 0}]\n", "expect[0].metric",
+         "there is no cluster c"},
+        {"jobs: [{at: 0s, tenant: t, name: x, on: n0, spec: {priority: train, instances: 2, instance: "
+         "{}}}]\n",
+         "jobs[0].on",
+         "names 1 node, and 2 instances start together: name one for each, the same once more if it takes "
+         "several"},
         {"jobs: [{from: {csv: /nowhere.csv}}]\n", "jobs[0].from.csv",
          "cannot open /nowhere.csv: No such file or directory"},
     };
@@ -518,6 +549,59 @@ static void test_expectations_fail(void)
     }
 }
 
+/* ---- orders ---- */
+
+#define STAYS \
+    "jobs: [{at: 0s, tenant: t, name: x, spec: {priority: train, migration: never, instance: {gpus: 8}}}]\n"
+
+/* An order that is refused has moved nothing: the run says so, unless that is what is expected. */
+static void test_orders(void)
+{
+    fails(STAYS "events: [{at: 1m, migrate: t/x, instance: 0, to: a/n1}]\n",
+          "at 1m: migrate t/x is refused: t/x/0: migration: never");
+    holds(STAYS "events: [{at: 1m, migrate: t/x, instance: 0, to: a/n1, refused: true}]\n");
+    fails(JOB_X "events: [{at: 1m, migrate: t/x, instance: 0, to: a/n1, refused: true}]\n",
+          "at 1m: migrate t/x was to be refused, and was not");
+    fails("jobs: [{at: 5m, tenant: t, name: x, spec: {priority: train, instance: {gpus: 8}}}]\n"
+          "events: [{at: 1m, migrate: t/x}]\n",
+          "at 1m: migrate t/x is refused: nothing of that runs in a");
+    fails(JOB_X "events:\n"
+                "  - {at: 1m, cluster: a, link: cut, for: 5m}\n"
+                "  - {at: 1m, cluster: b, link: cut, for: 5m}\n"
+                "  - {at: 3m, migrate: t/x}\n",
+          "at 3m: migrate t/x: no subclusterd could be asked: none is attached");
+    fails(JOB_X "events: [{at: 1m, defrag: a, model: H100, nodes: 1}]\n",
+          "defrag a: a has no GPUs of model H100");
+}
+
+/* What had nothing to do, or less than was asked for, is no failure, and no gain either. */
+static void test_notes(void)
+{
+    static const char scattered[] =
+        "jobs:\n"
+        "  - {at: 0s, tenant: t, name: p, on: n0, spec: {priority: train, instance: {gpus: 2}}}\n"
+        "  - {at: 0s, tenant: t, name: q, on: n1, spec: {priority: train, instance: {gpus: 2}}}\n";
+    static const struct {
+        const char *text, *told;
+    } cases[] = {
+        {"events: [{at: 1m, defrag: a, model: H800, nodes: max}]\n", NULL},
+        {"events: [{at: 1m, defrag: a, model: H800, nodes: 3}]\n",
+         "at 1m: defrag a frees 1 more, and 3 were asked for"},
+        {"events: [{at: 1m, defrag: b, model: H800, nodes: 1}]\n",
+         "at 1m: defrag b had nothing to move: 2 free, and no plan frees more"},
+    };
+    for (size_t i = 0; i < TF_ARRAY_LEN(cases); i++) {
+        struct play_result result;
+        TF_AUTO_FREE char *text = tf_asprintf("%s%s", scattered, cases[i].text);
+        play(text, plain, &result);
+        CU_ASSERT_TRUE(play_is_good(&result));
+        CU_ASSERT_EQUAL_FATAL(result.notes.count, cases[i].told ? 1 : 0);
+        if (cases[i].told)
+            CU_ASSERT_STRING_EQUAL(result.notes.items[0].text, cases[i].told);
+        play_result_release(&result);
+    }
+}
+
 static void test_until(void)
 {
     struct play_options options = {.until = 2 * TF_MINUTE};
@@ -527,11 +611,15 @@ static void test_until(void)
                "  - {at: 3m, job: t/x, phase: Failed}\n"
                "  - {within: 1m, after: 90s, job: t/x, phase: Failed}\n"
                "  - {at: end, job: t/x, phase: Running}\n"
+               "events: [{at: 4m, delete: t/x}, {at: 3m, hold: t/x}, {at: 1m, look: t/x}]\n"
                "until: 6m\n",
          options, &result);
     CU_ASSERT_TRUE(play_is_good(&result));
     CU_ASSERT_EQUAL(result.ended, 2 * TF_MINUTE);
-    CU_ASSERT_EQUAL_FATAL(result.skipped.count, 2);
+    CU_ASSERT_EQUAL_FATAL(result.skipped.count, 3);
+    CU_ASSERT_STRING_EQUAL(result.skipped.items[2].where, "events[1]");
+    CU_ASSERT_STRING_EQUAL(result.skipped.items[2].text,
+                           "2 events are later than the end, the first at 3m, and the run ended at 2m");
     CU_ASSERT_EQUAL(result.skipped.items[0].number, 1);
     CU_ASSERT_EQUAL(result.skipped.items[1].number, 2);
     CU_ASSERT_STRING_EQUAL(result.skipped.items[1].text, "is about 2m30s, and the run ended at 2m");
@@ -581,6 +669,8 @@ static const struct suite_test tests[] = {
     {"applied", test_applied},
     {"not possible", test_not_possible},
     {"places", test_places},
+    {"orders", test_orders},
+    {"notes", test_notes},
     {"wrong", test_wrong},
     {"runs", test_runs},
     {"checkpoints", test_checkpoints},
