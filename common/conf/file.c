@@ -2,8 +2,10 @@
 /* Owns the reading of files. */
 #include "common/base/cleanup.h"
 #include "common/conf/conf.h"
+#include "common/conf/open.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 static int read_stream(FILE *stream, const char *path, size_t max, struct tf_buf *buf, struct tf_error *err)
 {
@@ -24,10 +26,18 @@ int tf_conf_read_file(const char *path, size_t max, struct tf_buf *buf, struct t
     tf_buf_clear(buf);
     if (strcmp(path, "-") == 0)
         return read_stream(stdin, "standard input", max, buf, err);
-    FILE *stream = fopen(path, "re");
-    if (!stream)
+    int fd = tf_conf_open(path, TF_CONF_PATIENCE);
+    if (fd < 0 && errno == ETIMEDOUT)
+        return tf_error_set(err, TF_ERR_IO, "%.300s: this is a pipe, and nobody writes to it", path);
+    if (fd < 0)
         return tf_error_errno(err, errno == ENOENT ? TF_ERR_NOT_FOUND : TF_ERR_IO, errno,
                               "%.300s: cannot be opened", path);
+    FILE *stream = fdopen(fd, "r");
+    if (!stream) {
+        int why = errno;
+        close(fd);
+        return tf_error_errno(err, TF_ERR_IO, why, "%.300s: cannot be opened", path);
+    }
     int failed = read_stream(stream, path, max, buf, err);
     fclose(stream);
     return failed;

@@ -68,15 +68,48 @@ static bool only_zeros(struct tf_bytes file, size_t at)
     return true;
 }
 
-static enum tf_frame_found broken(const struct tf_frames *frames, struct tf_error *err)
+static bool is_good(const uint8_t *head, struct tf_bytes payload)
 {
-    if (only_zeros(frames->file, frames->at))
-        return TF_FRAME_TORN;
+    return get(head + 8, 8) == digest_of(head, payload);
+}
+
+/* True if a whole good frame begins anywhere later: then what is broken at `at` is not where writing stopped,
+ * whatever its length says. Digests are looked at for so many bytes only, or a file made for it would keep us
+ * for ever: one that makes us give up is not what a crash leaves. */
+static bool others_follow(const struct tf_frames *frames)
+{
+    enum { LOOKS = 4 };
+    size_t budget = LOOKS * frames->file.len;
+    for (size_t at = frames->at + 1; at + TF_FRAME_HEAD <= frames->file.len; at++) {
+        const uint8_t *head = (const uint8_t *)frames->file.data + at;
+        uint64_t len = get(head, 4);
+        if (!is_kind(get(head + 4, 4)) || len > frames->file.len - at - TF_FRAME_HEAD)
+            continue;
+        if (len > budget || is_good(head, (struct tf_bytes){head + TF_FRAME_HEAD, (size_t)len}))
+            return true;
+        budget -= (size_t)len;
+    }
+    return false;
+}
+
+static enum tf_frame_found damaged(const struct tf_frames *frames, struct tf_error *err)
+{
     tf_error_set(err, TF_ERR_INVALID,
                  "the file is damaged at byte %zu: a record there is not what was written, and others follow "
                  "it; what is before it was good",
                  frames->at);
     return TF_FRAME_DAMAGED;
+}
+
+static enum tf_frame_found broken(const struct tf_frames *frames, struct tf_error *err)
+{
+    return only_zeros(frames->file, frames->at) ? TF_FRAME_TORN : damaged(frames, err);
+}
+
+/* The file ends where the frame should go on, as it seems: or its length is not what was written. */
+static enum tf_frame_found torn(const struct tf_frames *frames, struct tf_error *err)
+{
+    return others_follow(frames) ? damaged(frames, err) : TF_FRAME_TORN;
 }
 
 enum tf_frame_found tf_frames_next(struct tf_frames *frames, struct tf_frame *frame, struct tf_error *err)
@@ -91,11 +124,11 @@ enum tf_frame_found tf_frames_next(struct tf_frames *frames, struct tf_frame *fr
     if (!is_kind(kind))
         return broken(frames, err);
     if (len > left - TF_FRAME_HEAD)
-        return TF_FRAME_TORN;
+        return torn(frames, err);
     *frame = (struct tf_frame){(enum tf_frame_kind)kind, frames->at, {head + TF_FRAME_HEAD, (size_t)len}};
-    bool good = get(head + 8, 8) == digest_of(head, frame->payload);
+    bool good = is_good(head, frame->payload);
     if (!good && len == left - TF_FRAME_HEAD)
-        return TF_FRAME_TORN;
+        return torn(frames, err);
     if (!good)
         return broken(frames, err);
     frames->at += TF_FRAME_HEAD + (size_t)len;

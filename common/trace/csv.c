@@ -5,12 +5,14 @@
 #include "common/base/alloc.h"
 #include "common/base/hash.h"
 #include "common/base/text.h"
+#include "common/conf/open.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 /* A key that a line had. */
@@ -48,11 +50,15 @@ int tf_csv_fail(const struct tf_csv *csv, struct tf_error *err, const char *fmt,
 static int read_error(const struct tf_csv *csv, struct tf_error *err)
 {
     int code = Z_OK;
-    const char *why = gzerror(csv->file, &code);
+    const char *why = gzerror(csv->file, &code), *after = strstr(why, ">: "); /* zlib's "<fd:3>: " */
+    if (code == Z_BUF_ERROR)
+        return tf_error_set(err, TF_ERR_IO,
+                            "cannot read %s after line %" PRId64 ": it is cut off, and its end is missing",
+                            csv->path, csv->line);
     if (code == Z_ERRNO)
         return tf_error_errno(err, TF_ERR_IO, errno, "cannot read %s", csv->path);
     return tf_error_set(err, TF_ERR_IO, "cannot read %s after line %" PRId64 ": %s", csv->path, csv->line,
-                        why);
+                        after ? after + 3 : why);
 }
 
 /* 1 with a line of text without its end, 0 at the end of the file. */
@@ -63,9 +69,13 @@ static int read_line(struct tf_csv *csv, struct tf_error *err)
         (void)gzerror(csv->file, &code);
         return code == Z_OK || code == Z_STREAM_END ? 0 : read_error(csv, err);
     }
-    csv->line++;
     size_t len = strlen(csv->text);
     bool whole = len > 0 && csv->text[len - 1] == '\n';
+    int code = Z_OK;
+    (void)gzerror(csv->file, &code);
+    if (!whole && code == Z_BUF_ERROR) /* the compressed file ends too early: this is no last line */
+        return read_error(csv, err);
+    csv->line++;
     if (!whole && !gzeof(csv->file))
         return tf_csv_fail(
             csv, err,
@@ -137,14 +147,31 @@ static int read_header(struct tf_csv *csv, size_t required, struct tf_error *err
     return 0;
 }
 
-struct tf_csv *tf_csv_open(const char *path, const char *const *names, size_t count, size_t required,
-                           struct tf_error *err)
+static gzFile open_file(const char *path, struct tf_error *err)
 {
-    gzFile file = gzopen(path, "rbe");
-    if (!file) {
+    int fd = tf_conf_open(path, TF_CONF_PATIENCE);
+    if (fd < 0 && errno == ETIMEDOUT) {
+        tf_error_set(err, TF_ERR_IO, "%s is a pipe, and nobody writes to it", path);
+        return NULL;
+    }
+    if (fd < 0) {
         tf_error_errno(err, errno == ENOENT ? TF_ERR_NOT_FOUND : TF_ERR_IO, errno, "cannot open %s", path);
         return NULL;
     }
+    gzFile file = gzdopen(fd, "rb");
+    if (!file) {
+        close(fd);
+        tf_error_set(err, TF_ERR_IO, "cannot open %s: out of memory", path);
+    }
+    return file;
+}
+
+struct tf_csv *tf_csv_open(const char *path, const char *const *names, size_t count, size_t required,
+                           struct tf_error *err)
+{
+    gzFile file = open_file(path, err);
+    if (!file)
+        return NULL;
     struct tf_csv *csv = tf_calloc(1, sizeof *csv);
     csv->path = tf_strdup(path);
     csv->file = file;

@@ -10,6 +10,7 @@
 
 #include <dirent.h>
 #include <inttypes.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { SEEDS = 25, TAIL = 60 };
@@ -171,7 +172,8 @@ static void test_a_torn_end_is_normal(const struct text_file *file)
 static void test_damage_is_named(const struct text_file *file)
 {
     struct tf_frame frame = frame_at(&file->bytes, TF_FRAME_STEP, 7);
-    for (size_t at = frame.offset + 4; at < frame.offset + TF_FRAME_HEAD + frame.payload.len; at++) {
+    /* its length as well: what seems to end within this record, and does not */
+    for (size_t at = frame.offset; at < frame.offset + TF_FRAME_HEAD + frame.payload.len; at++) {
         TF_AUTO_FREE char *words = NULL;
         TF_AUTO_FREE char *where = tf_asprintf("damaged at byte %zu", frame.offset);
         file->bytes.data[at] ^= 0x40;
@@ -246,6 +248,12 @@ static void test_broken_files(void)
     struct replay_totals totals = replay(file.path, &words);
     CU_ASSERT_EQUAL(replay_exit_code(&totals), 2);
     CU_ASSERT_PTR_NOT_NULL(strstr(words, "no event log"));
+    unlink(file.path);
+    CU_ASSERT_EQUAL(mkfifo(file.path, 0600), 0);
+    TF_AUTO_FREE char *told = NULL;
+    totals = replay(file.path, &told);
+    CU_ASSERT_EQUAL(replay_exit_code(&totals), 2);
+    CU_ASSERT_PTR_NOT_NULL(strstr(told, "it is no regular file"));
     remove_folder(folder);
     tf_buf_release(&file.bytes);
     free(file.path);

@@ -22,7 +22,7 @@ common/rpc             common/base common/log common/net common/loop common/rpc
 common/store           common/base common/log common/net common/loop common/store
 common/keep            common/base common/model common/wire common/log common/loop common/store common/keep
 common/live            common/base common/model common/wire common/conf common/live
-common/trace           common/base common/model common/trace
+common/trace           common/base common/model common/conf common/trace
 federation/core        common/base common/model common/fit federation/core
 subcluster/core/consolidate  common/base common/model subcluster/core/consolidate
 subcluster/core/victims      common/base common/model common/fit subcluster/core/victims

@@ -73,12 +73,16 @@ static void say_result(const char *path, const struct before *before, const stru
 static int map_file(const char *path, struct tf_bytes *bytes, struct tf_error *err)
 {
     struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* of a pipe nobody might ever write to */
     if (fd < 0 || fstat(fd, &st)) {
         int why = errno;
         if (fd >= 0)
             close(fd);
         return tf_error_errno(err, TF_ERR_IO, why, "it cannot be opened");
+    }
+    if (!S_ISREG(st.st_mode)) {
+        close(fd);
+        return tf_error_set(err, TF_ERR_INVALID, "it is no regular file");
     }
     *bytes = (struct tf_bytes){NULL, (size_t)st.st_size};
     void *at = st.st_size ? mmap(NULL, bytes->len, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
@@ -107,8 +111,10 @@ static void replay_one(const char *path, struct before *before, struct replay_to
     totals->actions += replay.actions;
     if (failed) {
         totals->failed++;
-        fprintf(errors, "%s: %s (%" PRIu64 " steps were the same until then)\n", path, err.text,
-                replay.steps);
+        fprintf(errors, "%s: %s", path, err.text);
+        if (replay.steps)
+            fprintf(errors, " (%" PRIu64 " steps were the same until then)", replay.steps);
+        fprintf(errors, "\n");
         before_release(before);
     } else {
         say_result(path, before, &replay, totals, out);
