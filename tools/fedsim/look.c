@@ -21,10 +21,11 @@ static struct sim_seen *seen_of(struct sim_store *store, struct tf_bytes key)
     return seen;
 }
 
-static void tell(struct sim_world *world, const struct sim_store *store, const struct tf_record *record)
+/* What is left in the record afterwards is only to be released: the auditor keeps what it said. */
+static void tell(struct sim_world *world, const struct sim_store *store, struct tf_record *record)
 {
-    audit_record(world->audit, store->name, record);
     world_tell(world, &(struct sim_fact){.kind = SIM_FACT_RECORD, .store = store, .record = record});
+    audit_record(world->audit, store->name, record);
 }
 
 static bool is_guards(struct tf_bytes key)
@@ -51,8 +52,8 @@ static void forget(struct look *look, struct sim_seen *seen)
 
 static void see(struct look *look, struct sim_seen *seen, const struct tf_store_row *row)
 {
-    const struct sim_process *writer = look->world->check == SIM_CHECK_END ? look->store->writer : NULL;
-    const struct tf_record *written = NULL;
+    struct sim_process *writer = look->world->check == SIM_CHECK_END ? look->store->writer : NULL;
+    struct tf_record *written = NULL;
     struct tf_record record = {0};
     struct tf_error err = TF_ERROR_INIT;
     seen->there = true;

@@ -355,13 +355,14 @@ static void encode(struct sim_process *process, struct tf_record *record)
     *record = (struct tf_record){0};
 }
 
-const struct tf_record *process_written(const struct sim_process *process, struct tf_bytes key,
-                                        struct tf_bytes value)
+struct tf_record *process_written(struct sim_process *process, struct tf_bytes key, struct tf_bytes value)
 {
     tf_vec_each (e, &process->out)
-        if (!e->gone && tf_bytes_eq((struct tf_bytes){e->key.data, e->key.len}, key) &&
-            tf_bytes_eq((struct tf_bytes){e->value.data, e->value.len}, value))
+        if (!e->gone && !e->given && tf_bytes_eq((struct tf_bytes){e->key.data, e->key.len}, key) &&
+            tf_bytes_eq((struct tf_bytes){e->value.data, e->value.len}, value)) {
+            e->given = true;
             return &e->record;
+        }
     return NULL;
 }
 

@@ -23,7 +23,7 @@ struct sim_store {
     struct tf_memory_store *server;
     uint64_t transactions; /* when it was looked at last */
     struct sim_seen *seen;
-    const struct sim_process *writer; /* who sent the last transaction; it may be gone from there */
+    struct sim_process *writer;       /* who sent the last transaction; it may be gone from there */
     struct tf_memory_snapshot *empty; /* as it began */
     TF_VEC(struct sim_copy) copies;
     uint64_t restores;
@@ -55,7 +55,8 @@ struct sim_process_ops {
 struct sim_encoded {
     struct tf_buf key, value;
     bool gone;
-    struct tf_record record; /* what the value says */
+    struct tf_record record; /* what the value says, unless it was given away */
+    bool given;
 };
 
 struct sim_process {
@@ -107,9 +108,9 @@ size_t process_crash_point(struct sim_process *process, size_t actions);
 void process_record(struct sim_process *process, const struct tf_core_ops *ops);
 
 /* What the transaction under way writes with exactly these bytes; NULL. Saves who looks at the store from
- * decoding them, in runs that are checked at their end. */
-const struct tf_record *process_written(const struct sim_process *process, struct tf_bytes key,
-                                        struct tf_bytes value);
+ * decoding them, in runs that are checked at their end. Given once: it may be changed, and is released here.
+ */
+struct tf_record *process_written(struct sim_process *process, struct tf_bytes key, struct tf_bytes value);
 /* Tells the auditor what the store holds now, if that has changed. */
 void store_look(struct sim_world *world, struct sim_store *store);
 /* A copy of what it holds now; and a copy comes back: all connections break. */

@@ -62,8 +62,9 @@ void audit_refused(struct audit *audit, const struct tf_instance_id *id);
 void audit_stop(struct audit *audit, const char *cluster, const struct tf_instance_id *id);
 void audit_forgotten(struct audit *audit, const char *cluster, struct tf_uid uid, uint64_t epoch);
 
-/* ---- stores: what has become durable. A gone record has only what names it ---- */
-void audit_record(struct audit *audit, const char *store, const struct tf_record *record);
+/* ---- stores: what has become durable. A gone record has only what names it. What a record says is kept, and
+ * what was known before is left in it, to be released ---- */
+void audit_record(struct audit *audit, const char *store, struct tf_record *record);
 /* All records of a transaction have been given. */
 void audit_transaction(struct audit *audit, const char *store);
 void audit_archived(struct audit *audit, const struct tf_job_record *record);

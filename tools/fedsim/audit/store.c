@@ -216,7 +216,7 @@ static void check_phase(struct audit *audit, const struct tf_job_record *record)
                    audit_uid(record->uid), tf_phase_name(record->phase));
 }
 
-static void take_job(struct audit *audit, const struct tf_job_record *record)
+static void take_job(struct audit *audit, struct tf_job_record *record)
 {
     struct audit_job *old = audit_stored_job(audit, record->tenant, record->name);
     /* One transaction may take the record of an archived job away and store the repeat of its submit. */
@@ -244,10 +244,12 @@ static void take_job(struct audit *audit, const struct tf_job_record *record)
     job->acked |= job->acked_before;
     job->acked_before = false;
     job->version = record->version;
-    tf_job_record_copy(&job->record, record);
-    drop_epochs(audit, job, record);
-    tf_vec_each (p, &record->placements)
-        take_placement(audit, record, p);
+    struct tf_job_record before = job->record;
+    job->record = *record;
+    *record = before;
+    drop_epochs(audit, job, &job->record);
+    tf_vec_each (p, &job->record.placements)
+        take_placement(audit, &job->record, p);
 }
 
 void audit_archived(struct audit *audit, const struct tf_job_record *record)
@@ -264,7 +266,7 @@ void audit_archived(struct audit *audit, const struct tf_job_record *record)
     job->archived_phase = record->phase;
 }
 
-static void federation_record(struct audit *audit, const struct tf_record *record)
+static void federation_record(struct audit *audit, struct tf_record *record)
 {
     if (record->kind != TF_RECORD_JOB)
         return;
@@ -397,20 +399,23 @@ static void check_promises(struct audit *audit, const struct audit_site *site)
     }
 }
 
-static void take_allocation(struct audit *audit, struct audit_site *site, const struct tf_allocation *new)
+static void take_allocation(struct audit *audit, struct audit_site *site, struct tf_allocation *record)
 {
-    struct audit_allocation *known = audit_allocation(site, new->uid);
-    site->claiming += waits_for_claims(new) - (known && waits_for_claims(&known->a));
+    struct audit_allocation *known = audit_allocation(site, record->uid);
+    site->claiming += waits_for_claims(record) - (known && waits_for_claims(&known->a));
     if (known) {
-        check_kept_ends(audit, site, &known->a, new);
+        check_kept_ends(audit, site, &known->a, record);
         audit_count_allocation(audit, site, &known->a, -1);
     } else {
         known = tf_calloc(1, sizeof *known);
-        known->a.uid = new->uid;
+        known->a.uid = record->uid;
         HASH_ADD(hh, site->allocations, a.uid, sizeof known->a.uid, known);
     }
     audit_keep_before(site, known);
-    tf_allocation_copy(&known->a, new);
+    struct tf_allocation before = known->a;
+    const struct tf_allocation *new = &known->a;
+    known->a = *record;
+    *record = before;
     bool goes_on = new->phase != TF_ALLOCATION_IDLE &&new->phase != TF_ALLOCATION_ENDING;
     note_promise(audit, site, known, goes_on && new->successor != 0);
     audit_count_allocation(audit, site, &known->a, 1);
@@ -556,7 +561,7 @@ static void take_node(struct audit *audit, struct audit_site *site, const struct
     audit_node_judged(audit, site, cordon->node, gone ? TF_VERDICT_NONE : cordon->verdict);
 }
 
-static void local_record(struct audit *audit, struct audit_site *site, const struct tf_record *record)
+static void local_record(struct audit *audit, struct audit_site *site, struct tf_record *record)
 {
     if (record->kind == TF_RECORD_ALLOCATION && record->gone)
         drop_allocation(audit, site, record->allocation.uid);
@@ -579,7 +584,7 @@ static void local_record(struct audit *audit, struct audit_site *site, const str
     }
 }
 
-void audit_record(struct audit *audit, const char *store, const struct tf_record *record)
+void audit_record(struct audit *audit, const char *store, struct tf_record *record)
 {
     if (strcmp(store, AUDIT_FEDERATION) == 0)
         federation_record(audit, record);
