@@ -2,6 +2,7 @@
 #ifndef TF_BASE_BUF_H
 #define TF_BASE_BUF_H
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,7 @@ void tf_buf_str(struct tf_buf *buf, const char *s);
 void tf_buf_char(struct tf_buf *buf, char c);
 void tf_buf_uint(struct tf_buf *buf, uint64_t n); /* in decimal */
 void tf_buf_fmt(struct tf_buf *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void tf_buf_vfmt(struct tf_buf *buf, const char *fmt, va_list args) __attribute__((format(printf, 2, 0)));
 /* Appends s; bytes that are not UTF-8 become U+FFFD. */
 void tf_buf_utf8(struct tf_buf *buf, const char *s);
 /* Appends s as a JSON string with its quotes; bytes that are not UTF-8 become U+FFFD. */

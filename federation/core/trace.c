@@ -11,7 +11,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { CLUSTERS_NAMED = 6 };
+enum { CLUSTERS_NAMED = 6, TEXT_MAX_BYTES = 1000 /* longer ones are cut */ };
 
 static void add_time(const struct fed *fed, struct tf_buf *line)
 {
@@ -118,20 +118,22 @@ void fed_trace_waits(struct fed *fed, struct job *job)
 
 void fed_trace_job(struct fed *fed, struct job *job, const char *fmt, ...)
 {
-    char text[1000];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
     struct tf_buf line = TF_BUF_INIT;
     add_time(fed, &line);
-    tf_buf_fmt(&line, "job %s %s", job->key, text);
+    tf_buf_fmt(&line, "job %s ", job->key);
+    size_t before = line.len;
+    va_list args;
+    va_start(args, fmt);
+    tf_buf_vfmt(&line, fmt, args);
+    va_end(args);
+    if (line.len - before >= TEXT_MAX_BYTES)
+        line.data[before + TEXT_MAX_BYTES - 1] = '\0';
     emit(fed, job, tf_buf_take(&line));
 }
 
 void fed_trace_line(struct fed *fed, const char *fmt, ...)
 {
-    char text[1000];
+    char text[TEXT_MAX_BYTES];
     va_list args;
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);

@@ -17,10 +17,11 @@ static void stamp(const struct sub *sub, struct tf_buf *line)
 
 static void say(struct sub *sub, struct tf_buf *line, const char *fmt, va_list args)
 {
-    char text[LINE_MAX_BYTES];
-    vsnprintf(text, sizeof text, fmt, args);
-    tf_utf8_trim(text);
-    tf_buf_str(line, text);
+    size_t before = line->len;
+    tf_buf_vfmt(line, fmt, args);
+    if (line->len - before >= LINE_MAX_BYTES)
+        line->data[before + LINE_MAX_BYTES - 1] = '\0';
+    tf_utf8_trim(line->data + before);
     out_now(sub, (struct sub_action){.kind = SUB_ACT_TRACE, .text = tf_buf_take(line)});
 }
 
