@@ -115,12 +115,12 @@ static void put_number(struct tf_buf *buf, const struct plain *p, bool negative,
 static bool fmt_plain(struct tf_buf *buf, const char *fmt, va_list args)
 {
     for (;;) {
-        const char *percent = strchrnul(fmt, '%');
+        size_t text = strcspn(fmt, "%");
         struct plain p;
-        tf_buf_add(buf, fmt, (size_t)(percent - fmt));
-        if (!*percent)
+        tf_buf_add(buf, fmt, text);
+        if (!fmt[text])
             return true;
-        fmt = read_plain(percent + 1, &p);
+        fmt = read_plain(fmt + text + 1, &p);
         if (!fmt)
             return false;
         if (p.kind == 's') {
