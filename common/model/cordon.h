@@ -68,8 +68,8 @@ struct tf_cordon {
     enum tf_verdict verdict;
     struct tf_wall judged; /* when; 0 with NONE */
     struct tf_drain drain; /* of the whole node */
-    char *drained_with;    /* it is part of the drain of that domain, or of TF_ALL_DOMAINS (node.h); NULL: its
-                              own */
+    char *drained_with;    /* it is part of the drain of that domain, of TF_ALL_DOMAINS, or of TF_BY_LABELS
+                              (node.h); NULL: its own */
     bool stays;            /* with drained_with: it was cordoned before, and is when that drain ends */
     TF_VEC(struct tf_gpu_cordon) gpus;
     TF_VEC(struct tf_gpu_trouble) trouble; /* by GPU; none of those that are cordoned */

@@ -176,7 +176,7 @@ struct tf_ask {
     size_t len;
     TF_VEC(struct tf_migrate_order) migrate; /* MIGRATE: one. LIST and PLAN are answered with chains */
     TF_VEC(struct tf_defrag_order) defrag;   /* DEFRAG: one. A question is answered with a tf_defrag_plan */
-    char *domain; /* CORDON: instead of a node, the drain of all of that domain, or of TF_ALL_DOMAINS */
+    char *domain; /* CORDON: instead of a node, the drain of all of that domain (node.h) */
 };
 struct tf_down {
     enum tf_down_kind kind;

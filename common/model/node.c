@@ -2,6 +2,7 @@
 #include "common/model/node.h"
 
 #include "common/base/text.h"
+#include "common/model/selector.h"
 
 void tf_planes_release(struct tf_planes *planes)
 {
@@ -88,11 +89,29 @@ bool tf_node_eq(const struct tf_node *a, const struct tf_node *b)
            a->suspect_gpus == b->suspect_gpus && a->state == b->state;
 }
 
+const char *tf_domain_labels(const char *domain)
+{
+    size_t len = strlen(TF_BY_LABELS);
+    return strncmp(domain, TF_BY_LABELS, len) == 0 ? domain + len : NULL;
+}
+
+/* False also if it cannot be read. */
+static bool has_labels(const struct tf_node *node, const char *text)
+{
+    struct tf_selector selector = {0};
+    bool matches = tf_selector_parse(text, &selector, NULL) == 0 && selector.count &&
+                   tf_selector_match(&selector, &node->labels);
+    tf_selector_release(&selector);
+    return matches;
+}
+
 bool tf_node_is_in(const struct tf_node *node, const char *domain)
 {
     size_t len = strlen(domain);
     if (strcmp(domain, TF_ALL_DOMAINS) == 0)
         return true;
+    if (tf_domain_labels(domain))
+        return has_labels(node, tf_domain_labels(domain));
     tf_vec_each (path, &node->domains)
         if (strncmp(*path, domain, len) == 0 && ((*path)[len] == '\0' || (*path)[len] == '/'))
             return true;

@@ -47,6 +47,10 @@ void tf_node_release(struct tf_node *node);
 void tf_node_copy(struct tf_node *to, const struct tf_node *from);
 /* In place of a domain's path: all nodes of the subcluster. */
 #define TF_ALL_DOMAINS "*"
+/* Begins one that is no path: "-l disk=nvme" are the nodes with these labels (selector.h). */
+#define TF_BY_LABELS "-l "
+/* The selector of such a one; NULL: it is a path, or all. */
+const char *tf_domain_labels(const char *domain);
 /* Its path in some plane is that, or goes on from it: "pod-3" has what is in "pod-3/switch-1". */
 bool tf_node_is_in(const struct tf_node *node, const char *domain);
 

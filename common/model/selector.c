@@ -204,3 +204,27 @@ int tf_selector_parse(const char *text, struct tf_selector *out, struct tf_error
         release_term(&out->items[out->count - 1]);
     return failed;
 }
+
+static void format_term(const struct tf_selector_term *term, struct tf_buf *out)
+{
+    bool in = term->op == TF_SELECTOR_IN, sets = in || term->op == TF_SELECTOR_NOT_IN;
+    tf_buf_fmt(out, "%s%s", term->op == TF_SELECTOR_ABSENT ? "!" : "", term->key);
+    if (!sets)
+        return;
+    if (term->values.count == 1) {
+        tf_buf_fmt(out, "%s%s", in ? "=" : "!=", term->values.items[0]);
+        return;
+    }
+    for (size_t i = 0; i < term->values.count; i++)
+        tf_buf_fmt(out, "%s%s", i ? "," : in ? " in (" : " notin (", term->values.items[i]);
+    tf_buf_char(out, ')');
+}
+
+void tf_selector_format(const struct tf_selector *selector, struct tf_buf *out)
+{
+    for (size_t i = 0; i < selector->count; i++) {
+        if (i)
+            tf_buf_char(out, ',');
+        format_term(&selector->items[i], out);
+    }
+}

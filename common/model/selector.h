@@ -2,6 +2,7 @@
 #ifndef TF_MODEL_SELECTOR_H
 #define TF_MODEL_SELECTOR_H
 
+#include "common/base/buf.h"
 #include "common/base/error.h"
 #include "common/base/list.h"
 
@@ -39,6 +40,8 @@ enum {
 /* Adds the terms of text. -1 (TF_ERR_INVALID), with *out as it was, if it cannot be read: the error names the
  * column, counted in letters from 1, and what was expected there. */
 int tf_selector_parse(const char *text, struct tf_selector *out, struct tf_error *err);
+/* As it is written with no space more than needed, appended: equal selectors are equal texts. */
+void tf_selector_format(const struct tf_selector *selector, struct tf_buf *out);
 /* Adds one term: key=value. */
 void tf_selector_add(struct tf_selector *selector, const char *key, const char *value);
 bool tf_selector_match(const struct tf_selector *selector, const struct tf_pairs *labels);

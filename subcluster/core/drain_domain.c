@@ -9,6 +9,7 @@
 #include "subcluster/core/trace.h"
 
 #include "common/base/text.h"
+#include "common/model/selector.h"
 
 enum { NAMED = 10 }; /* cordons that are left, named one by one */
 
@@ -22,12 +23,25 @@ static bool is_all(const char *domain)
     return strcmp(domain, TF_ALL_DOMAINS) == 0;
 }
 
-void drain_domain_say(const struct sub *sub, const char *domain, struct tf_buf *text)
+/* As the arguments of `fedctl uncordon`. */
+static void say_arguments(const struct sub *sub, const char *domain, struct tf_buf *text)
 {
+    const char *labels = tf_domain_labels(domain);
     if (is_all(domain))
         tf_buf_fmt(text, "cluster %s", sub->boot.name);
+    else if (labels)
+        tf_buf_fmt(text, "node -c %s -l '%s'", sub->boot.name, labels);
     else
         tf_buf_fmt(text, "domain %s/%s", sub->boot.name, domain);
+}
+
+void drain_domain_say(const struct sub *sub, const char *domain, struct tf_buf *text)
+{
+    const char *labels = tf_domain_labels(domain);
+    if (labels)
+        tf_buf_fmt(text, "every node of %s with %s", sub->boot.name, labels);
+    else
+        say_arguments(sub, domain, text);
 }
 
 struct tf_drain drain_terms(const struct sub *sub, const struct tf_drain_order *order)
@@ -44,7 +58,7 @@ char *drain_domain_bar(const struct sub *sub, const struct ledger_node *node)
     tf_buf_fmt(&text, "node %s is drained with ", node->node.name);
     drain_domain_say(sub, node->cordon.drained_with, &text);
     tf_buf_str(&text, ": `fedctl uncordon ");
-    drain_domain_say(sub, node->cordon.drained_with, &text);
+    say_arguments(sub, node->cordon.drained_with, &text);
     tf_buf_str(&text, "` ends that for all of its nodes");
     return tf_buf_take(&text);
 }
@@ -92,14 +106,37 @@ static char *none_there(const struct sub *sub, const char *domain)
                            sub->boot.name);
     if (is_all(domain))
         return tf_asprintf("%s has no nodes", sub->boot.name);
+    if (tf_domain_labels(domain))
+        return tf_asprintf(
+            "%s has no node with %s; `fedctl get nodes --cluster %s -o yaml` shows their labels",
+            sub->boot.name, tf_domain_labels(domain), sub->boot.name);
     return tf_asprintf(
         "%s has no node in domain %s; `fedctl get nodes --cluster %s -o yaml` shows their domains",
         sub->boot.name, domain, sub->boot.name);
 }
 
+/* NULL, or what is wrong with the labels that are to say which nodes. */
+static char *labels_fault(const char *domain)
+{
+    const char *labels = tf_domain_labels(domain);
+    struct tf_selector selector = {0};
+    struct tf_error err = TF_ERROR_INIT;
+    if (!labels)
+        return NULL;
+    bool bad = tf_selector_parse(labels, &selector, &err) != 0;
+    bool none = !bad && selector.count == 0;
+    tf_selector_release(&selector);
+    return bad || none ? tf_asprintf("%.1000s", bad ? err.text : "no label is named") : NULL;
+}
+
 static void order(struct sub *sub, const struct tf_ask *ask)
 {
     struct nodes nodes = {0};
+    char *fault = labels_fault(ask->domain);
+    if (fault) {
+        ask_answer(sub, ask, TF_ERR_INVALID, fault);
+        return;
+    }
     list_known(sub, ask->domain, &nodes);
     if (!ask->drain.on || ask->gpus)
         ask_answer(sub, ask, TF_ERR_INVALID, tf_strdup("a domain is drained, not cordoned"));
@@ -184,10 +221,15 @@ void drain_domain_asked(struct sub *sub, const struct tf_ask *ask)
 /* One that is drained with a domain in which the node is, too; NULL. */
 static const struct ledger_node *fellow(const struct sub *sub, const struct ledger_node *node)
 {
+    const char *before = NULL; /* nodes of one order mostly follow one another: it is looked at once */
     tf_vec_each (number, &sub->drains) {
         const struct ledger_node *other = sub->ledger.nodes.items[*number];
-        if (other->cordon.drained_with && tf_node_is_in(&node->node, other->cordon.drained_with))
+        const char *with = other->cordon.drained_with;
+        if (!with || tf_str_eq(with, before))
+            continue;
+        if (tf_node_is_in(&node->node, with))
             return other;
+        before = with;
     }
     return NULL;
 }

@@ -17,7 +17,7 @@ void drain_domain_asked(struct sub *sub, const struct tf_ask *ask);
 void drain_domain_note(struct sub *sub);
 /* Why its drain cannot end by itself. Owned. */
 char *drain_domain_bar(const struct sub *sub, const struct ledger_node *node);
-/* "domain bj-a/pod-3", "cluster bj-a": as fedctl names them. */
+/* "domain bj-a/pod-3", "cluster bj-a", "every node of bj-a with disk=nvme". */
 void drain_domain_say(const struct sub *sub, const char *domain, struct tf_buf *text);
 /* As they begin now. */
 struct tf_drain drain_terms(const struct sub *sub, const struct tf_drain_order *order);

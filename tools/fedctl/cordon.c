@@ -4,6 +4,7 @@
 
 #include "common/base/cleanup.h"
 #include "common/base/name.h"
+#include "common/base/text.h"
 #include "tools/fedctl/change.h"
 #include "tools/fedctl/resource.h"
 
@@ -42,6 +43,8 @@ static char *name_of(const struct tf_cordon_request *cordon)
     char gpus[TF_GPU_SET_TEXT];
     if (!cordon->node && strcmp(cordon->domain, TF_ALL_DOMAINS) == 0)
         return tf_strdup(cordon->cluster);
+    if (!cordon->node && tf_domain_labels(cordon->domain))
+        return tf_asprintf("of %s with %s", cordon->cluster, tf_domain_labels(cordon->domain));
     return tf_asprintf("%s/%s%s%s", cordon->cluster, cordon->node ? cordon->node : cordon->domain,
                        cordon->gpus ? ":" : "", cordon->gpus ? tf_gpu_set_format(cordon->gpus, gpus) : "");
 }
@@ -50,6 +53,8 @@ static const char *kind_of(const struct tf_cordon_request *cordon)
 {
     if (cordon->node)
         return cordon->gpus ? "gpu" : "node";
+    if (tf_domain_labels(cordon->domain))
+        return "nodes";
     return strcmp(cordon->domain, TF_ALL_DOMAINS) == 0 ? "cluster" : "domain";
 }
 
@@ -66,7 +71,9 @@ static int send_cordon(struct fedctl *ctl, struct tf_request *request)
         for (size_t i = 0; i < reply.change.warnings.count; i++)
             out_fmt(&ctl->out, "%s %s: %s\n", what, name, reply.change.warnings.items[i]);
     else if (cordon->on && cordon->domain) /* how many nodes that is */
-        out_fmt(&ctl->out, "%s %s drains%s%s\n", what, name, reply.change.warnings.count ? ": " : "",
+        out_fmt(&ctl->out, "%s %s %s%s%s\n", what, name,
+                tf_domain_labels(cordon->domain) ? "drain" : "drains",
+                reply.change.warnings.count ? ": " : "",
                 reply.change.warnings.count ? reply.change.warnings.items[0] : "");
     else {
         change_warnings(&reply.change);
@@ -130,6 +137,65 @@ static int send_path(struct fedctl *ctl, const char *word, bool on)
     return send_domain(ctl, cluster, tf_strdup(path), on);
 }
 
+/* ---- nodes by their labels ---- */
+
+struct chosen {
+    const char *domain; /* TF_BY_LABELS */
+    bool drained;       /* those that are with that, else those that have the labels */
+    struct tf_strs clusters;
+};
+
+static void choose(void *arg, const struct tf_node_info *info)
+{
+    struct chosen *chosen = arg;
+    bool is = chosen->drained ? tf_str_eq(info->cordon.drained_with, chosen->domain)
+                              : tf_node_is_in(&info->node, chosen->domain);
+    if (is && !tf_strs_has(&chosen->clusters, info->cluster))
+        tf_strs_add(&chosen->clusters, info->cluster);
+}
+
+/* One order to each cluster that has such nodes. */
+static int send_labels(struct fedctl *ctl, const char *labels, bool on)
+{
+    TF_AUTO_FREE char *domain = tf_asprintf(TF_BY_LABELS "%s", labels);
+    struct chosen chosen = {.domain = domain, .drained = !on};
+    char *selector =
+        TF_STEAL(ctl->options.selector); /* labels may be others by now: all nodes are looked at */
+    int first = fetch_each_node(ctl, choose, &chosen);
+    ctl->options.selector = selector;
+    if (first == FEDCTL_DONE && chosen.clusters.count == 0) {
+        message(on ? "no node has %s: `fedctl get nodes -o yaml` shows their labels"
+                   : "nodes with %s are not drained as a whole: `fedctl get drains` lists what is",
+                labels);
+        first = FEDCTL_NOT_FOUND;
+    }
+    tf_vec_each (cluster, &chosen.clusters) {
+        int code = send_domain(ctl, tf_strdup(*cluster), tf_strdup(domain), on);
+        first = first ? first : code;
+        if (change_is_hopeless(code))
+            break;
+    }
+    tf_strs_release(&chosen.clusters);
+    return first;
+}
+
+static int by_labels(struct fedctl *ctl, enum resource_kind kind, bool on)
+{
+    struct tf_selector selector = {0};
+    struct tf_error err = TF_ERROR_INIT;
+    TF_AUTO_BUF labels = TF_BUF_INIT;
+    if (kind != RESOURCE_NODES || ctl->words.count)
+        return fedctl_usage(ctl, "-l says which nodes: name none, and no other kind");
+    if (target_selector(ctl->options.selector, &selector, &err))
+        return fedctl_usage(ctl, "%s", err.text);
+    tf_selector_format(&selector, &labels);
+    int code = selector.count ? send_labels(ctl, tf_buf_text(&labels), on)
+                              : fedctl_usage(ctl, "-l names no label; all of a cluster is `%s cluster NAME`",
+                                             ctl->verb->name);
+    tf_selector_release(&selector);
+    return code;
+}
+
 static int drain_one(struct fedctl *ctl, const char *word)
 {
     struct tf_request request = {.method = TF_METHOD_CORDON_NODE};
@@ -150,6 +216,8 @@ int drain_words(struct fedctl *ctl)
     if (target_kind(ctl, 1u << RESOURCE_NODES | 1u << RESOURCE_DOMAINS | 1u << RESOURCE_CLUSTERS, &kind,
                     &err))
         return fedctl_usage(ctl, "%s", err.text);
+    if (ctl->options.selector)
+        return by_labels(ctl, kind, true);
     if (ctl->words.count == 0)
         return fedctl_usage(ctl, "drain which one? Say %s",
                             kind == RESOURCE_CLUSTERS  ? "its name"
@@ -199,6 +267,8 @@ int cordon_words(struct fedctl *ctl, bool on)
                        (on ? 0 : 1u << RESOURCE_DOMAINS);
     if (target_kind(ctl, allowed, &kind, &err))
         return fedctl_usage(ctl, "%s", err.text);
+    if (ctl->options.selector)
+        return by_labels(ctl, kind, on);
     if (ctl->words.count == 0)
         return fedctl_usage(ctl, "%s which one? Say %s", ctl->verb->name,
                             kind == RESOURCE_CLUSTERS  ? "its name"

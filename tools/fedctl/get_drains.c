@@ -24,13 +24,17 @@ static bool is_cluster(const struct drain *drain)
 
 const char *drain_kind(const struct drain *drain)
 {
-    return drain->of_node ? "node" : is_cluster(drain) ? "cluster" : "domain";
+    if (drain->of_node)
+        return "node";
+    return is_cluster(drain) ? "cluster" : tf_domain_labels(drain->what) ? "labels" : "domain";
 }
 
 void drain_name(const struct drain *drain, struct tf_buf *out)
 {
     tf_buf_str(out, drain->cluster);
-    if (!is_cluster(drain))
+    if (!drain->of_node && tf_domain_labels(drain->what))
+        tf_buf_fmt(out, " %s", drain->what);
+    else if (!is_cluster(drain))
         tf_buf_fmt(out, "/%s", drain->what);
 }
 

@@ -139,6 +139,14 @@ struct option_list {
             .help = "only with these labels: a=x,b!=y,c in (x,y),d notin (x),e,!f" \
         }                                                                          \
     }
+#define OPTION_NODE_LABELS                                                              \
+    {                                                                                   \
+        'l', "SELECTOR",                                                                \
+        {                                                                               \
+            .key = "selector", TF_STRING(struct options, selector),                     \
+            .help = "all nodes with these labels: a=x,b!=y,c in (x,y),d notin (x),e,!f" \
+        }                                                                               \
+    }
 #define OPTION_DURATION(text)                                                   \
     {                                                                           \
         0, "TIME",                                                              \

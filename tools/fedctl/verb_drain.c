@@ -23,6 +23,7 @@ static const struct option options[] = {
       .max = 100000,
       .flags = TF_ROW_ZERO,
       .help = "moves of drains at a time in a cluster; absent = what its limits on moves allow"}},
+    OPTION_NODE_LABELS,
     OPTION_REASON("why, for everybody who meets it"),
     {0,
      NULL,
@@ -45,7 +46,8 @@ static int run(struct fedctl *ctl)
 
 const struct verb verb_drain = {
     .name = "drain",
-    .usage = "node CLUSTER/NODE...\ndomain CLUSTER/PATH...\ncluster NAME...\n... [--deadline TIME] [--force] "
+    .usage = "node CLUSTER/NODE...\nnode -l SELECTOR [-c CLUSTER]\ndomain CLUSTER/PATH...\ncluster "
+             "NAME...\n... [--deadline TIME] [--force] "
              "[--max-at-once N] [--reason TEXT] [--dry-run]",
     .help = "Move what runs on nodes elsewhere, and keep new work away",
     .more =
@@ -55,13 +57,16 @@ const struct verb verb_drain = {
         "subcluster\n"
         "remembers its drains; `get drains` shows how far they are, `uncordon` ends them. A domain or "
         "cluster\n"
-        "is drained as one: nodes that come to it later are drained, too, and it ends as one.",
+        "is drained as one: nodes that come to it later are drained, too, and it ends as one. So are the\n"
+        "nodes with certain labels, cluster by cluster.",
     .examples = "# What cannot leave, and why\n"
                 "fedctl drain node bj-a/n3 --dry-run\n"
                 "fedctl drain node bj-a/n3 --deadline 2h --reason \"fan, INC-4711\"\n"
                 "fedctl get drains\n"
                 "# A rack, two instances at a time\n"
                 "fedctl drain domain bj-a/rdma-pod-3/switch-12 --max-at-once 2\n"
+                "# What is to be replaced, in all clusters\n"
+                "fedctl drain node -l generation=2 --deadline 8h --dry-run\n"
                 "# And back\n"
                 "fedctl uncordon node bj-a/n3\n",
     .options = OPTION_LIST(options),

@@ -7,6 +7,9 @@ static const struct option options[] = {
     {'c',
      "CLUSTER",
      {.key = "cluster", TF_NAME(struct options, cluster), .help = "of nodes named without one"}},
+    {'l',
+     "SELECTOR",
+     {.key = "selector", TF_STRING(struct options, selector), .help = "ends the drain of these labels"}},
 };
 
 static int run(struct fedctl *ctl)
@@ -16,7 +19,8 @@ static int run(struct fedctl *ctl)
 
 const struct verb verb_uncordon = {
     .name = "uncordon",
-    .usage = "node CLUSTER/NODE...\ngpu CLUSTER/NODE:INDEX...\ndomain CLUSTER/PATH...\ncluster NAME...",
+    .usage = "node CLUSTER/NODE...\nnode -l SELECTOR [-c CLUSTER]\ngpu CLUSTER/NODE:INDEX...\ndomain "
+             "CLUSTER/PATH...\ncluster NAME...",
     .help = "Let new work come to nodes, GPUs or clusters again",
     .more =
         "Ends the drain of a node, too, and says what that undoes: moves that have begun go on, others are\n"

@@ -5,7 +5,7 @@
 #include "tools/fedctl/view.h"
 
 struct drain_doc {
-    char *cluster, *node, *domain, *kind, *reason, *since, *deadline, *state;
+    char *cluster, *node, *domain, *labels, *kind, *reason, *since, *deadline, *state;
     int32_t nodes, empty, at_once;
     bool force;
     struct tf_strs left;
@@ -16,6 +16,7 @@ static const struct tf_row metadata_rows[] = {
     {.key = "cluster", TF_STRING(D, cluster)},
     {.key = "node", TF_STRING(D, node)},
     {.key = "domain", TF_STRING(D, domain)},
+    {.key = "labels", TF_STRING(D, labels)},
 };
 static const struct tf_table metadata_table = TF_TABLE(D, metadata_rows);
 static const struct tf_row spec_rows[] = {
@@ -45,9 +46,11 @@ static void fill(const void *object, void *document, struct tf_arena *arena)
     const struct drain *drain = object;
     struct drain_doc *doc = document;
     bool all = !drain->of_node && strcmp(drain->what, TF_ALL_DOMAINS) == 0;
+    const char *labels = drain->of_node ? NULL : tf_domain_labels(drain->what);
     *doc = (struct drain_doc){.cluster = drain->cluster,
                               .node = drain->of_node ? drain->what : NULL,
-                              .domain = drain->of_node || all ? NULL : drain->what,
+                              .domain = drain->of_node || all || labels ? NULL : drain->what,
+                              .labels = labels ? view_word(labels) : NULL,
                               .kind = view_word(drain_kind(drain)),
                               .reason = drain->reason,
                               .since = view_time(drain->since, arena),

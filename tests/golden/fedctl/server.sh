@@ -300,6 +300,15 @@ run drain domain bj-a/pod-3 --dry-run
 run drain domain bj-a/pod-3 --max-at-once 2
 run drain domain pod-3/switch-1 --cluster bj-a
 run drain cluster bj-a --deadline 1h --force
+run drain node -l "disk = nvme" -c bj-a --dry-run
+run drain node -l disk=nvme --cluster bj-a --deadline 2h --reason fan
+run drain node -l disk=nvme
+run drain node -l disk=tape -c bj-a
+run drain node -l "disk in (nvme"
+run drain node -l "" -c bj-a
+run drain node bj-a/n1 -l disk=nvme
+run drain domain -l disk=nvme
+run uncordon node -l disk=nvme -c bj-a
 run uncordon domain bj-a/pod-3
 run uncordon domain bj-a/nowhere
 run uncordon domain bj-a

@@ -112,6 +112,32 @@ static void test_errors(void)
     }
 }
 
+static void test_written_again(void)
+{
+    static const char *const pairs[][2] = {
+        {"a = b , c==d", "a=b,c=d"},
+        {"a!=b", "a!=b"},
+        {" zone  in ( a ,b )", "zone in (a,b)"},
+        {"zone in (a)", "zone=a"},
+        {"gen notin (v1,v2)", "gen notin (v1,v2)"},
+        {"canary, ! frozen", "canary,!frozen"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < TF_ARRAY_LEN(pairs); i++) {
+        struct tf_selector selector = {0}, again = {0};
+        TF_AUTO_BUF text = TF_BUF_INIT;
+        TF_AUTO_BUF twice = TF_BUF_INIT;
+        CU_ASSERT_EQUAL_FATAL(tf_selector_parse(pairs[i][0], &selector, NULL), 0);
+        tf_selector_format(&selector, &text);
+        CU_ASSERT_STRING_EQUAL(tf_buf_text(&text), pairs[i][1]);
+        CU_ASSERT_EQUAL_FATAL(tf_selector_parse(tf_buf_text(&text), &again, NULL), 0);
+        tf_selector_format(&again, &twice);
+        CU_ASSERT_STRING_EQUAL(tf_buf_text(&twice), tf_buf_text(&text));
+        tf_selector_release(&selector);
+        tf_selector_release(&again);
+    }
+}
+
 /* Terms and values at their limits, and one more. */
 static void test_limits(void)
 {
@@ -163,9 +189,8 @@ static void test_any_text(void)
 int main(void)
 {
     static const struct suite_test tests[] = {
-        {"what they hold for", test_matches},
-        {"what is wrong is told with its column", test_errors},
-        {"limits", test_limits},
+        {"what they hold for", test_matches},  {"what is wrong is told with its column", test_errors},
+        {"written again", test_written_again}, {"limits", test_limits},
         {"any text", test_any_text},
     };
     return suite_run("selector", tests, TF_ARRAY_LEN(tests));

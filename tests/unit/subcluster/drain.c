@@ -415,6 +415,44 @@ static void test_what_the_deadline_did_is_noted(void)
     end();
 }
 
+static void add_labelled(const char *name, const char *disk)
+{
+    tf_pairs_set(&driver_node(&d, name, "H800", 8)->labels, "disk", disk);
+}
+
+/* One order for the nodes with certain labels, too: those that come later, and its end. */
+static void test_nodes_by_their_labels(void)
+{
+    begin_racks();
+    add_labelled("n5", "nvme");
+    add_labelled("n6", "sata");
+    driver_list(&d);
+    ask_domain("-l disk in (nvme,tape", true, (struct tf_drain_order){.on = true});
+    CU_ASSERT_TRUE(answered("code 1")); /* and says where it cannot be read */
+    ask_domain("-l ", true, (struct tf_drain_order){.on = true});
+    CU_ASSERT_TRUE(answered("no label is named"));
+    ask_domain("-l disk=tape", true, (struct tf_drain_order){.on = true});
+    CU_ASSERT_TRUE(answered("has no node with disk=tape"));
+    ask_domain("-l disk=nvme", true, (struct tf_drain_order){.on = true});
+    CU_ASSERT_TRUE(answered("1 node is drained together"));
+    CU_ASSERT_EQUAL(state_of("n5"), TF_NODE_DRAINING);
+    CU_ASSERT_EQUAL(state_of("n6"), TF_NODE_READY);
+    add_labelled("n7", "nvme");
+    driver_crash(&d, true);
+    driver_list(&d);
+    driver_pass(&d, TF_SECOND);
+    CU_ASSERT_EQUAL(state_of("n7"), TF_NODE_DRAINING);
+    driver_link(&d, true);
+    driver_set(&d, NULL, 0);
+    ask("n7", false, (struct tf_drain_order){0});
+    CU_ASSERT_TRUE(answered("is drained with every node of "));
+    CU_ASSERT_TRUE(answered("-l 'disk=nvme'` ends that for all of its nodes"));
+    ask_domain("-l disk=nvme", false, (struct tf_drain_order){0});
+    CU_ASSERT_TRUE(answered("with disk=nvme is drained no longer, 2 nodes"));
+    CU_ASSERT_EQUAL(state_of("n5"), TF_NODE_READY);
+    end();
+}
+
 static void test_a_domain_that_is_none(void)
 {
     begin_racks();
@@ -441,6 +479,7 @@ int main(void)
         {"a domain is one drain", test_a_domain_is_one_drain},
         {"a node that comes later", test_a_node_that_comes_later},
         {"a cluster and a rack of it", test_a_cluster_and_a_rack_of_it},
+        {"nodes by their labels", test_nodes_by_their_labels},
         {"a domain that is none", test_a_domain_that_is_none},
         {"what is noted", test_what_is_noted},
         {"what the deadline did is noted", test_what_the_deadline_did_is_noted},
