@@ -186,8 +186,10 @@ static int by_labels(struct fedctl *ctl, enum resource_kind kind, bool on)
     TF_AUTO_BUF labels = TF_BUF_INIT;
     if (kind != RESOURCE_NODES || ctl->words.count)
         return fedctl_usage(ctl, "-l says which nodes: name none, and no other kind");
-    if (target_selector(ctl->options.selector, &selector, &err))
+    if (target_selector(ctl->options.selector, &selector, &err)) {
+        tf_selector_release(&selector);
         return fedctl_usage(ctl, "%s", err.text);
+    }
     tf_selector_format(&selector, &labels);
     int code = selector.count ? send_labels(ctl, tf_buf_text(&labels), on)
                               : fedctl_usage(ctl, "-l names no label; all of a cluster is `%s cluster NAME`",
