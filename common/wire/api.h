@@ -247,8 +247,8 @@ struct tf_cordon_request { /* its subcluster keeps it: it must be attached */
     bool on;       /* false = no longer */
     char *reason;
     struct tf_drain_order drain; /* of a whole node: what runs there is to leave, too */
-    char *domain; /* instead of a node: the drain of all of that domain (node.h) */
-    bool suspect; /* of GPUs: they are only suspect, not bad */
+    char *domain;                /* instead of a node: the drain of all of that domain (node.h) */
+    bool suspect;                /* of GPUs: they are only suspect, not bad */
 };
 
 struct tf_nodes_request {
