@@ -55,7 +55,7 @@ enum {
     TF_ROW_REQUIRED = 1,   /* must be said (where its mapping is said) */
     TF_ROW_RELOADABLE = 2, /* may change under way: settings without a restart, specs under a running job */
     TF_ROW_HIDDEN = 4,     /* not in the documentation, never suggested */
-    TF_ROW_ZERO = 8,       /* the number 0 means "not said": not printed, within bounds */
+    TF_ROW_ZERO = 8,       /* the number 0, or false, means "not said": not printed, within bounds */
     TF_ROW_NONE = 16,      /* the word `none` is written for the number 0, which is within bounds */
     TF_ROW_FILLED = 32,    /* TF_UNSET until a fill function decides: not printed, within no bounds */
     TF_ROW_OPTIONAL = 64,  /* of numbers: TF_UNSET when it was not said, which is as good as any number */

@@ -387,6 +387,7 @@ static void markdown_default(const struct tf_row *row, struct tf_buf *buf)
 
 static const char *type_word(const struct tf_row *row)
 {
+    static const char article[] = "a ";
     static const char *const words[] = {
         [TF_ROW_STRING] = "text",
         [TF_ROW_NAME] = "name",
@@ -400,7 +401,6 @@ static const char *type_word(const struct tf_row *row)
         [TF_ROW_CAPACITY] = "size",
         [TF_ROW_CPU] = "cpu",
         [TF_ROW_FRACTION] = "fraction",
-        [TF_ROW_NOTATION] = "number",
         [TF_ROW_ENUM] = "word",
         [TF_ROW_CHOICE] = "word or text",
         [TF_ROW_STRINGS] = "list of texts",
@@ -410,7 +410,10 @@ static const char *type_word(const struct tf_row *row)
         [TF_ROW_OBJECTS] = "list",
         [TF_ROW_MAP] = "map",
     };
-    return words[row->type];
+    if (row->type != TF_ROW_NOTATION)
+        return words[row->type];
+    const char *text = row->notation->type_text;
+    return tf_starts_with(text, article) ? text + strlen(article) : text;
 }
 
 static void markdown_rows(const struct tf_table *table, size_t first, const char *prefix, struct tf_buf *buf);

@@ -331,7 +331,7 @@ bool tf_row_format(const struct tf_row *row, const void *object, struct tf_buf *
         return true;
     case TF_ROW_BOOL:
         tf_buf_str(buf, *(const bool *)field ? "true" : "false");
-        return true;
+        return *(const bool *)field || !(row->flags & TF_ROW_ZERO);
     case TF_ROW_ENUM:
     case TF_ROW_CHOICE:
         return format_enum(row, field, buf);

@@ -31,6 +31,30 @@ static const char *const names[COLUMNS] = {
     [KIND] = "kind",
 };
 
+const char tf_trace_columns[] =
+    "A CSV file, plain or gzipped: UTF-8, one header line, no quoting, columns by their names in any order;\n"
+    "others are passed over. An empty field, or a column that is not there, is what the source does not "
+    "say.\n"
+    "\n"
+    "Jobs (from: {csv: FILE} of a scenario, and fedctl replay):\n"
+    "  job_id                unique within its tenant; a name (lower-case letters, digits, '-', '.')\n"
+    "  submit_s              seconds since the beginning\n"
+    "  duration_s            seconds from its start to its end; empty: it does not end by itself\n"
+    "  gpus_per_instance     at most 64; a part of a GPU counts as a whole one\n"
+    "  these must be there; the others may be:\n"
+    "  instances             1 if it does not say; all start together\n"
+    "  cpus_per_instance, mem_gib_per_instance\n"
+    "  gpu_model             names joined by |, the best first; empty: any\n"
+    "  priority_class        a class of the federation\n"
+    "  tenant                \"trace\" if it does not say\n"
+    "  kind                  train, infer or debug\n"
+    "\n"
+    "Nodes (nodesFrom: {csv: FILE} of a cluster):\n"
+    "  node_id               must be there; a name\n"
+    "  gpu_model, gpus, cpus, mem_gib\n"
+    "                        unknown, 8, 128 and 1024 if it does not say; gpus 0 is a node without\n"
+    "  topology_domain       place in the cluster's only plane, widest part first: pod-1/rack-3\n";
+
 static void job_release(struct tf_trace_job *job)
 {
     free(job->id);

@@ -20,6 +20,9 @@
 
 enum { TF_TRACE_JOBS_MAX = 10 * 1000 * 1000, TF_TRACE_NODES_MAX = 1000 * 1000, TF_TRACE_SCALE_MAX = 1000000 };
 
+/* The columns, for people: lines of plain text. */
+extern const char tf_trace_columns[];
+
 /* ---- jobs ---- */
 
 /* All durations are ms after scaling; of one instance: whole GPUs, millicores, MiB (0 = not said). */

@@ -23,6 +23,7 @@ printf 'node_id,gpu_model,gpus\nm0,H800,8\n' >nodes.csv
 traced='clusters: [{name: a, nodesFrom: {csv: nodes.csv}}]'
 printf 'name: classes\n%s\njobs: [{from: {csv: jobs.csv}}]\n' "$traced" >classes.yaml
 one='jobs: [{from: {csv: jobs.csv, priority: train}}]'
+printf 'name: traced\n%s\n%s\n' "$traced" "$one" >traced.yaml
 printf 'name: event\n%s\n%s\nevents: [{at: 1m, delete: trace/j3}]\n' "$traced" "$one" >event.yaml
 printf 'name: node\n%s\n%s\nexpect: [{at: 1m, node: a/m1, freeGpus: 8}]\n' "$traced" "$one" >node.yaml
 printf 'name: twice\n%s\njobs: [{from: {csv: jobs.csv, priority: train}}, {at: 0s, tenant: trace, name: j1, spec: {priority: train, instance: {gpus: 1}}}]\n' "$traced" >twice.yaml
@@ -71,6 +72,7 @@ expect 2 'node.yaml:4:25: expect[0].node: cluster a has no node m1' run node.yam
 expect 2 'twice.yaml:3:80: jobs[1].name: the job trace/j1 is there twice: jobs[0] is it, too' run twice.yaml
 expect 2 'target.yaml:4:50: events[0].to: there is neither a cluster nor a node n7' run target.yaml
 expect 2 'instance.yaml:4:43: events[0].instance: t/x has at most 1 instances' run instance.yaml
+expect 0 'traced.yaml:3: note: 1 of 2 jobs would come after the end' run --until 1s traced.yaml
 expect 1 'refused.yaml:5: at 2m10ms: scale t/x is refused' run refused.yaml
 expect 2 'nowhere.yaml' run nowhere.yaml
 expect 2 'broken.yaml:1:12' run --xfail broken.yaml good.yaml
@@ -83,4 +85,8 @@ expect 2 'did you mean run?' rnu
 expect 0 'A first scenario' help
 expect 0 'jobs[].checkpointEvery' help scenario
 expect 0 '--xfail' help run
+expect 0 'gpus_per_instance' help trace
+expect 0 'fedsim ' --version
+expect 2 '--trace is for one run: say --seed N' chaos --trace
+expect 2 '--out: no/folder cannot be made' chaos --seeds 1..2 --out no/folder
 echo "fedsim run ends as it should"

@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 
 enum { WHOLE = 1000000, BASIS_TO_PERMILLE = 10, JOBS_MAX = 12 * 1000 * 1000 };
 
@@ -336,6 +337,40 @@ static int read_manifest(const struct play *play, const char *path, const struct
     return -1;
 }
 
+static void note_source(struct play *play, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void note_source(struct play *play, const char *fmt, ...)
+{
+    char text[200];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    TF_AUTO_FREE char *path = origin_path(&play->building);
+    const struct play_failure note = {-1, tf_asprintf("%s.from.csv", path), tf_strdup(text)};
+    tf_vec_push(&play->result->notes, note);
+}
+
+/* What of the file is not played as it stands there. */
+static void note_trace(struct play *play, const struct scenario_job *job, const struct tf_trace_jobs *jobs)
+{
+    size_t late = 0, endless = 0;
+    tf_vec_each (from, jobs) {
+        bool comes = job->at.from + from->submit <= play->until;
+        late += !comes;
+        endless += comes && from->duration == 0;
+    }
+    if (jobs->count == 0)
+        note_source(play, "no job of it is taken");
+    if (jobs->fractional)
+        note_source(play, "%zu of %zu jobs ask for a part of a GPU and get a whole one", jobs->fractional,
+                    jobs->count);
+    if (late)
+        note_source(play, "%zu of %zu jobs would come after the end", late, jobs->count);
+    if (endless && job->work < 0)
+        note_source(play, "%zu of %zu jobs have no duration and run until the end", endless, jobs->count);
+}
+
 static int add_trace(struct play *play, const struct scenario_job *job, struct tf_error *err)
 {
     const struct tf_trace_options options = {.tenants = &job->from.tenants,
@@ -346,6 +381,7 @@ static int add_trace(struct play *play, const struct scenario_job *job, struct t
     struct tf_trace_jobs jobs = {0};
     if (tf_trace_jobs_read(path, &options, &jobs, err))
         return wrong_job(play, ".from.csv");
+    note_trace(play, job, &jobs);
     int failed = 0;
     for (size_t i = 0; i < jobs.count && !failed; i++) {
         struct tf_job_manifest manifest = {0};

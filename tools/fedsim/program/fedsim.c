@@ -38,6 +38,10 @@ int fedsim_main(int argc, char **argv)
         fprintf(stderr, "fedsim: which verb? For example: fedsim run scenario.yaml\nTry `fedsim help`.\n");
         return FEDSIM_WRONG;
     }
+    if (strcmp(argv[1], "--version") == 0) { /* event logs are of one release */
+        printf("fedsim %s\n", TF_VERSION);
+        return FEDSIM_GOOD;
+    }
     const char *word = strcmp(argv[1], "--help") == 0 ? "help" : argv[1];
     const struct fedsim_verb *verb = find(word);
     if (!verb)

@@ -52,8 +52,6 @@ static void write_scenario(const struct chaos *chaos, const struct scenario *sce
                "# Found by `fedsim chaos --seed %" PRIu64 " --size %s`, and made smaller. It broke:\n# %s\n",
                seed, size_name(chaos), breach);
     scenario_yaml(scenario, &text);
-    if (chaos->out && mkdir(chaos->out, 0777) && errno != EEXIST)
-        fprintf(stderr, "fedsim: %s cannot be made: %s\n", chaos->out, strerror(errno));
     if (write_file(path, tf_buf_text(&text)) == 0)
         printf("    %zu jobs, %zu faults, %zu subclusters are left of it: fedsim run %s\n",
                scenario->jobs.count, scenario->faults.count, scenario->clusters.count, path);
@@ -199,6 +197,17 @@ static int64_t parse_number(const char *name, const char *word, int64_t min, int
     return number;
 }
 
+/* Now, and not when hours of runs have found something. */
+static void check_folder(const struct chaos *chaos, const struct argp_state *state)
+{
+    if (!chaos->out)
+        return;
+    if (mkdir(chaos->out, 0777) && errno != EEXIST)
+        argp_failure(state, FEDSIM_WRONG, errno, "--out: %s cannot be made", chaos->out);
+    if (access(chaos->out, W_OK | X_OK))
+        argp_failure(state, FEDSIM_WRONG, errno, "--out: nothing can be written in %s", chaos->out);
+}
+
 static error_t parse(int key, char *word, struct argp_state *state)
 {
     struct chaos *chaos = state->input;
@@ -227,6 +236,11 @@ static error_t parse(int key, char *word, struct argp_state *state)
         break;
     case TRACE:
         chaos->trace = true;
+        break;
+    case ARGP_KEY_END:
+        if (chaos->trace && !chaos->one)
+            argp_error(state, "--trace is for one run: say --seed N");
+        check_folder(chaos, state);
         break;
     case ARGP_KEY_ARG:
         argp_error(state, "what is \"%s\"? Runs are named by --seeds or --seed", word);

@@ -2,6 +2,7 @@
 /* Owns help: what fedsim is for, its verbs, and all that a scenario may say. */
 #include "common/base/cleanup.h"
 #include "common/base/row.h"
+#include "common/trace/trace.h"
 #include "tools/fedsim/program/fedsim.h"
 #include "tools/fedsim/scenario/scenario.h"
 
@@ -14,6 +15,7 @@ static const char before[] =
     "  fedsim chaos                random runs with faults; what breaks a promise is made small\n"
     "  fedsim replay FILE...       decide again what a daemon has recorded, and compare\n"
     "  fedsim help scenario        every key of a scenario, with type, default and bounds\n"
+    "  fedsim help trace           the columns of files of jobs and nodes that a scenario may take in\n"
     "  fedsim help VERB            or fedsim VERB --help\n"
     "\n"
     "Verbs:\n";
@@ -54,6 +56,10 @@ static int run(int argc, char **argv)
     static char option[] = "--help";
     if (argc > 1 && strcmp(argv[1], "scenario") == 0)
         return show_keys();
+    if (argc > 1 && strcmp(argv[1], "trace") == 0) {
+        fputs(tf_trace_columns, stdout);
+        return FEDSIM_GOOD;
+    }
     const struct fedsim_verb *verb = argc > 1 ? find(argv[1]) : NULL;
     if (verb && verb != &fedsim_help) {
         TF_AUTO_FREE char *name = tf_asprintf("fedsim %s", verb->name);
@@ -67,4 +73,5 @@ static int run(int argc, char **argv)
     return FEDSIM_GOOD;
 }
 
-const struct fedsim_verb fedsim_help = {"help", "this text; or of a verb, or of all keys of a scenario", run};
+const struct fedsim_verb fedsim_help = {"help",
+                                        "this text; or of a verb, of all keys of a scenario, of traces", run};
