@@ -626,9 +626,9 @@ static char *apply(struct sub *sub, const struct tf_defrag_order *order, enum tf
         *code = TF_ERR_CONFLICT;
         tf_reached(sub, SUB_DEFRAG_STALE);
         why = tf_asprintf(
-            "%s has changed since the plan was made, and now it would be another (%zu moves): make it "
+            "%s has changed since the plan was made, and now it would be another (%zu move%s): make it "
             "again with `fedctl defrag plan --out`, read it, and apply that",
-            sub->boot.name, moves);
+            sub->boot.name, moves, moves == 1 ? "" : "s");
     }
     if (!why && moves)
         why = defrag_begin(sub, order, &plan);

@@ -48,6 +48,10 @@ int defrag_save(const struct defrag *defrag, const char *path, struct tf_error *
 /* doc is released with tf_table_release; the digest is a number, and not 0. */
 int defrag_load(const char *path, struct defrag_doc *doc, uint64_t *digest, struct tf_error *err);
 
+/* NULL: what the document says is moved and freed, in its order, is that plan's; else where it differs, which
+ * the caller frees. */
+char *defrag_difference(const struct defrag_doc *doc, const struct tf_defrag_plan *plan);
+
 /* Tells how far the chain is that carries the plan out, until it is over, and what came of it. With a
  * duration
  * (--stop-after) what has not begun by then is given up. Gives the exit code. */

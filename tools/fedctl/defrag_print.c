@@ -28,14 +28,22 @@ static void say_answer(const struct defrag *defrag, struct tf_buf *buf)
     const struct tf_defrag_plan *plan = defrag->plan;
     tf_buf_fmt(buf, "%s %s%s%s: ", defrag->cluster, plan->model ? plan->model : "?",
                plan->domain ? " in " : "", plan->domain ? plan->domain : "");
-    if (plan->freed == 0) {
+    int32_t want = defrag->order->want;
+    if (plan->freed == 0 && defrag->order->total && want > 0 && plan->before >= want) {
+        tf_buf_str(buf, "nothing is to be moved for ");
+        say_unit(defrag->order, want, buf);
+    } else if (plan->freed == 0) {
         tf_buf_str(buf, "no move frees ");
         say_unit(defrag->order, 1, buf);
         tf_buf_str(buf, plan->best ? " in the way that was asked for" : " more");
     } else {
         say_unit(defrag->order, plan->freed, buf);
-        tf_buf_fmt(buf, " more by %zu move%s of %d GPU%s", plan->moves.count,
-                   plural((int64_t)plan->moves.count), plan->gpus, plural(plan->gpus));
+        int32_t asked = want - (defrag->order->total ? plan->before : 0);
+        tf_buf_str(buf, " more");
+        if (asked > plan->freed)
+            tf_buf_fmt(buf, ", of %d asked for,", asked);
+        tf_buf_fmt(buf, " by %zu move%s of %d GPU%s", plan->moves.count, plural((int64_t)plan->moves.count),
+                   plan->gpus, plural(plan->gpus));
     }
     tf_buf_fmt(buf, "; %d free now, of %d node%s\n", plan->before, plan->nodes, plural(plan->nodes));
 }

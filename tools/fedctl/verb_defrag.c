@@ -116,6 +116,12 @@ static void take_nodes(const struct tf_strs *words, struct tf_strs *out)
     }
 }
 
+static bool waits(const struct tf_job_view *job)
+{
+    return job->phase == TF_PHASE_PENDING || job->phase == TF_PHASE_HELD ||
+           (job->conditions & TF_CONDITION_SHORT) != 0;
+}
+
 /* Its instances, wherever they fit; in one domain where the job needs that. */
 static int take_shape(struct fedctl *ctl, const char *word, struct tf_defrag_order *order,
                       struct tf_error *err)
@@ -126,6 +132,13 @@ static int take_shape(struct fedctl *ctl, const char *word, struct tf_defrag_ord
     target_release(&request.job);
     if (failed)
         return -1;
+    if (!waits(&reply.job)) {
+        (void)tf_error_set(err, TF_ERR_INVALID,
+                           "%s does not wait, it is %s: --for makes room for a job that waits", word,
+                           tf_phase_name(reply.job.phase));
+        tf_reply_release(&reply);
+        return -1;
+    }
     const struct tf_job_spec *spec = &reply.job.manifest.spec;
     const struct tf_shape *shape = &spec->group.shape;
     order->gpus = shape->gpus;
@@ -195,6 +208,8 @@ static int tell_plan(struct fedctl *ctl, const struct defrag *defrag)
         return PLAN_ERROR;
     }
     show(ctl, defrag);
+    if (ctl->options.out && defrag->plan->moves.count == 0)
+        message("there is nothing to move: %s is not written", ctl->options.out);
     if (!ctl->options.out || defrag->plan->moves.count == 0)
         return plan_code(defrag->order, defrag->plan);
     if (defrag_save(defrag, ctl->options.out, &err)) {
@@ -260,20 +275,40 @@ static void sleep_for(int64_t ms)
 }
 
 /* Nothing has been asked yet: whoever ends it here has lost nothing. */
-static int wait_for_window(struct fedctl *ctl, struct tf_error *err)
+static void wait_for_window(const struct fedctl *ctl, int64_t from, int64_t to)
 {
-    int64_t from = 0, to = 0, wait;
+    int64_t wait;
     char text[WHEN_TEXT];
-    if (!ctl->options.window)
-        return 0;
-    if (take_window(ctl->options.window, &from, &to, err))
-        return -1;
     if (until_open(from, to, fedctl_now()) > 0)
         message("waiting %s for %s", when_span(until_open(from, to, fedctl_now()), text),
                 ctl->options.window);
     while ((wait = until_open(from, to, fedctl_now())) > 0)
         sleep_for(wait < TF_MINUTE ? wait : TF_MINUTE);
-    return 0;
+}
+
+/* What is carried out is what the subcluster plans again, if it is the plan of that digest; so what the file
+ * says of it must be as it was written, or another plan than this one was read. One of another digest is
+ * refused by the subcluster. */
+static int check_unedited(struct fedctl *ctl, const char *path, const struct defrag_doc *doc, uint64_t digest,
+                          struct tf_error *err)
+{
+    struct tf_request request = {.method = TF_METHOD_PLAN_DEFRAG};
+    struct tf_reply reply = {0};
+    request.defrag.cluster = tf_strdup(doc->cluster);
+    tf_defrag_order_copy(&request.defrag.order, &doc->order);
+    int failed = fedctl_call(ctl, &request, &reply, err);
+    TF_AUTO_FREE char *difference = NULL;
+    if (!failed && !reply.defrag.text && reply.defrag.digest == digest)
+        difference = defrag_difference(doc, &reply.defrag);
+    if (difference)
+        failed =
+            tf_error_set(err, TF_ERR_INVALID,
+                         "%s was changed since it was written, or cut short: %s. What would be done is not "
+                         "what it says: make it again with `fedctl defrag plan --out`",
+                         path, difference);
+    tf_reply_release(&reply);
+    tf_request_release(&request);
+    return failed;
 }
 
 static int send_plan(struct fedctl *ctl, const struct defrag_doc *doc, uint64_t digest)
@@ -309,11 +344,21 @@ static int apply(struct fedctl *ctl)
     struct defrag_doc doc;
     struct tf_error err = TF_ERROR_INIT;
     uint64_t digest;
+    int64_t from = 0, to = 0;
     if (ctl->words.count != 2)
         return fedctl_usage(ctl, "defrag apply which plan? Say a FILE of `fedctl defrag plan --out FILE`");
+    if (ctl->options.window && take_window(ctl->options.window, &from, &to, &err))
+        return fedctl_usage(ctl, "%s", err.text);
     if (defrag_load(ctl->words.items[1], &doc, &digest, &err))
         return fedctl_fail(ctl, &err);
-    int code = wait_for_window(ctl, &err) ? fedctl_usage(ctl, "%s", err.text) : send_plan(ctl, &doc, digest);
+    int code = FEDCTL_DONE;
+    if (check_unedited(ctl, ctl->words.items[1], &doc, digest, &err))
+        code = fedctl_fail(ctl, &err);
+    else {
+        if (ctl->options.window)
+            wait_for_window(ctl, from, to);
+        code = send_plan(ctl, &doc, digest);
+    }
     tf_table_release(&defrag_doc_table, &doc);
     return code;
 }

@@ -270,7 +270,8 @@ static int list_nodes(struct fedctl *ctl, struct listing *listing, const struct 
     struct tf_error err = TF_ERROR_INIT;
     if (fedctl_call(ctl, &request, &reply, &err))
         return fedctl_fail(ctl, &err);
-    if (ctl->options.sort == SORT_FRAGMENTATION && ctl->options.output == OUTPUT_TABLE)
+    if (ctl->options.sort == SORT_FRAGMENTATION &&
+        (ctl->options.output == OUTPUT_TABLE || ctl->options.output == OUTPUT_WIDE))
         print_heat(ctl, &reply.nodes, labels);
     add_sorted(ctl, &reply.nodes, labels, listing);
     int code = tell_missing(&reply.nodes.missing, "nodes");

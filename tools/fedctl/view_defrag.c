@@ -2,6 +2,7 @@
 #include "tools/fedctl/defrag.h"
 
 #include "common/base/cleanup.h"
+#include "common/base/text.h"
 #include "common/conf/conf.h"
 #include "common/model/manifest.h"
 #include "tools/fedctl/file.h"
@@ -163,6 +164,46 @@ static void fill(const void *object, void *document, struct tf_arena *arena)
         .cut = plan->cut,
     };
     fill_lists(plan, doc, arena);
+}
+
+static bool is_move(const struct defrag_move_doc *a, const struct defrag_move_doc *b)
+{
+    return tf_str_eq(a->instance, b->instance) && tf_str_eq(a->from, b->from) && tf_str_eq(a->to, b->to) &&
+           a->wave == b->wave;
+}
+
+static bool is_site(const struct defrag_site_doc *a, const struct defrag_site_doc *b)
+{
+    return tf_str_eq(a->node, b->node) && a->units == b->units;
+}
+
+/* From the lists of a document: "moves" and "frees". */
+static char *list_difference(const struct defrag_doc *doc, const struct defrag_doc *real)
+{
+    if (doc->moves.count != real->moves.count)
+        return tf_asprintf("it lists %zu moves of %zu", doc->moves.count, real->moves.count);
+    for (size_t i = 0; i < real->moves.count; i++) {
+        const struct defrag_move_doc *m = &real->moves.items[i];
+        if (!is_move(&doc->moves.items[i], m))
+            return tf_asprintf("its move %zu is not that of %s from %s to %s", i + 1, m->instance, m->from,
+                               m->to);
+    }
+    if (doc->sites.count != real->sites.count)
+        return tf_asprintf("it frees %zu nodes of %zu", doc->sites.count, real->sites.count);
+    for (size_t i = 0; i < real->sites.count; i++)
+        if (!is_site(&doc->sites.items[i], &real->sites.items[i]))
+            return tf_asprintf("it does not say that node %s is freed", real->sites.items[i].node);
+    return NULL;
+}
+
+char *defrag_difference(const struct defrag_doc *doc, const struct tf_defrag_plan *plan)
+{
+    struct tf_arena *arena = tf_arena_create();
+    struct defrag_doc real = {0};
+    fill_lists(plan, &real, arena);
+    char *difference = list_difference(doc, &real);
+    tf_arena_destroy(arena);
+    return difference;
 }
 
 const struct view view_defrag = {&defrag_doc_table, sizeof(struct defrag_doc), fill};

@@ -359,6 +359,10 @@ run defrag apply "$tmp/defrag.plan" --window 00:00-00:00 --reason "room for the 
 run defrag apply "$tmp/defrag.plan" --wait
 run defrag apply "$tmp/defrag.plan" --stop-after 1s --reason "takes long"
 run defrag apply "$tmp/defrag.plan" --window noon
+sed 's/to: n1/to: n2/' "$tmp/defrag.plan" >"$tmp/edited.plan"
+run defrag apply "$tmp/edited.plan"
+sed '/^moves:/,$d' "$tmp/defrag.plan" >"$tmp/short.plan"
+run defrag apply "$tmp/short.plan"
 sed -i 's/0abc/0abd/' "$tmp/defrag.plan"
 run defrag apply "$tmp/defrag.plan"
 sed -i '/digest/d' "$tmp/defrag.plan"
