@@ -271,10 +271,10 @@ void fed_cross_answered(struct fed *fed, struct job *job, const struct tf_placem
         const struct tf_placement *new = fed_job_placement(job, c->new_epoch);
         if (new &&new->release == TF_RELEASE_NONE)
             switch_over(fed, job);
-        else { /* the old one goes, and there is no new one: it waits anew when that is so */
+        else if (!new) { /* the old one goes, and there is no new one: it waits anew when that is so */
             blame(job, TF_CROSS_BY_TARGET_END, "the new one was lost after the old one had promised to go");
             over(fed, job, TF_CROSS_ROLLED_BACK);
-        }
+        } /* else both are told to stop, whoever of them is the job, and it is over when both have */
     } else if (c->state == TF_CROSS_WITHDRAWING && report->declined >= c->new_epoch)
         roll_back(fed, job);
     else if (c->state != TF_CROSS_STARTING && report->declined < c->new_epoch &&

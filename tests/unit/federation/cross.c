@@ -362,6 +362,22 @@ static void test_deleted(void)
     }
 }
 
+/* The promise comes when all of the job was told to stop: the move goes on until both have. */
+static void test_promised_when_deleted(void)
+{
+    struct drive d;
+    releasing(&d);
+    drive_job(&d, FED_EV_DELETE, "rec/x");
+    drive_answer(&d, "bj-a", 1, 1, 2, true);
+    STATE(WITHDRAWING);
+    drive_end(&d, "bj-a", 1, 1, TF_END_RELEASED);
+    STATE(ROLLING_BACK);
+    PHASE("rec/x", "Stopping in gz-b e2 x2");
+    drive_end(&d, "gz-b", 1, 2, TF_END_RELEASED);
+    PHASE("rec/x", "none");
+    drive_release(&d);
+}
+
 static void test_held(void)
 {
     struct drive d;
@@ -533,6 +549,7 @@ int main(void)
         {"the job ends in mid-move", test_job_ends_in_mid_move},
         {"the new one finishes first", test_new_one_finishes_first},
         {"deleted", test_deleted},
+        {"promised when deleted", test_promised_when_deleted},
         {"held", test_held},
         {"scaled", test_scaled},
         {"new leader", test_new_leader},
