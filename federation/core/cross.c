@@ -381,13 +381,21 @@ static void forget(struct fed *fed, struct job *job, uint64_t predecessor)
     over(fed, job, done ? TF_CROSS_DONE : TF_CROSS_ROLLED_BACK);
 }
 
+/* The record of it went with its subcluster's store, and that it may be to follow one that runs: then whoever
+ * has that one says whether it does. */
+static bool knows_what_it_follows(const struct tf_report *report)
+{
+    return report->accepted.ms != 0;
+}
+
 bool fed_cross_adopt(struct fed *fed, struct job *job, struct cluster *cluster,
                      const struct tf_report *report)
 {
     forget(fed, job, report->predecessor);
     const struct tf_placement *old = fed_job_last_placement(job);
     struct tf_cross *c = &job->record.cross;
-    if (!old || job->record.placements.count > 1 || old->epoch != report->predecessor)
+    bool follows = old && (old->epoch == report->predecessor || !knows_what_it_follows(report));
+    if (!follows || job->record.placements.count > 1)
         return false;
     uint64_t epoch = old->epoch;
     tf_cross_release(c);
@@ -396,7 +404,7 @@ bool fed_cross_adopt(struct fed *fed, struct job *job, struct cluster *cluster,
                            .to = tf_strdup(cluster->record.name),
                            .old_epoch = epoch,
                            .new_epoch = report->epoch,
-                           .since = report->accepted};
+                           .since = report->accepted.ms ? report->accepted : fed->now.wall};
     fed_job_adopt(fed, job, cluster, report);
     fed_job_make_last(job, epoch);
     blame(job, TF_CROSS_BY_RESTORE, restored);

@@ -460,14 +460,22 @@ static void test_restored_store(void)
 }
 
 /* It began, in bj-a again, to follow what runs in gz-b; the restored store knows only of the move before. */
-static void report_follower(struct drive *d)
+static void report_follower(struct drive *d, const char *cluster, uint64_t predecessor, int64_t accepted)
 {
-    struct tf_report r = {.uid = drive_uid(1), .epoch = 40, .predecessor = 2, .size = 2};
+    struct tf_report r = {.uid = drive_uid(1), .epoch = 40, .predecessor = predecessor, .size = 2};
     r.tenant = tf_strdup("rec");
     r.name = tf_strdup("x");
     r.phase = TF_PHASE_STARTING;
-    r.accepted.ms = d->now.wall.ms;
-    drive_say(d, "bj-a", (struct tf_up){.kind = TF_UP_REPORT, .report = r});
+    r.accepted.ms = accepted;
+    drive_say(d, cluster, (struct tf_up){.kind = TF_UP_REPORT, .report = r});
+}
+
+static void say_hello_ahead(struct drive *d, const char *cluster)
+{
+    struct tf_hello ahead = {.protocol = TF_PROTOCOL_VERSION, .owner_revision = 1, .highest_epoch = 40};
+    ahead.name = tf_strdup(cluster);
+    ahead.highest_term = (struct tf_term){1, 99};
+    drive_hello(d, cluster, ahead);
 }
 
 /* The copy is of before the first move was over, however far it had come; a second one has begun since: of
@@ -480,11 +488,8 @@ static void test_restored_to_the_move_before(void)
         before[i](&d);
         d.term.era = 2;
         drive_crash_with(&d, true);
-        struct tf_hello ahead = {.protocol = TF_PROTOCOL_VERSION, .owner_revision = 1, .highest_epoch = 40};
-        ahead.name = tf_strdup("bj-a");
-        ahead.highest_term = (struct tf_term){1, 99};
-        drive_hello(&d, "bj-a", ahead);
-        report_follower(&d);
+        say_hello_ahead(&d, "bj-a");
+        report_follower(&d, "bj-a", 2, d.now.wall.ms);
         STATE(WITHDRAWING);
         CU_ASSERT_PTR_NOT_NULL(strstr(drive_phase(&d, "rec/x"), " in bj-a e40 x2 in gz-b e2 x2"));
         drive_attach(&d, "gz-b", "north");
@@ -494,6 +499,34 @@ static void test_restored_to_the_move_before(void)
         STATE(ROLLING_BACK);
         drive_end(&d, "bj-a", 1, 40, TF_END_RELEASED);
         PHASE("rec/x", "Running in gz-b e2 x2");
+        drive_release(&d);
+    }
+}
+
+/* The subcluster's store was put back, too, and with the record went what the epoch is to follow: whether the
+ * one that the federation knows has ended its own subcluster says. */
+static void test_restored_on_both_sides(void)
+{
+    for (int lives = 0; lives < 2; lives++) {
+        struct drive d;
+        start(&d);
+        d.term.era = 2;
+        drive_crash_with(&d, true);
+        say_hello_ahead(&d, "gz-b");
+        report_follower(&d, "gz-b", 0, 0);
+        STATE(WITHDRAWING);
+        CU_ASSERT_PTR_NOT_NULL(strstr(drive_phase(&d, "rec/x"), " in gz-b e40 x2 in bj-a e1 x2"));
+        drive_attach(&d, "bj-a", "north");
+        if (lives) {
+            drive_answer(&d, "bj-a", 1, 1, 40, false);
+            STATE(ROLLING_BACK);
+            drive_end(&d, "gz-b", 1, 40, TF_END_RELEASED);
+            PHASE("rec/x", "Running in bj-a e1 x2");
+        } else {
+            drive_end(&d, "bj-a", 1, 1, TF_END_UNKNOWN);
+            drive_listed(&d, "bj-a");
+            PHASE("rec/x", "Starting in gz-b e40 x2");
+        }
         drive_release(&d);
     }
 }
@@ -556,6 +589,7 @@ int main(void)
         {"the switch is durable first", test_switch_is_durable_first},
         {"restored store", test_restored_store},
         {"restored to the move before", test_restored_to_the_move_before},
+        {"restored on both sides", test_restored_on_both_sides},
         {"restart never overlaps", test_restart_never_overlaps},
         {"restart finds no room", test_restart_finds_no_room},
     };

@@ -23,7 +23,7 @@ void audit_node_drained(const struct audit *audit, struct audit_site *site, cons
     if (!node)
         return;
     bool on = drain && drain->on;
-    if (!on && is_due(audit, node, false))
+    if (is_due(audit, node, false)) /* it is over, or another takes its place */
         node->was_due = audit->now;
     node->drained_before = node->drained_before && on; /* ended and begun again: what came between may stay */
     node->drain = on ? *drain : (struct tf_drain){0};

@@ -93,16 +93,16 @@ struct audit_instance {
 
 struct audit_node {
     struct tf_node node;
-    bool cordoned;                      /* or one of its GPUs, by people */
-    struct tf_drain drain;              /* as stored; */
-    struct tf_mono was_due;             /* it was over then, and its deadline had come; 0 = never */
-    bool drained_before;                /* by the transaction under way, not first */
-    struct tf_mono changed;             /* last, after it was new; 0 = never */
-    bool strange;                       /* at rest something runs there that no record knows */
-    struct tf_mono lost;                /* last; 0 = never */
-    struct tf_mono silent;              /* since then its engine cannot reach it; 0 = it can */
-    struct tf_mono returned;            /* last, after silence; 0 = never */
-    enum tf_verdict verdict;            /* as stored */
+    bool cordoned;           /* or one of its GPUs, by people */
+    struct tf_drain drain;   /* as stored; */
+    struct tf_mono was_due;  /* it was over then, or another, and its deadline had come; 0 = never */
+    bool drained_before;     /* by the transaction under way, not first */
+    struct tf_mono changed;  /* last, after it was new; 0 = never */
+    bool strange;            /* at rest something runs there that no record knows */
+    struct tf_mono lost;     /* last; 0 = never */
+    struct tf_mono silent;   /* since then its engine cannot reach it; 0 = it can */
+    struct tf_mono returned; /* last, after silence; 0 = never */
+    enum tf_verdict verdict; /* as stored */
     struct tf_vector used, used_before; /* by recorded members, after and before the last transaction */
     uint8_t holders[TF_NODE_GPUS_MAX];  /* of each GPU, by these */
     uint8_t claimants[TF_NODE_GPUS_MAX];
