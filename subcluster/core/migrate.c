@@ -470,7 +470,19 @@ static void begin(struct sub *sub, struct migration *m, size_t i, struct job *jo
     tf_vec_push(&running->moves, move);
 }
 
-static void step_reserved(struct sub *sub, struct migration *m, size_t i, struct running *running)
+/* Nothing of the chain has ended for as long as a move may wait, and none starts, which has a time of its
+ * own. This is asked before any of them is given up for that: it is no reason for the others to wait anew. */
+static bool is_late(const struct sub *sub, const struct migration *m)
+{
+    if (m->until.ms > sub->now.mono.ms || m->record.paused)
+        return false;
+    tf_vec_each (move, &m->record.moves)
+        if (move->state == TF_MOVE_STARTING)
+            return false;
+    return true;
+}
+
+static void step_reserved(struct sub *sub, struct migration *m, size_t i, bool late, struct running *running)
 {
     struct tf_move *move = &m->record.moves.items[i];
     struct job *job = job_find(sub, move->uid);
@@ -480,7 +492,7 @@ static void step_reserved(struct sub *sub, struct migration *m, size_t i, struct
         give_up(sub, m, i, astray);
     else if (state == CLAIM_BROKEN)
         give_up(sub, m, i, "its place cannot be had any more: the node went, or who should leave it stays");
-    else if (m->until.ms <= sub->now.mono.ms && !m->record.paused)
+    else if (late)
         give_up(sub, m, i, "its turn did not come in time");
     else if (state == CLAIM_FREE)
         begin(sub, m, i, job, running);
@@ -611,7 +623,7 @@ static void step_begun(struct sub *sub, struct migration *m, size_t i)
 
 /* ---- all ---- */
 
-static void step_planned(struct sub *sub, struct migration *m, const struct running *running)
+static void step_planned(struct sub *sub, struct migration *m, bool late, const struct running *running)
 {
     size_t waiting = 0;
     for (size_t i = 0; i < m->record.moves.count; i++) {
@@ -622,7 +634,7 @@ static void step_planned(struct sub *sub, struct migration *m, const struct runn
         const char *astray = gone_astray(job, &m->record, i);
         if (astray)
             give_up(sub, m, i, astray);
-        else if (m->until.ms <= sub->now.mono.ms && !m->record.paused)
+        else if (late)
             give_up(sub, m, i, "there was no place for it in time");
         else {
             waiting++;
@@ -637,15 +649,15 @@ static void step_planned(struct sub *sub, struct migration *m, const struct runn
 
 static void step(struct sub *sub, struct migration *m, struct running *running)
 {
-    bool planned = false;
+    bool planned = false, late = is_late(sub, m);
     for (size_t i = 0; i < m->record.moves.count; i++)
         planned |= m->record.moves.items[i].state == TF_MOVE_PLANNED;
     if (planned)
-        step_planned(sub, m, running);
+        step_planned(sub, m, late, running);
     for (size_t i = 0; i < m->record.moves.count; i++) {
         enum tf_move_state state = m->record.moves.items[i].state;
         if (state == TF_MOVE_RESERVED)
-            step_reserved(sub, m, i, running);
+            step_reserved(sub, m, i, late, running);
         else if (state > TF_MOVE_RESERVED && !tf_move_is_over(state))
             step_begun(sub, m, i);
     }

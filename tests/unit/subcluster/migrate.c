@@ -418,6 +418,25 @@ static void test_limit_of_a_job(void)
     end();
 }
 
+/* All that wait in vain are given up at once: that one is makes no room for the next. */
+static void test_wait_in_vain(void)
+{
+    asks = 0;
+    driver_two_frozen_nodes(&d, TF_FROZEN_MOVES);
+    driver_change(&d, usual());
+    driver_all_ready(&d);
+    order((struct tf_migrate_order){
+        .verb = TF_MIGRATE_BEGIN, .id = driver_uid(9), .from = tf_strdup("n1"), .all = true});
+    driver_pass(&d, 4 * TF_MINUTE);
+    CU_ASSERT_EQUAL(move_at(0)->state, TF_MOVE_PLANNED);
+    CU_ASSERT_EQUAL(move_at(1)->state, TF_MOVE_PLANNED);
+    driver_pass(&d, 2 * TF_MINUTE);
+    CU_ASSERT_EQUAL(move_at(0)->state, TF_MOVE_ROLLED_BACK);
+    CU_ASSERT_EQUAL(move_at(1)->state, TF_MOVE_ROLLED_BACK);
+    CU_ASSERT_STRING_EQUAL(move_at(1)->why, "there was no place for it in time");
+    end();
+}
+
 static void test_pause_and_abort(void)
 {
     begin();
@@ -602,6 +621,7 @@ static const struct suite_test tests[] = {
     {"refusals", test_refusals},
     {"a repeat", test_repeat},
     {"the limit of a job", test_limit_of_a_job},
+    {"a wait in vain", test_wait_in_vain},
     {"pause and abort", test_pause_and_abort},
     {"readyMin", test_ready_min},
     {"a crash anywhere", test_crash_anywhere},
