@@ -139,7 +139,8 @@ struct tf_member {
     struct tf_wall started, ready, ended, retry_at;
     int32_t exit_code;
     enum tf_member_role role;
-    uint32_t attempts; /* the highest of this index so far, where that is not its own: of a move taken back */
+    uint32_t attempts; /* the highest of this index so far, where that is not its own: of a move taken back,
+                          or of one that a restored store had forgotten */
     struct tf_strs ports; /* "http=31234", given by the engine */
 };
 

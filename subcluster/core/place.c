@@ -176,6 +176,7 @@ static void confirm(struct sub *sub, struct job *job)
     if (!job->unconfirmed)
         return;
     job->unconfirmed = false;
+    strays_judge(sub, job->record.uid);
     members_retry(sub, job);
     repair_note(sub, job);
     absorb_note(sub, job);

@@ -10,6 +10,7 @@
 #include "subcluster/core/migrate.h"
 #include "subcluster/core/moving.h"
 #include "subcluster/core/peers.h"
+#include "subcluster/core/strays.h"
 #include "subcluster/core/trace.h"
 
 #include <assert.h>
@@ -41,7 +42,8 @@ static bool is_ripe(const struct sub *sub, const struct job *job, size_t place)
 {
     return job->record.members.items[place].state == TF_MEMBER_BACKOFF &&
            job->record.members.items[place].role != TF_MEMBER_MOVES_OUT &&
-           job->runs.items[place].retry.ms <= sub->now.mono.ms && !member_on_silent_node(sub, job, place);
+           job->runs.items[place].retry.ms <= sub->now.mono.ms && !member_on_silent_node(sub, job, place) &&
+           !strays_live_at(sub, job, job->record.members.items[place].index);
 }
 
 /* With onResize: restart nobody goes on before all can. */

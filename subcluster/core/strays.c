@@ -8,6 +8,7 @@
 #include "subcluster/core/members.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/repair.h"
+#include "subcluster/core/retries.h"
 #include "subcluster/core/trace.h"
 
 #include "common/base/text.h"
@@ -93,6 +94,19 @@ bool strays_live(const struct sub *sub, struct tf_uid uid, uint64_t epoch, bool 
     return false;
 }
 
+bool strays_live_at(const struct sub *sub, const struct job *job, uint32_t index)
+{
+    struct tf_instance_id id = {.uid = job->record.uid, .epoch = job->record.epoch, .index = index};
+    for (size_t at = lower_bound(sub, &id); at < sub->strays.count; at++) {
+        const struct stray *stray = &sub->strays.items[at];
+        if (!tf_uid_eq(stray->id.uid, id.uid) || stray->id.epoch != id.epoch || stray->id.index != index)
+            return false;
+        if (!is_given_up(sub, stray))
+            return true;
+    }
+    return false;
+}
+
 static void stray_free(struct stray *stray)
 {
     free(stray->tenant);
@@ -137,6 +151,20 @@ static void insert(struct sub *sub, struct stray stray)
     ledger_block(&sub->ledger, stray.node, &stray.id, stray.gpus);
 }
 
+/* An attempt of the present epoch that a restored store has forgotten: the next one comes after it. The
+ * engine would take a second start of this one for a repeat, wherever it was to be. */
+static void outlast(struct sub *sub, const struct tf_instance_id *id)
+{
+    struct job *job = job_find(sub, id->uid);
+    if (!job || !job_lives(job) || job->record.epoch != id->epoch || id->index >= job->record.members.count)
+        return;
+    struct tf_member *m = &job->record.members.items[id->index];
+    if (member_last_attempt(m) >= id->attempt)
+        return;
+    m->attempts = id->attempt;
+    job_changed(sub, job);
+}
+
 static void stray_add(struct sub *sub, const struct sub_instance_event *e)
 {
     struct stray stray = {.id = e->id,
@@ -146,6 +174,7 @@ static void stray_add(struct sub *sub, const struct sub_instance_event *e)
                           .gpus = e->gpus,
                           .due = TF_NEVER};
     insert(sub, stray);
+    outlast(sub, &stray.id);
     tf_reached(sub, SUB_STRAY);
     trace(sub, "job %s/%s epoch %llu: instance %u attempt %u runs on %s, but no record wants it",
           stray.tenant, stray.name, (unsigned long long)e->id.epoch, e->id.index, e->id.attempt,
@@ -157,11 +186,12 @@ static bool is_known(const struct job *job, uint64_t epoch)
     return job && ((job_lives(job) && job->record.epoch == epoch) || job_ended(job, epoch));
 }
 
-/* What would run there is over or lost: an attempt that a restored store has forgotten would stand in the way
- * of the next one. */
-static bool is_vacant(const struct tf_member *m)
+/* What would run there is over or lost, or waits for its next attempt: one that a restored store has
+ * forgotten would stand in the way of that. */
+static bool is_vacant(const struct sub *sub, const struct job *job, const struct tf_member *m)
 {
-    return !member_stays(m->state) || m->state == TF_MEMBER_MISSING;
+    bool next = m->state == TF_MEMBER_BACKOFF && sub->listed && !job->unconfirmed;
+    return !member_stays(m->state) || m->state == TF_MEMBER_MISSING || next;
 }
 
 /* The earlier attempt has not gone: the later one was to take its place, in a move that the store has
@@ -187,7 +217,8 @@ static bool is_over(const struct sub *sub, const struct tf_instance_id *id)
     if (job_lives(job) && job->record.epoch == id->epoch) /* a step that it forgot is none any more */
         return id->index >= job->record.members.count ||
                job->record.members.items[id->index].attempt >= id->attempt ||
-               is_vacant(&job->record.members.items[id->index]) || runs_in_its_place(sub, job, id->index);
+               is_vacant(sub, job, &job->record.members.items[id->index]) ||
+               runs_in_its_place(sub, job, id->index);
     tf_vec_each (e, &job->record.ended)
         if (e->epoch >= id->epoch)
             return true;
@@ -264,9 +295,11 @@ static void stray_gone(struct sub *sub, const struct sub_instance_event *e)
     if (stray)
         stray_remove(sub, (size_t)(stray - sub->strays.items));
     bury(sub, &e->id);
+    outlast(sub, &e->id);
     struct job *job = job_find(sub, e->id.uid);
     if (stray && job) {
-        job_tell(sub, job); /* an end may have waited for it */
+        members_retry(sub, job); /* the next attempt may have waited for it, */
+        job_tell(sub, job);      /* or an end */
         absorb_note(sub, job);
         repair_again(sub, sub->now.mono); /* its place, too */
     }

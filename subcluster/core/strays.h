@@ -37,6 +37,8 @@ bool strays_of_epoch(const struct sub *sub, struct tf_uid uid, uint64_t epoch);
 /* True if one of them has this epoch, or (up_to) a lower one, and was not given up with its node: as far as
  * anybody can know it lives. */
 bool strays_live(const struct sub *sub, struct tf_uid uid, uint64_t epoch, bool up_to);
+/* The same of those of this index in the job's present epoch. */
+bool strays_live_at(const struct sub *sub, const struct job *job, uint32_t index);
 
 /* Moments: those of stops under way. */
 struct tf_mono strays_due(const struct sub *sub); /* TF_NEVER if there is none */

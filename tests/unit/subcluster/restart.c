@@ -411,6 +411,34 @@ static void test_a_restored_store_has_forgotten_a_move(void)
     driver_release(&d);
 }
 
+/* The copy is of before the next attempt, which runs on another node: it is stopped when the leader has named
+ * the epoch, and the one after it starts when it has gone. A second start of its number would be none. */
+static void test_a_restored_store_has_forgotten_an_attempt(void)
+{
+    driver_two_nodes(&d);
+    struct tf_entry entry = driver_place_entry(1, 5, 1, 2), again = driver_place_entry(1, 5, 1, 2);
+    entry.spec.retry_limit = again.spec.retry_limit = 3;
+    entry.spec.retry_backoff = again.spec.retry_backoff = TF_SECOND;
+    driver_change(&d, entry);
+    driver_all_ready(&d);
+    driver_exits(&d, 1, 5, 0, 1, 9);
+    CU_ASSERT_EQUAL_FATAL(driver_count_in(&d, 1, TF_MEMBER_BACKOFF), 1);
+    driver_stray(&d, 1, 5, 0, "n2", 3);
+    d.instances.items[d.instances.count - 1].id.attempt = 2;
+    restart_with_rollback();
+    driver_clear(&d);
+    driver_list(&d);
+    driver_pass(&d, TF_MINUTE);
+    CU_ASSERT_PTR_NULL(strstr(tf_buf_text(&d.log), "stop 1/5/0.2"));
+    attach(&again, 1);
+    driver_pass(&d, 2 * TF_SECOND);
+    CU_ASSERT_PTR_NOT_NULL(strstr(tf_buf_text(&d.log), "stop 1/5/0.2"));
+    CU_ASSERT_PTR_NULL(strstr(tf_buf_text(&d.log), "start "));
+    driver_stopped(&d, 1, 5, 0, 2);
+    CU_ASSERT_PTR_NOT_NULL(strstr(tf_buf_text(&d.log), "start 1/5/0.3 n1"));
+    driver_release(&d);
+}
+
 /* That outlives a crash before the full set. */
 static void test_a_rollback_is_remembered_until_the_full_set(void)
 {
@@ -547,6 +575,7 @@ static const struct suite_test tests[] = {
     {"a restored store waits for each epoch to be named",
      test_a_restored_store_waits_for_each_epoch_to_be_named},
     {"a restored store has forgotten a move", test_a_restored_store_has_forgotten_a_move},
+    {"a restored store has forgotten an attempt", test_a_restored_store_has_forgotten_an_attempt},
     {"a rollback is remembered until the full set", test_a_rollback_is_remembered_until_the_full_set},
     {"a restored store says hello after the listing", test_a_restored_store_says_hello_after_the_listing},
     {"an adopted start has its time", test_an_adopted_start_has_its_time},
