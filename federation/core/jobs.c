@@ -458,8 +458,8 @@ static void settle(struct fed *fed, struct job *job)
         r->cross.outcome = TF_PHASE_NONE;
     }
     if (!tf_phase_is_final(r->phase)) {
-        if (r->deleted)
-            fed_job_set_phase(fed, job, TF_PHASE_DELETED);
+        if (r->deleted) /* what may run of it has to be told of first: it would be nobody's */
+            fed_job_set_phase(fed, job, job->awaited ? TF_PHASE_STOPPING : TF_PHASE_DELETED);
         else
             fed_job_set_phase(fed, job, r->held ? TF_PHASE_HELD : TF_PHASE_PENDING);
     }

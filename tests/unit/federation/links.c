@@ -571,6 +571,36 @@ static void test_what_was_left_alone_is_waited_for(void)
     }
 }
 
+/* Submitted again and deleted before that subcluster has told: it goes when what runs there has been stopped.
+ */
+static void test_what_was_left_alone_is_stopped_when_deleted(void)
+{
+    for (int runs = 0; runs < 2; runs++) {
+        struct drive d;
+        drive_init(&d);
+        drive_cluster_up(&d, "bj-a", "4x8");
+        d.term.era = 2;
+        drive_crash_with(&d, true);
+        drive_hello(&d, "bj-a", hello_ahead());
+        drive_report(&d, "bj-a", 1, 50, TF_PHASE_RUNNING, 1);
+        drive_listed(&d, "bj-a");
+        drive_crash(&d);
+        drive_submit(&d, "rec/x", "n=1 gpus=8");
+        drive_job(&d, FED_EV_DELETE, "rec/x");
+        PHASE("rec/x", "Stopping");
+        drive_hello(&d, "bj-a", hello_ahead());
+        PHASE("rec/x", "Stopping");
+        if (runs)
+            drive_report(&d, "bj-a", 1, 50, TF_PHASE_RUNNING, 1);
+        drive_listed(&d, "bj-a");
+        PHASE("rec/x", runs ? "Stopping in bj-a e50 x0" : "none");
+        if (runs)
+            drive_end(&d, "bj-a", 1, 50, TF_END_RELEASED);
+        PHASE("rec/x", "none");
+        drive_release(&d);
+    }
+}
+
 /* In the copy of the store it is over, but its subcluster has seen more, and may run it again. */
 static void test_nothing_is_archived_before_all_have_dialled(void)
 {
@@ -812,6 +842,7 @@ static const struct suite_test tests[] = {
     {"nothing is archived before all have dialled", test_nothing_is_archived_before_all_have_dialled},
     {"an accepted rollback adopts", test_an_accepted_rollback_adopts},
     {"what was left alone is waited for", test_what_was_left_alone_is_waited_for},
+    {"what was left alone is stopped when deleted", test_what_was_left_alone_is_stopped_when_deleted},
     {"an accepted rollback waits no longer than forget",
      test_an_accepted_rollback_waits_no_longer_than_forget},
     {"a later epoch takes the place of an earlier one", test_a_later_epoch_takes_the_place_of_an_earlier_one},

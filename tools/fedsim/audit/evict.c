@@ -371,6 +371,8 @@ static bool goes_unless_kept(const struct question *q, const struct audit_alloca
 {
     if (!known->changed || a->epoch != known->a.epoch)
         return false;
+    if (known->gives_step && known != q->kept)
+        return false; /* to growth, for which it was chosen when the victims were */
     bool whole = goes_whole(known);
     /* one step less of a job that has lost nothing yet is no cheaper: all of its steps stay, or none */
     bool stays = known == q->kept && (whole || q->whose == BELOW || m->mark == q->mark);
@@ -601,7 +603,7 @@ static void check_one(struct audit *audit, struct question *q)
     const struct tf_allocation *a = &q->kept->a;
     tf_level level = victim_level(audit, q->site, q->kept);
     bool whole = goes_whole(q->kept);
-    if (goes_for_growth(audit, q->site, q->kept))
+    if (q->kept->gives_step)
         return;
     for (size_t i = 0; i < (whole ? 1 : a->members.count); i++) {
         if (!whole && (!begins_to_leave(q->kept, i) || !was_member(q->kept, i)))
@@ -618,6 +620,8 @@ static void check_needed(struct audit *audit, const struct audit_site *site)
     struct question q = {.audit = audit, .site = site, .claimant = only_claimant(audit, site)};
     if (!q.claimant || !is_simple(site))
         return;
+    tf_vec_each (at, &site->changes)
+        (*at)->gives_step = is_victim(audit, site, *at) && goes_for_growth(audit, site, *at);
     tf_vec_each (at, &site->changes) {
         q.kept = *at;
         if (is_victim(audit, site, q.kept))

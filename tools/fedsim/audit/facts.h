@@ -120,6 +120,7 @@ struct audit_allocation {
     struct tf_allocation a;
     struct tf_allocation before; /* the transaction under way, */
     bool changed;                /* which has changed it */
+    bool gives_step;             /* by it, or may do so, to growth of another and not to who claims */
     struct tf_mono promised;     /* its epoch was, to one in another subcluster, and is not ending; 0: no */
     int32_t late;                /* transactions since it should have ended */
     UT_hash_handle hh;
