@@ -74,28 +74,28 @@
     X(SUB_MOVES_PAUSED, "subcluster: a chain of moves was paused")                                   \
     X(SUB_DEFRAG_FOR_CLAIM, "subcluster: instances moved so that none was evicted")                  \
     X(SUB_DEFRAG_BEGUN, "subcluster: a plan that frees nodes was begun")                             \
-    X(SUB_BUDGET, "subcluster: the decision budget was used up")
+    X(SUB_BUDGET, "subcluster: the decision budget was used up")                                     \
+    X(SUB_DRAIN_MOVES, "subcluster: what ran on a drained node began to move")                       \
+    X(SUB_DRAIN_STOPS, "subcluster: the deadline of a drain stopped what was left there")            \
+    X(SUB_SURPLUS_TAKEN, "subcluster: surplus gave way to growth of a higher priority")              \
+    X(SUB_SHORT_CLAIMS, "subcluster: claims were made for what a running job lacks")                 \
+    X(SUB_SHORT_STARTS, "subcluster: what a running job had claimed was free, and it grew")          \
+    X(SUB_SHORT, "subcluster: a running epoch fell below its min")                                   \
+    X(SUB_SHORT_NO_MORE, "subcluster: a short epoch has its min again")                              \
+    X(SUB_SHRUNK_BY_LOSS, "subcluster: a running epoch lost instances and went on, smaller")         \
+    X(SUB_GANG_BROKEN, "subcluster: a gang lost instances that must be replaced")                    \
+    X(SUB_REPLACES, "subcluster: lost members of an epoch were started in other places")             \
+    X(SUB_NOT_REPAIRED, "subcluster: what a job missed was not there within repairWait")
 
 #define SUB_SITUATIONS_OTHER(X)                                                                    \
-    X(SUB_DRAIN_MOVES, "subcluster: what ran on a drained node began to move")                     \
     X(SUB_DRAIN_JOINED, "subcluster: a node came to a domain that is drained")                     \
-    X(SUB_DRAIN_STOPS, "subcluster: the deadline of a drain stopped what was left there")          \
     X(SUB_SMALLER, "subcluster: started smaller than granted")                                     \
     X(SUB_LINK_GAP, "subcluster: a change was missed, the link is dialled again")                  \
     X(SUB_REFUSED_EARLIER, "subcluster: refused, an earlier epoch of the job lives here")          \
     X(SUB_START_TWICE, "subcluster: a repeated start was refused, the instance runs")              \
     X(SUB_FROZEN, "subcluster: refused, evictions were frozen")                                    \
     X(SUB_EVENED_OUT, "subcluster: of equals the higher gave a step to the lower")                 \
-    X(SUB_SURPLUS_TAKEN, "subcluster: surplus gave way to growth of a higher priority")            \
-    X(SUB_SHORT_CLAIMS, "subcluster: claims were made for what a running job lacks")               \
-    X(SUB_SHORT_STARTS, "subcluster: what a running job had claimed was free, and it grew")        \
     X(SUB_SHORT_CLAIM_GONE, "subcluster: a running job gave up what it had claimed")               \
-    X(SUB_SHORT, "subcluster: a running epoch fell below its min")                                 \
-    X(SUB_SHORT_NO_MORE, "subcluster: a short epoch has its min again")                            \
-    X(SUB_SHRUNK_BY_LOSS, "subcluster: a running epoch lost instances and went on, smaller")       \
-    X(SUB_GANG_BROKEN, "subcluster: a gang lost instances that must be replaced")                  \
-    X(SUB_REPLACES, "subcluster: lost members of an epoch were started in other places")           \
-    X(SUB_NOT_REPAIRED, "subcluster: what a job missed was not there within repairWait")           \
     X(SUB_RESTART_SETTLED, "subcluster: a smaller epoch restarted after a burst of losses")        \
     X(SUB_FAILED_WITH_LOSS, "subcluster: an instance failed because others were lost")             \
     X(SUB_REPLACED, "subcluster: lost members of an epoch were replaced")                          \

@@ -486,7 +486,7 @@ static int32_t count_left(const struct audit_node *node, void *arg)
     const struct tf_job_spec *spec = &q->claimant->spec;
     const struct tf_shape *shape = &spec->group.shape;
     if (n->state != TF_NODE_READY || node->cordoned || is_recent(q->audit, node) ||
-        has_strays(q->site, node) || audit_moves_at(q->site, n->name) ||
+        has_strays(q->site, node) || audit_moves_at(q->site, n->name) || audit_is_emptied(q->site, n->name) ||
         audit_is_kept(q->site, n, q->claimant->uid, spec) || !tf_pairs_match(&n->labels, &spec->node_labels))
         return 0;
     if (shape->gpus > 0 && (!tf_str_eq(n->model, q->claimant->model) || n->gpu_memory < shape->gpu_memory))

@@ -274,6 +274,7 @@ void audit_keep_moves(struct audit_site *site);
 bool audit_moved_before(const struct audit_site *site, const struct tf_instance_id *id);
 /* A move that is not over, or was until now, comes to that node or leaves it (NULL: any). */
 bool audit_moves_at(const struct audit_site *site, const char *node);
+bool audit_is_emptied(const struct audit_site *site, const char *node); /* by a chain that goes on */
 /* Its job stops as a whole, to start in other places. */
 bool audit_moves_whole(const struct audit_site *site, struct tf_uid uid);
 void audit_note_moves(struct audit *audit, struct audit_site *site, const struct tf_allocation *a);

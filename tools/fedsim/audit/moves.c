@@ -157,6 +157,15 @@ bool audit_moves_at(const struct audit_site *site, const char *node)
     return false;
 }
 
+/* §8.4: it takes nothing before its chain ends, also when all that was on it has gone. */
+bool audit_is_emptied(const struct audit_site *site, const char *node)
+{
+    tf_vec_each (chain, &site->chains)
+        if ((chain->changed || !tf_migration_is_over(&chain->m)) && tf_strs_has(&chain->m.empties, node))
+            return true;
+    return false;
+}
+
 bool audit_moves_whole(const struct audit_site *site, struct tf_uid uid)
 {
     tf_vec_each (chain, &site->chains)

@@ -10,14 +10,13 @@
 enum { NODES = 3, WHOLE = 8 /* GPUs */ };
 static const char model[] = "L40S", class[] = "top";
 
-/* Index of the first. */
-static size_t draw_nodes(struct draw *draw, struct scenario_cluster *cluster)
+size_t draw_own_nodes(struct draw *draw, struct scenario_cluster *cluster, const char *of, size_t count)
 {
     size_t first = cluster->nodes.count;
-    for (size_t i = first; i < first + NODES; i++) {
+    for (size_t i = first; i < first + count; i++) {
         struct scenario_nodes node = {.count = 1, .prefix = tf_asprintf("m%zu-", i + 1)};
         node.gpus = WHOLE;
-        node.model = tf_strdup(model);
+        node.model = tf_strdup(of);
         node.gpu_memory = 48 * 1024;
         node.slots = (int32_t)draw_between(draw, WHOLE, 12);
         node.cpu = 64000;
@@ -27,20 +26,21 @@ static size_t draw_nodes(struct draw *draw, struct scenario_cluster *cluster)
     return first;
 }
 
-static struct scenario_job *draw_service(struct draw *draw, const char *name, int64_t at, int32_t gpus)
+struct scenario_job *draw_own_service(struct draw *draw, const char *name, const char *priority, int64_t at,
+                                      const char *of, int32_t gpus)
 {
     struct scenario_job job = {.at = {.from = at}, .work = -1, .run = -1};
-    job.tenant = tf_strdup("scattered");
+    job.tenant = tf_strdup("own");
     job.name = tf_strdup(name);
     tf_job_spec_init(&job.spec);
-    job.spec.priority = tf_strdup(class);
+    job.spec.priority = tf_strdup(priority);
     job.spec.workload = TF_WORKLOAD_INFERENCE;
     job.spec.migration = TF_MIGRATION_ALLOW;
     job.spec.elastic = (struct tf_elastic){.min = 1, .max = 1, .step = 1};
     job.spec.group.shape.gpus = gpus;
     job.spec.group.shape.cpu = 1000;
     job.spec.group.shape.memory = 1024;
-    tf_strs_add(&job.spec.group.shape.gpu_models, model);
+    tf_strs_add(&job.spec.group.shape.gpu_models, of);
     tf_strs_add(&job.spec.group.command, "serve");
     job.spec.retry_limit = 3;
     job.spec.retry_backoff = TF_SECOND;
@@ -51,6 +51,11 @@ static struct scenario_job *draw_service(struct draw *draw, const char *name, in
     tf_job_spec_fill(&job.spec);
     tf_vec_push(&draw->s->jobs, job);
     return &draw->s->jobs.items[draw->s->jobs.count - 1];
+}
+
+static struct scenario_job *draw_service(struct draw *draw, const char *name, int64_t at, int32_t gpus)
+{
+    return draw_own_service(draw, name, class, at, model, gpus);
 }
 
 static void put_on(struct scenario_job *job, const struct scenario_cluster *cluster, size_t node)
@@ -76,7 +81,7 @@ void draw_scattered(struct draw *draw)
     if (policy->consolidate != TF_CONSOLIDATE_ON || !draw_one_in(draw, 8))
         return;
     struct scenario_cluster *cluster = &draw->s->clusters.items[draw_below(draw, draw->s->clusters.count)];
-    size_t first = draw_nodes(draw, cluster);
+    size_t first = draw_own_nodes(draw, cluster, model, NODES);
     tf_classes_add(&draw->s->settings.federation.policy.classes, class, 40);
     put_on(draw_service(draw, "movable", TF_SECOND, 2), cluster, first);
     struct scenario_job *locked = draw_service(draw, "locked", TF_SECOND, 4);

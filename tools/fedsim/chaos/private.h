@@ -21,6 +21,12 @@ bool draw_one_in(struct draw *draw, uint64_t n);
 /* An event of the list with nothing said but its moment. */
 struct scenario_event *draw_event(struct draw *draw, bool fault, int64_t at);
 
+/* Nodes of eight GPUs of a model that others have not, where what is drawn here meets hardly anybody; index
+ * of the first. And one of the jobs that want them, to run for as long as it may, of one instance. */
+size_t draw_own_nodes(struct draw *draw, struct scenario_cluster *cluster, const char *of, size_t count);
+struct scenario_job *draw_own_service(struct draw *draw, const char *name, const char *priority, int64_t at,
+                                      const char *of, int32_t gpus);
+
 void draw_fleet(struct draw *draw);
 void draw_jobs(struct draw *draw);
 void draw_faults(struct draw *draw);       /* after the fleet */
@@ -35,5 +41,6 @@ void draw_hard_crosses(struct draw *draw); /* likewise */
 void draw_halts(struct draw *draw);        /* likewise */
 void draw_scattered(struct draw *draw);    /* likewise */
 void draw_travels(struct draw *draw);      /* likewise */
+void draw_lent(struct draw *draw);         /* likewise */
 
 #endif
