@@ -47,6 +47,8 @@ static void apply(struct sub *sub, const struct tf_policy *policy)
     node_claims_set_ranks(sub);
     mixes_changed(sub);
     migrate_set_levels(sub);
+    sub->absorb.due =
+        true; /* what kept somebody from growing may be over: a freeze, a wait that is shorter now */
 }
 
 bool policy_load(struct sub *sub, const struct tf_policy *policy, struct tf_error *err)

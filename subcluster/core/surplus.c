@@ -319,8 +319,11 @@ static bool move_one(struct sub *sub, struct absorb_plan *plan)
 void surplus_move(struct sub *sub, const struct hungry *hungry)
 {
     struct absorb_plan plan = {.mix = mix_of_all(sub)};
+    const struct tf_freeze *freeze = sub_frozen(sub, TF_FROZEN_EVICTIONS);
     tf_vec_each (job, hungry)
         (*job)->wants = (*job)->wants.ms == TF_NEVER.ms ? sub->now.mono : (*job)->wants;
+    if (freeze) /* nobody gives way before that, and then nothing else may happen that would make one look */
+        absorb_again(sub, (struct tf_mono){sub->now.mono.ms + freeze->until.ms - sub->now.wall.ms});
     if (!may_move(sub, hungry))
         return;
     absorb_plan_of(sub, hungry, &plan);

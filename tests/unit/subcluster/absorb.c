@@ -219,6 +219,47 @@ static void test_takes_lower_surplus(void)
     end();
 }
 
+/* Full, and the one that has surplus is of a lower priority than the one that wants more: but evictions are
+ * frozen for an hour. */
+static void begin_frozen(void)
+{
+    driver_init(&d);
+    d.boot.policy.surplus_dwell = 15 * TF_MINUTE;
+    struct tf_freeze *freeze = tf_vec_add(&d.boot.policy.freezes);
+    *freeze = (struct tf_freeze){.what = TF_FROZEN_EVICTIONS, .since = d.now.wall};
+    freeze->until.ms = d.now.wall.ms + TF_HOUR;
+    driver_node(&d, "n1", "H800", 8);
+    driver_node(&d, "n2", "H800", 4);
+    driver_ready(&d);
+    driver_change(&d, entry_of(1, "low", 4));
+    driver_all_ready(&d);
+    serve(5 * TF_SECOND);
+    driver_change(&d, entry_of(2, "mid", 4));
+    driver_all_ready(&d);
+    serve(50 * TF_MINUTE);
+    CU_ASSERT_EQUAL(size(1), 4);
+    CU_ASSERT_EQUAL(size(2), 2);
+}
+
+/* It looks again when the freeze is over, by its time or by somebody's word, although nothing else happens.
+ */
+static void test_takes_lower_surplus_after_a_freeze(void)
+{
+    begin_frozen();
+    serve(11 * TF_MINUTE);
+    CU_ASSERT_EQUAL(size(2), 4);
+    CU_ASSERT_EQUAL(size(1), 2);
+    end();
+    begin_frozen();
+    struct sub_event event = {.kind = SUB_EV_DOWN, .down = {.kind = TF_DOWN_POLICY, .term = d.term}};
+    tf_policy_copy(&event.down.policy, &d.boot.policy);
+    event.down.policy.freezes.items[0].until = d.now.wall;
+    driver_step(&d, event);
+    serve(10 * TF_SECOND);
+    CU_ASSERT_EQUAL(size(2), 4);
+    end();
+}
+
 /* One step at a time, and no further than where it would only turn the two around. */
 static void test_equals_even_out(void)
 {
@@ -406,6 +447,7 @@ int main(void)
         {"who does not grow", test_who_does_not_grow},
         {"not before the cool-down is over", test_cools_down},
         {"surplus of lower priorities, after a while", test_takes_lower_surplus},
+        {"takes lower surplus after a freeze", test_takes_lower_surplus_after_a_freeze},
         {"surplus for what a short job lacks, at once", test_surplus_goes_for_a_short_job},
         {"a job that restarts to grow does not swing", test_training_does_not_swing},
         {"a job without a checkpoint does not restart to grow", test_without_a_checkpoint_it_stays},
