@@ -40,7 +40,7 @@ static void print_some(FILE *out, struct tf_situations reached, bool expected, s
         tally->expected += expected;
         tally->rare += rare;
         fprintf(out, "%10" PRIu64 "  %s%s\n", reached.counts[i], reached.list[i].words,
-                !expected ? "   (not expected)"
+                !expected ? "   (not required)"
                 : rare    ? "   <-- too rare"
                           : "");
     }

@@ -3,6 +3,7 @@
 #define TF_FEDSIM_CHAOS_H
 
 #include "tools/fedsim/audit/audit.h"
+#include "tools/fedsim/chaos/ingredients.h"
 #include "tools/fedsim/scenario/scenario.h"
 #include "tools/fedsim/situations.h"
 
@@ -29,10 +30,10 @@ struct chaos_result {
     char breach[1000]; /* in words */
     uint64_t hash;     /* of all that happened */
     uint64_t events;
-    int64_t rested_ms;               /* virtual */
-    uint64_t faults[SCENARIO_KINDS]; /* by kind */
-    uint64_t stale_messages;         /* of deposed leaders, shown to cores */
-    uint64_t restored, found_out;    /* stores of the federation; by its leaders themselves */
+    int64_t rested_ms; /* virtual */
+    uint64_t drawn[CHAOS_INGREDIENTS];
+    uint64_t stale_messages;      /* of deposed leaders, shown to cores */
+    uint64_t restored, found_out; /* stores of the federation; by its leaders themselves */
     struct audit_counts counts;
     struct sim_situations reached;
 };

@@ -28,12 +28,6 @@ static void ends(void *arg, struct sim_world *world)
     result->counts = audit_counts(world->audit);
 }
 
-static void count_faults(const struct scenario *scenario, struct chaos_result *result)
-{
-    tf_vec_each (event, &scenario->faults)
-        result->faults[scenario_event_kind(event)]++;
-}
-
 void chaos_play(const struct scenario *scenario, const struct chaos_options *options,
                 struct chaos_result *result)
 {
@@ -48,7 +42,7 @@ void chaos_play(const struct scenario *scenario, const struct chaos_options *opt
     struct play_result played;
     struct tf_error err = TF_ERROR_INIT;
     *result = (struct chaos_result){0};
-    count_faults(scenario, result);
+    chaos_ingredients_count(scenario, result->drawn);
     if (scenario_play(scenario, &play, &played, &err)) {
         result->breached = true;
         snprintf(result->breach, sizeof result->breach, "it cannot be played: %s", err.text);

@@ -113,8 +113,8 @@ static void add(struct many_totals *totals, const struct chaos_result *result)
     totals->restored += result->restored;
     totals->found_out += result->found_out;
     add_counts(&totals->counts, &result->counts);
-    for (size_t k = 0; k < SCENARIO_KINDS; k++)
-        totals->faults[k] += result->faults[k];
+    for (size_t i = 0; i < CHAOS_INGREDIENTS; i++)
+        totals->drawn[i] += result->drawn[i];
     sim_situations_add(&totals->reached, &result->reached);
 }
 

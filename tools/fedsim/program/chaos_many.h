@@ -20,7 +20,7 @@ typedef void many_progress_f(void *arg, uint64_t done);
 struct many_totals {
     uint64_t runs, breaches, events, stale, restored, found_out;
     struct audit_counts counts;
-    uint64_t faults[SCENARIO_KINDS];
+    uint64_t drawn[CHAOS_INGREDIENTS];
     struct sim_situations reached;
     double cpu_seconds;
 };

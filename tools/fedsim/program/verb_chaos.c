@@ -14,7 +14,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SEEDS_DEFAULT = 1000, JOBS_MAX = 256, ATTEMPTS = 1500, TAIL = 60, PROGRESS_S = 10 };
+enum {
+    SEEDS_DEFAULT = 1000,
+    JOBS_MAX = 256,
+    ATTEMPTS = 1500,
+    TAIL = 60,
+    PROGRESS_S = 10,
+    RUNS_FOR_ALL = 1000
+};
 
 struct chaos {
     struct many_options many;
@@ -105,16 +112,19 @@ static void print_totals(const struct many_totals *t)
            " running, %" PRIu64 " waiting\n",
            c->submits, c->deletes, c->placements, c->refusals, c->starts, c->stops, c->archived,
            c->running_at_rest, c->waiting_at_rest);
-    const char *comma = "faults: ";
-    for (int k = SCENARIO_NOTHING + 1; k < SCENARIO_KINDS; k++) {
-        if (!t->faults[k])
-            continue;
-        printf("%s%s %" PRIu64, comma, scenario_kind_name((enum scenario_kind)k), t->faults[k]);
-        comma = ", ";
-    }
-    printf("\n%" PRIu64 " messages of deposed leaders, %" PRIu64
-           " restored stores of the federation, %" PRIu64 " of them found out by a leader\n",
+    printf("%" PRIu64 " messages of deposed leaders, %" PRIu64 " restored stores of the federation, %" PRIu64
+           " of them found out by a leader\n",
            t->stale, t->restored, t->found_out);
+}
+
+/* What was drawn, and which rare paths that led to. False: something of it too rarely. */
+static bool print_what_was_met(const struct many_totals *totals)
+{
+    uint64_t least = totals->runs >= RUNS_FOR_ALL ? 1 : 0;
+    printf("\nWhat these runs are made of:\n");
+    size_t rare = chaos_ingredients_print(stdout, totals->drawn, least);
+    printf("\nRare paths that were taken:\n");
+    return sim_situations_print(stdout, &totals->reached, totals->runs) && rare == 0;
 }
 
 static int run_many(struct chaos *chaos)
@@ -128,7 +138,7 @@ static int run_many(struct chaos *chaos)
     }
     print_totals(&totals);
     bool whole = totals.runs == chaos->many.last - chaos->many.first + 1;
-    bool enough = !whole || sim_situations_print(stdout, &totals.reached, totals.runs);
+    bool enough = !whole || print_what_was_met(&totals);
     return totals.breaches || !enough ? FEDSIM_FAILED : FEDSIM_GOOD;
 }
 
