@@ -8,6 +8,16 @@ static bool alphanumeric(char c)
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
+/* In one pass: names are checked wherever a record or a message is written or read. */
+static bool is_well_formed(const char *name, size_t len)
+{
+    char before = '.';
+    for (size_t i = 0; i < len; before = name[i++])
+        if (!alphanumeric(name[i]) && (i == 0 || (name[i] != '-' && (name[i] != '.' || before == '.'))))
+            return false;
+    return alphanumeric(name[len - 1]);
+}
+
 int tf_name_check(const char *name, const char *what, struct tf_error *err)
 {
     size_t len = strnlen(name, TF_NAME_MAX + 1);
@@ -15,10 +25,7 @@ int tf_name_check(const char *name, const char *what, struct tf_error *err)
         return tf_error_set(err, TF_ERR_INVALID, "%s is empty", what);
     if (len > TF_NAME_MAX)
         return tf_error_set(err, TF_ERR_INVALID, "%s is longer than %d letters", what, TF_NAME_MAX);
-    bool ok = alphanumeric(name[0]) && alphanumeric(name[len - 1]) && !strstr(name, "..");
-    for (size_t i = 0; i < len; i++)
-        ok = ok && (alphanumeric(name[i]) || name[i] == '-' || name[i] == '.');
-    if (!ok)
+    if (!is_well_formed(name, len))
         return tf_error_set(
             err, TF_ERR_INVALID,
             "%s \"%s\": use lower-case letters, digits, '-' and single '.', and begin and end with a "

@@ -52,7 +52,8 @@ static struct tf_store_request *make_request(const struct tf_guard *guard, struc
          .key = head_key,
          .value = tf_guard_buf_bytes(&guard->head_value)},
     };
-    struct tf_store_write all[1 + TF_GUARD_WRITES_MAX] = {{.key = head_key, .value = new_head}};
+    struct tf_store_write all[1 + TF_GUARD_WRITES_MAX]; /* most of it unused */
+    all[0] = (struct tf_store_write){.key = head_key, .value = new_head};
     for (size_t i = 0; i < count; i++)
         all[1 + i] = writes[i];
     struct tf_bytes reads[] = {head_key, owner_key};

@@ -35,7 +35,7 @@ static size_t used(const struct writer *w)
     return w->cap - w->at;
 }
 
-static void grow(struct writer *w, size_t more)
+static __attribute__((noinline)) void grow(struct writer *w, size_t more)
 {
     size_t cap = 2 * w->cap + more, len = used(w);
     uint8_t *bytes = tf_malloc(cap);
@@ -48,7 +48,7 @@ static void grow(struct writer *w, size_t more)
 }
 
 /* The place of n bytes before those that are written. */
-static uint8_t *claim(struct writer *w, size_t n)
+static inline uint8_t *claim(struct writer *w, size_t n)
 {
     if (w->at < n)
         grow(w, n);
@@ -56,12 +56,8 @@ static uint8_t *claim(struct writer *w, size_t n)
     return w->start + w->at;
 }
 
-static void put_varint(struct writer *w, uint64_t value)
+static void put_long_varint(struct writer *w, uint64_t value)
 {
-    if (value < 0x80) { /* tags, lengths, sizes, enums: nearly all */
-        *claim(w, 1) = (uint8_t)value;
-        return;
-    }
     uint8_t digits[VARINT_MAX];
     size_t n = 0;
     for (; value >= 0x80; value >>= 7)
@@ -70,7 +66,16 @@ static void put_varint(struct writer *w, uint64_t value)
     memcpy(claim(w, n), digits, n);
 }
 
-static void put_tag(struct writer *w, const ProtobufCFieldDescriptor *field, unsigned type)
+/* Nearly all are short: tags, lengths, sizes, enums. */
+static inline void put_varint(struct writer *w, uint64_t value)
+{
+    if (value < 0x80)
+        *claim(w, 1) = (uint8_t)value;
+    else
+        put_long_varint(w, value);
+}
+
+static inline void put_tag(struct writer *w, const ProtobufCFieldDescriptor *field, unsigned type)
 {
     put_varint(w, (uint64_t)field->id << ID_SHIFT | type);
 }
