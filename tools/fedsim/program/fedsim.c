@@ -7,6 +7,7 @@
 #include "common/base/vec.h"
 
 #include <argp.h>
+#include <errno.h>
 
 const struct fedsim_verb *const fedsim_verbs[] = {&fedsim_run,    &fedsim_chaos, &fedsim_packers,
                                                   &fedsim_replay, &fedsim_help,  NULL};
@@ -31,6 +32,17 @@ static int unknown(const char *name)
     return FEDSIM_WRONG;
 }
 
+/* What it ends with, unless what it found could not be written: a report that is cut off is none. */
+static int said(int code)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return code;
+    fprintf(stderr, "fedsim: what it says could not be written%s%s\n", errno ? ": " : "",
+            errno ? strerror(errno) : "");
+    return FEDSIM_WRONG;
+}
+
 int fedsim_main(int argc, char **argv)
 {
     argp_err_exit_status = FEDSIM_WRONG;
@@ -48,5 +60,5 @@ int fedsim_main(int argc, char **argv)
         return unknown(word);
     TF_AUTO_FREE char *name = tf_asprintf("fedsim %s", verb->name);
     argv[1] = name;
-    return verb->run(argc - 1, argv + 1);
+    return said(verb->run(argc - 1, argv + 1));
 }
