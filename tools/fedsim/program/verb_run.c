@@ -387,7 +387,8 @@ static const struct argp argp = {
     options,
     parse,
     "FILE...",
-    "Play scenarios in virtual time through the production cores, and say whether what they expect holds.\v"
+    "Play scenarios in virtual time through the production cores, and say whether what they expect holds. - "
+    "is standard input.\v"
     "Exit: 0 all expectations hold and no invariant broke; 1 otherwise; 2 a file or the command line is "
     "wrong.\n"
     "What a scenario may say: fedsim help scenario.",

@@ -112,8 +112,8 @@ static void times_of(struct report_group *g, const char *name, struct tf_buf *ou
 static void times(struct report *report, struct tf_buf *out)
 {
     int shown = 0;
-    tf_buf_fmt(out,
-               "\nTimes     from the submit: until it ran, until it was done, until it ran by evictions\n");
+    tf_buf_fmt(out, "\nTimes     from the submit: until it ran, until it was done, until it ran by "
+                    "evictions; of those jobs that did\n");
     tf_buf_fmt(out, "  %-8s %-20s %8s %11s %11s %11s %11s %11s\n", "", "", "jobs", "mean", "median", "P95",
                "P99", "max");
     times_of(&report->all, "all", out);
