@@ -186,6 +186,14 @@ static uint64_t stray_gpus(const struct ledger_node *node)
     return gpus;
 }
 
+uint64_t ledger_strays_of_others(const struct ledger_node *node, struct tf_uid uid)
+{
+    uint64_t gpus = 0;
+    tf_vec_each (b, &node->blockings)
+        gpus |= tf_uid_eq(b->id.uid, uid) ? 0 : b->gpus;
+    return gpus;
+}
+
 /* Whatever is not held on a node that is being emptied is nobody's to have: as if instances without a record
  * had it. So what leaves it by moves stays free, also from those who could take what is held there. */
 static uint64_t blocked_gpus(const struct ledger_node *node)

@@ -11,6 +11,7 @@
 #include "subcluster/core/calls.h"
 #include "subcluster/core/change.h"
 #include "subcluster/core/decide.h"
+#include "subcluster/core/loss.h"
 #include "subcluster/core/members.h"
 #include "subcluster/core/node_claims.h"
 #include "subcluster/core/outbox.h"
@@ -170,6 +171,24 @@ static bool any_stray_of(const struct sub *sub, struct stray_range range, uint64
     return false;
 }
 
+/* Where it waits to start again another's instance runs, that got the place when the store had forgotten it:
+ * the engine is right (DESIGN.md §7, truth order), and that one is named, too, or will be released. */
+static void lose_what_others_have(struct sub *sub, struct job *job)
+{
+    struct places places = {0};
+    for (size_t i = 0; i < job->record.members.count; i++) {
+        const struct tf_member *m = &job->record.members.items[i];
+        const struct ledger_node *node = ledger_find(&sub->ledger, m->node);
+        if (m->state == TF_MEMBER_BACKOFF && node &&
+            (m->gpus & ledger_strays_of_others(node, job->record.uid)))
+            tf_vec_push(&places, i);
+    }
+    if (places.count)
+        members_lost(sub, job, &places,
+                     "since its subcluster's store was restored another runs in its place");
+    tf_vec_release(&places);
+}
+
 /* A restored store is right about it: what has waited for that goes on. */
 static void confirm(struct sub *sub, struct job *job)
 {
@@ -177,21 +196,28 @@ static void confirm(struct sub *sub, struct job *job)
         return;
     job->unconfirmed = false;
     strays_judge(sub, job->record.uid);
+    lose_what_others_have(sub, job);
     members_retry(sub, job);
     repair_note(sub, job);
     absorb_note(sub, job);
+}
+
+static bool lives_in(const struct job *job, uint64_t epoch)
+{
+    return job && job_lives(job) && job->record.epoch == epoch;
 }
 
 int64_t place(struct sub *sub, struct tf_entry *entry)
 {
     struct job *job = job_find(sub, entry->uid);
     assert(sub->listed);
-    if (job && job_lives(job) && job->record.epoch == entry->epoch) {
-        confirm(sub, job);
+    if (lives_in(job, entry->epoch))
+        confirm(sub, job); /* which may end it */
+    if (lives_in(job, entry->epoch)) {
         change_take(sub, job, &entry->spec);
         yield_take(sub, job, entry);
     }
-    if (job && ((job_lives(job) && job->record.epoch == entry->epoch) || job_ended(job, entry->epoch))) {
+    if (job && (lives_in(job, entry->epoch) || job_ended(job, entry->epoch))) {
         tf_reached(sub, SUB_PLACE_REPEATED);
         job_tell(sub, job);
         return 0;
@@ -222,8 +248,7 @@ void release_epoch(struct sub *sub, const struct tf_entry *entry)
         epoch_end(sub, job, (struct ending){.end = TF_END_RELEASED});
     }
     job = job_find(sub, entry->uid);
-    bool known =
-        job && ((job_lives(job) && job->record.epoch == entry->epoch) || job_ended(job, entry->epoch));
+    bool known = job && (lives_in(job, entry->epoch) || job_ended(job, entry->epoch));
     if (known)
         job_tell(sub, job);
     else {

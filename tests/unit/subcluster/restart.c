@@ -439,6 +439,30 @@ static void test_a_restored_store_has_forgotten_an_attempt(void)
     driver_release(&d);
 }
 
+/* The copy is of when one waited to start again; since then another got its place, and runs there. */
+static void test_a_restored_store_has_forgotten_who_came_after(void)
+{
+    driver_two_nodes(&d);
+    struct tf_entry entry = driver_place_entry(1, 5, 1, 8), again = driver_place_entry(1, 5, 1, 8);
+    entry.spec.retry_limit = again.spec.retry_limit = 3;
+    entry.spec.retry_backoff = again.spec.retry_backoff = TF_MINUTE;
+    driver_change(&d, entry);
+    driver_all_ready(&d);
+    driver_exits(&d, 1, 5, 0, 1, 9);
+    CU_ASSERT_EQUAL_FATAL(driver_count_in(&d, 1, TF_MEMBER_BACKOFF), 1);
+    driver_stray(&d, 2, 6, 0, driver_allocation(&d, 1)->members.items[0].node, 3);
+    restart_with_rollback();
+    driver_list(&d);
+    driver_clear(&d);
+    attach((struct tf_entry[]){again, driver_place_entry(2, 6, 1, 2)}, 2);
+    CU_ASSERT_PTR_NULL(strstr(tf_buf_text(&d.log), "start 1/5/0.2 n1"));
+    CU_ASSERT_PTR_NULL(strstr(tf_buf_text(&d.log), "stop 2/6/0.1"));
+    CU_ASSERT_EQUAL(driver_count_in(&d, 2, TF_MEMBER_READY), 1); /* adopted */
+    driver_pass(&d, 2 * TF_MINUTE);
+    CU_ASSERT_PTR_NULL(strstr(tf_buf_text(&d.log), "start 1/5/0.2 n1"));
+    driver_release(&d);
+}
+
 /* That outlives a crash before the full set. */
 static void test_a_rollback_is_remembered_until_the_full_set(void)
 {
@@ -576,6 +600,7 @@ static const struct suite_test tests[] = {
      test_a_restored_store_waits_for_each_epoch_to_be_named},
     {"a restored store has forgotten a move", test_a_restored_store_has_forgotten_a_move},
     {"a restored store has forgotten an attempt", test_a_restored_store_has_forgotten_an_attempt},
+    {"a restored store has forgotten who came after", test_a_restored_store_has_forgotten_who_came_after},
     {"a rollback is remembered until the full set", test_a_rollback_is_remembered_until_the_full_set},
     {"a restored store says hello after the listing", test_a_restored_store_says_hello_after_the_listing},
     {"an adopted start has its time", test_an_adopted_start_has_its_time},
