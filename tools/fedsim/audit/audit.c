@@ -64,7 +64,7 @@ static void job_destroy(struct audit_job *job)
         free(why->cluster);
     tf_vec_release(&job->whys);
     tf_job_manifest_release(&job->manifest);
-    tf_job_record_release(&job->record);
+    audit_forget_record(job);
     free(job->stored_as);
     free(job);
 }
@@ -162,15 +162,17 @@ struct audit_job *audit_job(struct audit *audit, struct tf_uid uid)
         return job;
     job = tf_calloc(1, sizeof *job);
     job->uid = uid;
+    job->record = &audit_no_record;
     HASH_ADD(hh, audit->jobs, uid, sizeof job->uid, job);
     return job;
 }
 
 struct audit_job *audit_stored_job(struct audit *audit, const char *tenant, const char *name)
 {
-    TF_AUTO_FREE char *key = tf_asprintf("%s/%s", tenant, name);
+    TF_AUTO_BUF key = TF_BUF_INIT;
     struct audit_job *job = NULL;
-    HASH_FIND(by_name, audit->names, key, strlen(key), job);
+    tf_buf_fmt(&key, "%s/%s", tenant, name);
+    HASH_FIND(by_name, audit->names, key.data, key.len, job);
     return job;
 }
 

@@ -95,10 +95,10 @@ static bool was_reserved(struct audit *audit, const struct audit_site *site, con
 static void check_node(struct audit *audit, const struct audit_site *site, const struct tf_allocation *a,
                        const char *node)
 {
-    if (site->node_claims.count == 0 || was_reserved(audit, site, a, node)) /* the first is quick to see */
-        return;
-    tf_vec_each (claim, &site->node_claims)
-        if (is_bound(site, claim, a) && tf_strs_has(&claim->c.nodes, node) && !is_taken(site, claim, node))
+    tf_vec_each (claim,
+                 &site->node_claims) /* that it was reserved takes longest to see, and is rare to matter */
+        if (is_bound(site, claim, a) && tf_strs_has(&claim->c.nodes, node) && !is_taken(site, claim, node) &&
+            !was_reserved(audit, site, a, node))
             audit_fail(audit,
                        "R5: job %s, which may run from %" PRId64 " for %" PRId64
                        " ms, starts a core on %s in %s, which is kept until %" PRId64 " for job %s",

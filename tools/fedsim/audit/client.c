@@ -31,7 +31,7 @@ void audit_delete_acked(struct audit *audit, struct tf_uid uid)
     struct audit_job *job = audit_job(audit, uid);
     audit->counts.deletes++;
     job->delete_acked = true;
-    if (job->stored ? !job->record.deleted : !job->archived)
+    if (job->stored ? !job->record->deleted : !job->archived)
         audit_fail(audit, "I1: the delete of job %s is acknowledged, but it is not stored", audit_uid(uid));
 }
 

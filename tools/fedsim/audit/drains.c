@@ -27,12 +27,16 @@ void audit_node_drained(const struct audit *audit, struct audit_site *site, cons
         node->was_due = audit->now;
     node->drained_before = node->drained_before && on; /* ended and begun again: what came between may stay */
     node->drain = on ? *drain : (struct tf_drain){0};
+    site->drains_changed |= node->drained_before != node->drain.on;
 }
 
 void audit_settle_drains(struct audit_site *site)
 {
+    if (!site->drains_changed)
+        return;
     for (struct audit_node *node = site->nodes; node; node = node->hh.next)
         node->drained_before = node->drain.on;
+    site->drains_changed = false;
 }
 
 bool audit_is_drained(const struct audit *audit, const struct audit_site *site, const struct tf_allocation *a)

@@ -20,10 +20,12 @@ struct audit_why {
 /* A job, by uid, from the first word of it on. */
 struct audit_job {
     struct tf_uid uid;
+    UT_hash_handle hh; /* beside what it is found by */
     struct tf_job_manifest manifest;
     bool asked, acked, delete_asked, delete_acked, hold_asked, scale_asked;
     bool stored; /* the federation's store has it now: record is that */
-    struct tf_job_record record;
+    const struct tf_job_record
+        *record;       /* else an empty one, audit_no_record: most jobs of a long run are over */
     uint64_t version;  /* highest that was ever stored */
     bool acked_before; /* the store was restored; it is acknowledged again if the copy has the job */
     bool archived;
@@ -33,8 +35,11 @@ struct audit_job {
     size_t live;                               /* of these */
     TF_VEC(struct audit_why) whys;             /* at rest */
     char *stored_as;                           /* tenant/name, while it is stored */
-    UT_hash_handle hh, by_name;
+    UT_hash_handle by_name;
 };
+
+extern const struct tf_job_record audit_no_record;
+void audit_forget_record(struct audit_job *job);
 
 /* An epoch, from its first placement or instance on. */
 struct audit_epoch {
@@ -151,6 +156,7 @@ struct audit_site {
     struct audit_node *nodes;
     TF_VEC(struct audit_node *) touched; /* by the transaction under way */
     bool cordoned;
+    bool drains_changed;  /* by the transaction under way */
     bool changed;         /* a node has changed since the start */
     int32_t gpus, spent;  /* that there are; that the leader has promised */
     struct tf_mono grown; /* last time that a job there got more of these without a word of the leader */

@@ -111,7 +111,7 @@ static int32_t count_model(const char *model, void *arg)
 
 static bool holds_core(struct doubt doubt, bool lower_goes, bool with_topology)
 {
-    const struct tf_job_spec *spec = &doubt.job->record.spec;
+    const struct tf_job_spec *spec = &doubt.job->record->spec;
     doubt.lower_goes = lower_goes;
     if (!with_topology) {
         doubt.spec.topology.count = 0;
@@ -140,7 +140,7 @@ static bool claims_some(const struct audit_site *site)
 
 static bool refused_by(const struct audit_job *job, const struct audit_site *site)
 {
-    tf_vec_each (refusal, &job->record.refusals)
+    tf_vec_each (refusal, &job->record->refusals)
         if (strcmp(refusal->cluster, site->name) == 0)
             return true;
     return false;
@@ -203,7 +203,7 @@ static bool is_false(const struct doubt *doubt, const struct audit_why *why)
 static void check_reason(struct audit *audit, const struct audit_site *site, const struct audit_job *job,
                          const struct audit_why *why)
 {
-    const struct doubt doubt = {.site = site, .job = job, .spec = job->record.spec};
+    const struct doubt doubt = {.site = site, .job = job, .spec = job->record->spec};
     bool may = audit_may_use(site, &doubt.spec);
     const char *uid = audit_uid(job->uid), *word = tf_reason_name(why->reason);
     if ((why->reason == TF_REASON_POLICY) == may)
@@ -217,7 +217,7 @@ static void check_reason(struct audit *audit, const struct audit_site *site, con
 static void check_room(struct audit *audit, const struct audit_site *site, const struct audit_job *job,
                        const struct audit_why *why)
 {
-    const struct tf_job_spec *spec = &job->record.spec;
+    const struct tf_job_spec *spec = &job->record->spec;
     int32_t count = audit_naive_count(site, job->uid, spec, NULL, false);
     if (audit_may_use(site, spec) && !site->cordoned && count >= spec->elastic.min)
         audit_fail(audit,

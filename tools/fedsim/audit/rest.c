@@ -84,7 +84,7 @@ static void check_short(struct audit *audit, const struct audit_site *site, cons
                         const struct tf_allocation *a)
 {
     const struct tf_job_spec *spec = &a->spec;
-    bool simple = !spec->topology.count && !spec->max_nodes && job->record.placements.count == 1;
+    bool simple = !spec->topology.count && !spec->max_nodes && job->record->placements.count == 1;
     int32_t more = simple ? audit_naive_count(site, a->uid, spec, a->model, true) : 0;
     if (!simple || a->grow_failures) /* what cannot start is tried again after a while */
         return;
@@ -100,7 +100,7 @@ static void check_short(struct audit *audit, const struct audit_site *site, cons
 /* It keeps all that its owner has not taken. */
 static void check_reserved(struct audit *audit, const struct audit_job *job)
 {
-    const struct tf_placement *p = &job->record.placements.items[0];
+    const struct tf_placement *p = &job->record->placements.items[0];
     const struct audit_allocation *known = audit_allocation(audit_site(audit, p->cluster), job->uid);
     const struct tf_allocation *a = known ? &known->a : NULL;
     if (!a || a->phase != TF_ALLOCATION_RESERVED || a->epoch != p->epoch || a->members.count ||
@@ -111,7 +111,7 @@ static void check_reserved(struct audit *audit, const struct audit_job *job)
 
 static void check_running(struct audit *audit, const struct audit_job *job)
 {
-    const struct tf_placement *p = &job->record.placements.items[0];
+    const struct tf_placement *p = &job->record->placements.items[0];
     struct audit_site *site = audit_site(audit, p->cluster);
     const struct audit_allocation *known = audit_allocation(site, job->uid);
     const struct tf_allocation *a = known ? &known->a : NULL;
@@ -120,24 +120,24 @@ static void check_running(struct audit *audit, const struct audit_job *job)
     audit->counts.running_at_rest++;
     if (!a || a->phase != TF_ALLOCATION_RUNNING || a->epoch != p->epoch) {
         audit_fail(audit, "I14: at rest job %s is %s in %s, whose store does not say that it runs", uid,
-                   tf_phase_name(job->record.phase), p->cluster);
+                   tf_phase_name(job->record->phase), p->cluster);
         return;
     }
     tf_vec_each (m, &a->members) {
         ready += m->state == TF_MEMBER_READY;
         done += m->state == TF_MEMBER_DONE;
     }
-    if (a->successor || tf_cross_goes_on(&job->record.cross))
+    if (a->successor || tf_cross_goes_on(&job->record->cross))
         audit_fail(audit, "I10: at rest job %s is still on its way to another subcluster (%s)", uid,
-                   tf_cross_state_name(job->record.cross.state));
+                   tf_cross_state_name(job->record->cross.state));
     if (a->size < a->spec.elastic.min)
         check_short(audit, site, job, a);
-    if (job->record.phase != TF_PHASE_RUNNING || ready + done != a->size ||
+    if (job->record->phase != TF_PHASE_RUNNING || ready + done != a->size ||
         live_members(job, site, a->epoch) != ready)
         audit_fail(audit,
                    "I4: at rest job %s is %s with %d of %d members ready, %d done, of which %d live in the "
                    "engine of %s",
-                   uid, tf_phase_name(job->record.phase), ready, a->size, done,
+                   uid, tf_phase_name(job->record->phase), ready, a->size, done,
                    live_members(job, site, a->epoch), p->cluster);
 }
 
@@ -145,7 +145,7 @@ static void check_running(struct audit *audit, const struct audit_job *job)
 
 static void check_job(struct audit *audit, const struct audit_job *job)
 {
-    const struct tf_job_record *r = &job->record;
+    const struct tf_job_record *r = job->record;
     const char *uid = audit_uid(job->uid);
     if (job->acked && !job->stored && !job->archived)
         audit_fail(audit, "I1: at rest job %s, acknowledged, is nowhere", uid);

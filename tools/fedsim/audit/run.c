@@ -18,7 +18,7 @@ static const char *node_of(const struct audit_instance *i)
 static bool may_overlap(struct audit *audit, const struct audit_job *job, uint64_t a, uint64_t b)
 {
     uint64_t old = a < b ? a : b, new = a < b ? b : a;
-    const struct tf_cross *c = &job->record.cross;
+    const struct tf_cross *c = &job->record->cross;
     const struct audit_epoch *e = audit_epoch(audit, job->uid, new);
     if (tf_cross_overlaps(c) && c->old_epoch == old && c->new_epoch == new)
         return true;

@@ -10,6 +10,30 @@
 
 /* ---- the federation's jobs ---- */
 
+const struct tf_job_record audit_no_record = {0};
+
+void audit_forget_record(struct audit_job *job)
+{
+    if (job->record == &audit_no_record)
+        return;
+    struct tf_job_record *own = (struct tf_job_record *)(uintptr_t)job->record;
+    job->record = &audit_no_record;
+    tf_job_record_release(own);
+    free(own);
+}
+
+/* What was known before is left in the record. */
+static void keep_record(struct audit_job *job, struct tf_job_record *record)
+{
+    bool none = job->record == &audit_no_record;
+    struct tf_job_record *own =
+        none ? tf_calloc(1, sizeof *own) : (struct tf_job_record *)(uintptr_t)job->record;
+    struct tf_job_record before = *own;
+    *own = *record;
+    *record = before;
+    job->record = own;
+}
+
 /* As far as its cluster can know. Epoch 0: of any. */
 static bool any_live(const struct audit *audit, const struct audit_job *job, uint64_t epoch)
 {
@@ -149,7 +173,7 @@ static void check_gone(struct audit *audit, struct audit_job *job)
     HASH_DELETE(by_name, audit->names, job);
     tf_str_set(&job->stored_as, NULL);
     job->stored = false;
-    tf_job_record_release(&job->record);
+    audit_forget_record(job);
 }
 
 static void is_stored(struct audit *audit, struct audit_job *job, const struct tf_job_record *record)
@@ -181,7 +205,7 @@ static void check_cross(struct audit *audit, struct audit_job *job, const struct
                        record->placements.count);
     if (overlaps && c->new_epoch)
         audit_epoch(audit, record->uid, c->new_epoch)->moved_from = c->old_epoch;
-    bool known = job->stored && job->record.cross.state == TF_CROSS_SWITCHED;
+    bool known = job->stored && job->record->cross.state == TF_CROSS_SWITCHED;
     if (c->state != TF_CROSS_SWITCHED || known || audit->copied)
         return;
     const struct audit_epoch *old = audit_epoch(audit, record->uid, c->old_epoch);
@@ -238,7 +262,7 @@ static void take_job(struct audit *audit, struct tf_job_record *record)
     if (job->stored && record->version <= job->version)
         audit_fail(audit, "§7: version %" PRIu64 " of job %s is written after version %" PRIu64,
                    record->version, audit_uid(record->uid), job->version);
-    if (job->stored && record->submitted.ms != job->record.submitted.ms)
+    if (job->stored && record->submitted.ms != job->record->submitted.ms)
         audit_fail(audit, "§8.2: job %s loses its submit time, and with that its place in the queue",
                    audit_uid(record->uid));
     if (job->delete_acked && !record->deleted)
@@ -253,12 +277,10 @@ static void take_job(struct audit *audit, struct tf_job_record *record)
     job->acked |= job->acked_before;
     job->acked_before = false;
     job->version = record->version;
-    struct tf_job_record before = job->record;
-    job->record = *record;
-    *record = before;
-    drop_epochs(audit, job, &job->record);
-    tf_vec_each (p, &job->record.placements)
-        take_placement(audit, &job->record, p);
+    keep_record(job, record);
+    drop_epochs(audit, job, job->record);
+    tf_vec_each (p, &job->record->placements)
+        take_placement(audit, job->record, p);
 }
 
 void audit_archived(struct audit *audit, const struct tf_job_record *record)
@@ -478,7 +500,7 @@ static void forget_job(struct audit *audit, struct audit_job *job)
     HASH_DELETE(by_name, audit->names, job);
     tf_str_set(&job->stored_as, NULL);
     job->stored = false;
-    tf_job_record_release(&job->record);
+    audit_forget_record(job);
 }
 
 static void federation_restored(struct audit *audit)
