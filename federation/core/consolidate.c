@@ -177,6 +177,13 @@ bool fed_consolidate_instead(struct fed *fed, struct job *job, const struct clus
     return true;
 }
 
+bool fed_consolidate_hopes(const struct fed *fed, const struct cluster *cluster,
+                           const struct tf_profile *profile)
+{
+    return fed->settings.policy.consolidate == TF_CONSOLIDATE_OBSERVE && profile->vacatable.count &&
+           !(cluster->profile && tf_vacatables_eq(&cluster->profile->vacatable, &profile->vacatable));
+}
+
 void fed_consolidate_observe(struct fed *fed, struct job *job)
 {
     struct fed_consolidation found;

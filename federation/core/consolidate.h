@@ -24,6 +24,10 @@ bool fed_consolidate_find(const struct fed *fed, const struct job *job, int64_t 
 /* With `consolidate: observe`: the waiting job fits nowhere, whoever was evicted; moves could make room.
  * (With `on` its subcluster sees to that by itself, as long as it waits.) */
 void fed_consolidate_observe(struct fed *fed, struct job *job);
+/* Likewise: the profile, which is about to be taken, says that moves could free other nodes than was known.
+ * That comes some time after the nodes have changed, and what waits is looked at again for it. */
+bool fed_consolidate_hopes(const struct fed *fed, const struct cluster *cluster,
+                           const struct tf_profile *profile);
 
 /* "fits after consolidation in b, by moves that cost ...", which the caller frees. evicts NULL: nobody can
  * be evicted. */

@@ -4,6 +4,7 @@
 
 #include "common/base/text.h"
 #include "federation/core/cluster.h"
+#include "federation/core/consolidate.h"
 #include "federation/core/desired.h"
 #include "federation/core/ledger.h"
 #include "federation/core/outbox.h"
@@ -262,7 +263,7 @@ static void take_profile(struct fed *fed, struct cluster *cluster, struct tf_pro
 {
     struct tf_error err = TF_ERROR_INIT;
     bool was_current = fed_cluster_is_current(fed, cluster);
-    bool full = profile->full;
+    bool full = profile->full, hopes = fed_consolidate_hopes(fed, cluster, profile);
     if (fed_ledger_profile(fed, cluster, profile, &err)) {
         if (err.code != TF_ERR_CONFLICT) {
             close_link(fed, cluster->link, "the profile of subcluster %s is wrong: %s", cluster->record.name,
@@ -280,7 +281,7 @@ static void take_profile(struct fed *fed, struct cluster *cluster, struct tf_pro
     note_brake(fed, cluster);
     note_suspects(fed, cluster);
     fed->told_late = true;
-    if (fed_cluster_is_current(fed, cluster) && !was_current)
+    if ((fed_cluster_is_current(fed, cluster) && !was_current) || hopes)
         fed_cluster_grew(fed, cluster);
     fed_retention_profile(cluster);
 }

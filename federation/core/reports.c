@@ -76,12 +76,13 @@ static void note_restarts(struct job *job, const struct tf_report *report)
         job->epoch_restarts = report->restarts;
 }
 
-/* An attempt failed and the next one is on its way: people look for it in the job's events. What the first
- * report to a new leader says was told to the one before. */
+/* An attempt failed and the next one is on its way: people look for it in the job's events. One more that
+ * comes of a move or of a loss is no retry. What the first report to a new leader says was told to the one
+ * before. */
 static bool tell_restarts(struct fed *fed, struct job *job, const struct tf_placement *p,
                           const struct tf_report *report)
 {
-    if (!job->report || report->restarts <= job->epoch_restarts)
+    if (!job->report || report->retries_used <= job->report->retries_used)
         return false;
     tf_job_record_event(&job->record, fed->now.wall, p->epoch, "Retried", "%d of %d retries used",
                         report->retries_used, job->record.spec.retry_limit);

@@ -28,8 +28,11 @@ struct tf_mono defrag_due(const struct sub *sub); /* TF_NEVER: nothing waits for
  * leader sees in profiles whether they go on. Returns the work. */
 int64_t defrag_for_claim(struct sub *sub, const struct tf_entry *entry);
 
-/* Moves may begin unasked, or it may be said that they could. */
+/* Moves may begin unasked, or be looked for, where that is all. */
 bool defrag_may_begin(const struct sub *sub);
+/* The leader may be told what moves could free. While the cool-down lasts that would be refused; where it is
+ * only to be said what would be done (observe) nothing is: one look at what waits does not silence it. */
+bool defrag_may_be_told(const struct sub *sub);
 /* Whole nodes that moves could free, by class (DESIGN.md §6). Work: all instances, and sorting the nodes. */
 void defrag_count(struct sub *sub, struct tf_vacatables *out);
 

@@ -171,10 +171,25 @@ static const struct tf_shape_asked *next_shape(const struct sub *sub, int below)
     return best;
 }
 
+static bool cools(const struct sub *sub)
+{
+    return sub->defrag_at.ms > sub->now.mono.ms;
+}
+
+static bool could_begin(const struct sub *sub)
+{
+    return is_wanted(sub) && sub->listed && !sub->unsure && !sub_frozen(sub, TF_FROZEN_MOVES) &&
+           !defrag_is_under_way(sub);
+}
+
 bool defrag_may_begin(const struct sub *sub)
 {
-    return is_wanted(sub) && sub->listed && !sub->unsure && sub->defrag_at.ms <= sub->now.mono.ms &&
-           !sub_frozen(sub, TF_FROZEN_MOVES) && !defrag_is_under_way(sub);
+    return could_begin(sub) && !cools(sub);
+}
+
+bool defrag_may_be_told(const struct sub *sub)
+{
+    return could_begin(sub) && (!cools(sub) || sub->policy.consolidate == TF_CONSOLIDATE_OBSERVE);
 }
 
 void defrag_look(struct sub *sub)

@@ -73,7 +73,7 @@ static bool count_again(struct sub *sub)
 {
     struct profiler *p = &sub->profiler;
     bool cools = sub->defrag_at.ms > sub->now.mono.ms, told = p->vacatable.count > 0;
-    if (!defrag_may_begin(sub)) {
+    if (!defrag_may_be_told(sub)) {
         p->vacatable.count = 0;
         p->count_due = cools;
         p->count_at = cools ? sub->defrag_at : sub->now.mono;

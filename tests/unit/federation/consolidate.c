@@ -174,6 +174,19 @@ static void test_observed_where_nobody_can_go(void)
     drive_release(&d);
 }
 
+/* What moves could free is counted some time after the nodes have changed: who waits by then is told, too. */
+static void test_observed_later(void)
+{
+    begin(TF_CONSOLIDATE_OBSERVE);
+    d.deltas = true;
+    drive_cluster_up(&d, "bj-a", "core15:1x8");
+    drive_submit(&d, "rec/x", URGENT);
+    CU_ASSERT_FALSE(has_event("rec/x", "WouldConsolidate"));
+    drive_profile(&d, "bj-a", "core15:1x8 moves1:8:40");
+    CU_ASSERT_TRUE(has_event("rec/x", "WouldConsolidate"));
+    drive_release(&d);
+}
+
 static void test_the_next_leader_goes_on_waiting(void)
 {
     begin(TF_CONSOLIDATE_ON);
@@ -236,6 +249,7 @@ int main(void)
         {"frozen moves are not waited for", test_frozen_moves_are_not_waited_for},
         {"observed, it is said", test_observed_it_is_said},
         {"observed where nobody can go", test_observed_where_nobody_can_go},
+        {"observed by one who waits already", test_observed_later},
         {"the next leader goes on waiting", test_the_next_leader_goes_on_waiting},
         {"a subcluster that is lost is not waited for", test_a_subcluster_that_is_lost_is_not_waited_for},
         {"plan says so", test_plan_says_so},

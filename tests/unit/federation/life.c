@@ -66,6 +66,12 @@ static void test_the_latest_failure_is_told(void)
     CU_ASSERT_STRING_EQUAL(r->output, "no such file");
     CU_ASSERT_EQUAL(r->exit_code, 127);
     CU_ASSERT_STRING_EQUAL(r->events.items[r->events.count - 1].type, "Retried");
+    size_t told = r->events.count;
+    report.restarts = 2; /* one of them has moved, which is no retry */
+    struct tf_up moved = {.kind = TF_UP_REPORT};
+    tf_report_copy(&moved.report, &report);
+    drive_say(&d, "bj-a", moved);
+    CU_ASSERT_EQUAL(drive_record(&d, "rec/x")->events.count, told);
     struct fed_explanation e = {0};
     CU_ASSERT_EQUAL_FATAL(fed_explain(d.fed, "rec", "x", d.now, &e, NULL), 0);
     CU_ASSERT_PTR_NOT_NULL(

@@ -348,6 +348,22 @@ static void test_unasked(void)
     driver_release(&d);
 }
 
+/* Where it is only to be said what would be done, the leader hears what moves could free all the time: also
+ * after the subcluster has looked for itself, when it would begin nothing for a while. */
+static void test_observed_is_told(void)
+{
+    open_three();
+    tell_waiting(TF_CONSOLIDATE_OBSERVE, 8);
+    CU_ASSERT_PTR_NOT_NULL(strstr(tf_buf_text(&d.traces), "would make (observe)"));
+    driver_pass(&d, TF_MINUTE);
+    CU_ASSERT_EQUAL(d.profile.vacatable.count, 1);
+    tell_waiting(TF_CONSOLIDATE_ON, 8); /* it is not begun before the cool-down is over, and not told */
+    driver_pass(&d, TF_MINUTE);
+    CU_ASSERT_EQUAL(d.profile.vacatable.count, 0);
+    CU_ASSERT_PTR_NULL(sub_migration_at(d.sub, 0));
+    driver_release(&d);
+}
+
 /* What fits, and what no move could help, moves nothing. */
 static void test_unasked_in_vain(void)
 {
@@ -375,6 +391,7 @@ int main(void)
         {"no other plan than the one that was read", test_stale},
         {"unasked, for work that waits: observed, then done, at most once a cool-down", test_unasked},
         {"unasked, and in vain", test_unasked_in_vain},
+        {"what would be done is told all the time", test_observed_is_told},
         {"it goes on after a restart, and ends with what it moves", test_restart},
     };
     return suite_run("unit/subcluster/defrag", tests, TF_ARRAY_LEN(tests));
