@@ -76,6 +76,7 @@
     X(SUB_DEFRAG_BEGUN, "subcluster: a plan that frees nodes was begun")                             \
     X(SUB_BUDGET, "subcluster: the decision budget was used up")                                     \
     X(SUB_DRAIN_MOVES, "subcluster: what ran on a drained node began to move")                       \
+    X(SUB_DRAIN_JOINED, "subcluster: a node came to a domain that is drained")                       \
     X(SUB_DRAIN_STOPS, "subcluster: the deadline of a drain stopped what was left there")            \
     X(SUB_SURPLUS_TAKEN, "subcluster: surplus gave way to growth of a higher priority")              \
     X(SUB_SHORT_CLAIMS, "subcluster: claims were made for what a running job lacks")                 \
@@ -88,7 +89,6 @@
     X(SUB_NOT_REPAIRED, "subcluster: what a job missed was not there within repairWait")
 
 #define SUB_SITUATIONS_OTHER(X)                                                                    \
-    X(SUB_DRAIN_JOINED, "subcluster: a node came to a domain that is drained")                     \
     X(SUB_SMALLER, "subcluster: started smaller than granted")                                     \
     X(SUB_LINK_GAP, "subcluster: a change was missed, the link is dialled again")                  \
     X(SUB_REFUSED_EARLIER, "subcluster: refused, an earlier epoch of the job lives here")          \

@@ -388,6 +388,8 @@ static void call_adopt(struct sim_fleet *fleet, const struct sim_call *call)
     if (subd->process.life != call->life)
         return;
     tf_vec_each (node, &fleet->nodes) {
+        if (node->absent)
+            continue;
         struct sub_event event = {.kind = SUB_EV_NODE};
         tf_node_copy(&event.node, &node->node);
         subd_told(subd, event);

@@ -67,6 +67,7 @@ struct sim_run {
 struct sim_node {
     struct tf_node node;
     uint64_t changes; /* counts them, for what was planned before */
+    bool absent;      /* it has yet to come: its state is LOST, and no daemon hears of it */
 };
 struct sim_node_name {
     size_t node;
@@ -100,7 +101,9 @@ struct sim_call {
 void fleet_call(struct sim_fleet *fleet, struct sim_call *call); /* taken */
 void fleet_call_free(struct sim_call *call);
 void fleet_release(struct sim_fleet *fleet);
-void fleet_add_node(struct sim_fleet *fleet, struct tf_node *node); /* taken */
+/* node is taken. absent: it comes when it joins. */
+void fleet_add_node(struct sim_fleet *fleet, struct tf_node *node, bool absent);
+void fleet_node_joins(struct sim_fleet *fleet, size_t node);
 
 /* ---- what happens to nodes ---- */
 /* lost_after: the engine gives it up then; negative = never. */

@@ -9,20 +9,22 @@
 enum { NODE_SHIFT = 32 };
 #define NODE_BITS ((UINT64_C(1) << NODE_SHIFT) - 1)
 
-void fleet_add_node(struct sim_fleet *fleet, struct tf_node *node)
+void fleet_add_node(struct sim_fleet *fleet, struct tf_node *node, bool absent)
 {
     size_t len = strlen(node->name);
     struct sim_node_name *name = tf_calloc(1, sizeof *name + len + 1);
     memcpy(name->name, node->name, len);
     name->node = fleet->nodes.count;
     HASH_ADD_STR(fleet->names, name, name);
-    tf_vec_push(&fleet->nodes, (struct sim_node){.node = *node});
+    tf_vec_push(&fleet->nodes, (struct sim_node){.node = *node, .absent = absent});
     *node = (struct tf_node){0};
 }
 
 static void tell_node(struct sim_fleet *fleet, struct sim_node *node)
 {
     struct sim_world *world = fleet->site->world;
+    if (node->absent)
+        return;
     world_say(world, fleet->site->name, "node %s is %s", node->node.name,
               tf_node_state_name(node->node.state));
     node->changes++;
@@ -86,11 +88,17 @@ void fleet_node_closed(struct sim_fleet *fleet, size_t number, enum tf_node_stat
     tell_node(fleet, node);
 }
 
+void fleet_node_joins(struct sim_fleet *fleet, size_t number)
+{
+    fleet->nodes.items[number].absent = false;
+    fleet_node_returns(fleet, number);
+}
+
 /* What happened while nothing was heard of it is told now. */
 void fleet_node_returns(struct sim_fleet *fleet, size_t number)
 {
     struct sim_node *node = &fleet->nodes.items[number];
-    if (node->node.state == TF_NODE_READY)
+    if (node->node.state == TF_NODE_READY || node->absent)
         return;
     node->node.state = TF_NODE_READY;
     tell_node(fleet, node);

@@ -74,6 +74,8 @@ void operator_pauses_moves(struct sim_site *site, bool on);
 void operator_aborts_moves(struct sim_site *site);
 /* As `fedctl drain node`, and with NULL as `uncordon`; asked until its subcluster says that it is so. */
 void operator_drains(struct sim_site *site, size_t node, const struct tf_drain_order *order);
+/* As `fedctl drain domain|cluster`, or `drain node -l`: domain as in common/model/node.h. */
+void operator_drains_domain(struct sim_site *site, const char *domain, const struct tf_drain_order *order);
 void operator_release_drains(struct sim_world *world);
 /* Of the subclusters that hear: the question is borrowed. Returns the id that the answer will have. */
 uint64_t operator_asks(struct sim_subd *subd, const struct tf_ask *ask);

@@ -81,10 +81,19 @@ struct sim_site *world_add_site(struct sim_world *world, const char *name, const
     return site;
 }
 
-void world_add_node(struct sim_site *site, struct tf_node *node)
+static void joins(void *arg, uint64_t tag)
 {
+    fleet_node_joins(arg, (size_t)tag);
+}
+
+void world_add_node(struct sim_site *site, struct tf_node *node, int64_t at)
+{
+    if (at > 0)
+        node->state = TF_NODE_LOST;
     audit_node(site->world->audit, site->name, node);
-    fleet_add_node(&site->fleet, node);
+    fleet_add_node(&site->fleet, node, at > 0);
+    if (at > 0)
+        sim_agenda_in(&site->world->agenda, at, joins, &site->fleet, site->fleet.nodes.count - 1);
 }
 
 static void start(struct sim_process *process)

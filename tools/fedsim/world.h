@@ -113,7 +113,8 @@ void world_release(struct sim_world *world);
 /* Daemons are made with the settings of this moment, not yet started. Fedds come before sites. */
 struct sim_fedd *world_add_fedd(struct sim_world *world);
 struct sim_site *world_add_site(struct sim_world *world, const char *name, const char *region, size_t subds);
-void world_add_node(struct sim_site *site, struct tf_node *node); /* taken */
+/* node is taken. It comes at that time; 0: it is there. */
+void world_add_node(struct sim_site *site, struct tf_node *node, int64_t at);
 void world_start(struct sim_world *world);
 void world_listen(struct sim_world *world, sim_hear_f *hear, void *arg);
 void world_tell(struct sim_world *world, const struct sim_fact *fact);

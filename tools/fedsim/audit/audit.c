@@ -21,6 +21,7 @@ static void nodes_destroy(struct audit_site *site)
         HASH_DEL(site->nodes, node);
         tf_node_release(&node->node);
         tf_vec_release(&node->live);
+        free(node->drained_with);
         free(node);
     }
 }

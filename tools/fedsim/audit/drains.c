@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Nodes that are drained: nothing new comes there, a deadline stops what is left but protected cores (I5 of
  * DESIGN.md §9), and at rest nothing is left that could go. */
+#include "common/base/text.h"
 #include "tools/fedsim/audit/facts.h"
 
 #include <inttypes.h>
@@ -17,16 +18,17 @@ static bool is_due(const struct audit *audit, const struct audit_node *node, boo
 }
 
 void audit_node_drained(const struct audit *audit, struct audit_site *site, const char *name,
-                        const struct tf_drain *drain)
+                        const struct tf_cordon *cordon)
 {
     struct audit_node *node = audit_find_node(site, name);
     if (!node)
         return;
-    bool on = drain && drain->on;
+    bool on = cordon && cordon->drain.on;
     if (is_due(audit, node, false)) /* it is over, or another takes its place */
         node->was_due = audit->now;
     node->drained_before = node->drained_before && on; /* ended and begun again: what came between may stay */
-    node->drain = on ? *drain : (struct tf_drain){0};
+    node->drain = on ? cordon->drain : (struct tf_drain){0};
+    tf_str_set(&node->drained_with, on ? cordon->drained_with : NULL);
     site->drains_changed |= node->drained_before != node->drain.on;
 }
 
@@ -135,8 +137,21 @@ static void check_member(struct audit *audit, const struct audit_site *site, con
                    audit_uid(a->uid), m->node, site->name);
 }
 
+/* Who drains a domain drains what comes to it later, too. */
+static void check_others(struct audit *audit, const struct audit_site *site, const struct audit_node *drained)
+{
+    for (const struct audit_node *node = site->nodes; node; node = node->hh.next)
+        if (node->node.state == TF_NODE_READY && !node->drain.on &&
+            tf_node_is_in(&node->node, drained->drained_with))
+            audit_fail(audit, "§8.7: at rest node %s of %s is not drained, and \"%s\" is, in which it is",
+                       node->node.name, site->name, drained->drained_with);
+}
+
 void audit_check_drains_at_rest(struct audit *audit, const struct audit_site *site)
 {
+    for (const struct audit_node *node = site->nodes; node; node = node->hh.next)
+        if (node->drained_with)
+            check_others(audit, site, node);
     for (const struct audit_allocation *known = site->allocations; known; known = known->hh.next)
         tf_vec_each (m, &known->a.members) {
             const struct audit_node *node = audit_find_node(site, m->node);

@@ -99,6 +99,7 @@ struct audit_instance {
 struct audit_node {
     struct tf_node node;
     bool cordoned;           /* or one of its GPUs, by people */
+    char *drained_with;      /* as stored: with the rest of that domain; NULL: by itself, or not */
     struct tf_drain drain;   /* as stored; */
     struct tf_mono was_due;  /* it was over then, or another, and its deadline had come; 0 = never */
     bool drained_before;     /* by the transaction under way, not first */
@@ -298,7 +299,7 @@ void audit_settle_offers(const struct audit *audit,
 
 /* Drains (drains.c). */
 void audit_node_drained(const struct audit *audit, struct audit_site *site, const char *name,
-                        const struct tf_drain *drain);
+                        const struct tf_cordon *cordon);
 void audit_settle_drains(struct audit_site *site); /* at the end of a transaction */
 /* A member of it has been sent away by that, or may be: its node's deadline has come. */
 bool audit_is_drained(const struct audit *audit, const struct audit_site *site,

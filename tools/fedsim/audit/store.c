@@ -588,7 +588,7 @@ static void take_policy(struct audit *audit, struct audit_site *site, const stru
 static void take_node(struct audit *audit, struct audit_site *site, const struct tf_cordon *cordon, bool gone)
 {
     audit_node_cordoned(audit, site, cordon->node, !gone && tf_cordon_of_people(cordon));
-    audit_node_drained(audit, site, cordon->node, gone ? NULL : &cordon->drain);
+    audit_node_drained(audit, site, cordon->node, gone ? NULL : cordon);
     audit_node_judged(audit, site, cordon->node, gone ? TF_VERDICT_NONE : cordon->verdict);
 }
 

@@ -164,8 +164,9 @@ static bool is_about_cluster(const struct scenario_event *e, const char *cluster
 {
     const char *const daemons[] = {e->crash,      e->pause,      e->hand_over, e->reload,
                                    e->store_away, e->clock_jump, e->duplicate};
-    const char *const clusters[] = {e->cluster, e->store_of, e->cordon, e->freeze,      e->burn,
-                                    e->repeat,  e->late,     e->gpu,    e->pause_moves, e->abort_moves};
+    const char *const clusters[] = {e->cluster,     e->store_of,    e->cordon, e->freeze,
+                                    e->burn,        e->repeat,      e->late,   e->gpu,
+                                    e->pause_moves, e->abort_moves, e->drain};
     for (size_t i = 0; i < TF_ARRAY_LEN(daemons); i++)
         if (begins_with(daemons[i], cluster, "subclusterd/"))
             return true;

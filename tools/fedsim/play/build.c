@@ -84,7 +84,7 @@ static int add_group(struct sim_site *site, const struct scenario_cluster *clust
         struct tf_node node;
         if (scenario_node_make(cluster, group, i, &node, err))
             return -1;
-        world_add_node(site, &node);
+        world_add_node(site, &node, group->joins);
     }
     return 0;
 }
@@ -123,7 +123,7 @@ static int add_csv_nodes(struct play *play, struct sim_site *site, const char *c
     int failed = count_nodes(play, (int64_t)nodes.count, err);
     for (size_t i = 0; i < nodes.count && !failed; i++) {
         fit_domains(&nodes.items[i], site->planes.count);
-        world_add_node(site, &nodes.items[i]);
+        world_add_node(site, &nodes.items[i], 0);
     }
     tf_trace_nodes_release(&nodes);
     return failed;

@@ -322,9 +322,16 @@ static void happen_store(struct play *play, const struct scenario_event *event, 
 
 /* ---- nodes ---- */
 
+static struct tf_drain_order drain_order(const struct scenario_event *event)
+{
+    return (struct tf_drain_order){
+        .on = true, .force = event->force, .max_at_once = event->at_once, .within = event->within};
+}
+
 static void set_node(struct sim_fleet *fleet, size_t node, const struct scenario_event *event,
                      enum scenario_state state)
 {
+    struct tf_drain_order order;
     switch (state) {
     case SCENARIO_DOWN:
         fleet_node_down(fleet, node);
@@ -336,10 +343,8 @@ static void set_node(struct sim_fleet *fleet, size_t node, const struct scenario
         fleet_node_closed(fleet, node, TF_NODE_CORDONED);
         break;
     case SCENARIO_DRAINING:
-        operator_drains(
-            fleet->site, node,
-            &(struct tf_drain_order){
-                .on = true, .force = event->force, .max_at_once = event->at_once, .within = event->within});
+        order = drain_order(event);
+        operator_drains(fleet->site, node, &order);
         break;
     case SCENARIO_UP:
     case SCENARIO_BAD:
@@ -594,6 +599,14 @@ static void happen_abort_moves(struct play *play, const struct scenario_event *e
     operator_aborts_moves(site_of(play, event->abort_moves));
 }
 
+static void happen_drain(struct play *play, const struct scenario_event *event, bool over)
+{
+    struct tf_drain_order order = drain_order(event);
+    TF_AUTO_FREE char *labels = event->labels ? tf_asprintf(TF_BY_LABELS "%s", event->labels) : NULL;
+    const char *domain = labels ? labels : event->domain ? event->domain : TF_ALL_DOMAINS;
+    operator_drains_domain(site_of(play, event->drain), domain, over ? NULL : &order);
+}
+
 /* ---- all ---- */
 
 static happen_f *const happens[SCENARIO_KINDS] = {
@@ -626,6 +639,7 @@ static happen_f *const happens[SCENARIO_KINDS] = {
     [SCENARIO_MIGRATE] = happen_migrate,
     [SCENARIO_PAUSE_MOVES] = happen_pause_moves,
     [SCENARIO_ABORT_MOVES] = happen_abort_moves,
+    [SCENARIO_DRAIN] = happen_drain,
 };
 
 static void is_over(void *arg, uint64_t tag)

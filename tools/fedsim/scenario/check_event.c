@@ -2,6 +2,7 @@
 /* Owns what a single event may say: exactly one subject, and with it only what belongs to it. */
 #include "common/base/cleanup.h"
 #include "common/base/text.h"
+#include "common/model/selector.h"
 #include "tools/fedsim/scenario/private.h"
 
 /* What may or must be said together with a subject. */
@@ -25,12 +26,15 @@ enum {
     FORCE = 65536,
     REFUSED = 131072,
     PRIORITY = 262144,
-    EXTRAS = 19
+    DOMAIN = 524288,
+    LABELS = 1048576,
+    EXTRAS = 21
 };
 
 static const char *const extra_keys[EXTRAS] = {
-    "for", "state", "lostAfter", "link",    "fedd",   "before", "elastic", "model",   "nodes",   "instance",
-    "to",  "byMs",  "what",      "roomFor", "within", "atOnce", "force",   "refused", "priority"};
+    "for",    "state",  "lostAfter", "link",    "fedd",     "before", "elastic",
+    "model",  "nodes",  "instance",  "to",      "byMs",     "what",   "roomFor",
+    "within", "atOnce", "force",     "refused", "priority", "domain", "labels"};
 
 static const struct {
     const char *key;
@@ -65,6 +69,7 @@ static const struct {
     [SCENARIO_MIGRATE] = {"migrate", INSTANCE | TO | FOR | REFUSED, 0},
     [SCENARIO_PAUSE_MOVES] = {"pauseMoves", 0, FOR},
     [SCENARIO_ABORT_MOVES] = {"abortMoves", 0, 0},
+    [SCENARIO_DRAIN] = {"drain", FOR | WITHIN | AT_ONCE | FORCE | DOMAIN | LABELS, 0},
 };
 
 const char *scenario_kind_name(enum scenario_kind kind)
@@ -144,6 +149,8 @@ static bool is_subject(const struct scenario_event *e, enum scenario_kind kind)
         return e->pause_moves;
     case SCENARIO_ABORT_MOVES:
         return e->abort_moves;
+    case SCENARIO_DRAIN:
+        return e->drain;
     case SCENARIO_NOTHING:
     case SCENARIO_KINDS:
         break;
@@ -179,7 +186,9 @@ static unsigned extras_of(const struct scenario_event *e)
                                e->at_once > 0,
                                e->force,
                                e->refused,
-                               e->priority};
+                               e->priority,
+                               e->domain,
+                               e->labels};
     unsigned bits = 0;
     for (size_t i = 0; i < EXTRAS; i++)
         bits |= said[i] ? 1U << i : 0;
@@ -235,6 +244,17 @@ static void check_state(const struct scenario_event *e, enum scenario_kind kind,
         tf_complaints_add(out, "state", "of a drain is draining: within, atOnce and force go with that");
     if (e->force && !e->within)
         tf_complaints_add(out, "force", "says what happens at the deadline: add within");
+}
+
+static void check_labels(const struct scenario_event *e, struct tf_complaints *out)
+{
+    struct tf_selector selector = {0};
+    struct tf_error err = TF_ERROR_INIT;
+    if (e->labels && tf_selector_parse(e->labels, &selector, &err))
+        tf_complaints_add(out, "labels", "%s", err.text);
+    else if (e->labels && selector.count == 0)
+        tf_complaints_add(out, "labels", "names no label");
+    tf_selector_release(&selector);
 }
 
 static void check_foreign(const struct scenario_event *e, struct tf_complaints *out)
@@ -323,6 +343,7 @@ void scenario_check_event(const void *object, struct tf_complaints *out)
     check_daemon(e->fedd, "fedd", out);
     check_places(e, out);
     check_foreign(e, out);
+    check_labels(e, out);
     check_defrag(e, out);
     check_sizes(e, out);
     check_choices(e, out);

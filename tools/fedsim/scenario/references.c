@@ -150,6 +150,7 @@ static void check_event(const struct scenario *scenario, const struct scenario_e
         {"burn", e->burn, find_cluster},
         {"pauseMoves", e->pause_moves, find_cluster},
         {"abortMoves", e->abort_moves, find_cluster},
+        {"drain", e->drain, find_cluster},
         {"clockJump", e->clock_jump, find_daemon},
         {"late", e->late, find_cluster},
         {"defrag", e->defrag, find_cluster},

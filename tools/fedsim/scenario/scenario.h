@@ -47,6 +47,7 @@ struct scenario_nodes {
     char *domain; /* in the cluster's only plane, else: */
     SCENARIO_LIST(struct scenario_domains) domains;
     char *foreign; /* GPUs that others hold from the beginning: "0-3,6" */
+    int64_t joins; /* they come then: the engine knows nothing of them before; 0 = they are there */
 };
 struct scenario_cluster {
     char *name, *region;
@@ -155,6 +156,8 @@ struct scenario_event {
     enum scenario_freeze what;
     char *cordon, *burn;             /* a subcluster; burn: all of it is lost, then it is built anew */
     char *pause_moves, *abort_moves; /* a subcluster: all that is under way there */
+    char *drain;                     /* a subcluster: all of it, or */
+    char *domain, *labels;           /* what is in that domain, or has these labels, as one order */
     char *submit, *delete_job, *hold, *resume, *restart, *look, *scale, *apply;
     struct tf_elastic elastic; /* with scale */
     char *priority;            /* with apply */
@@ -196,6 +199,7 @@ enum scenario_kind {
     SCENARIO_MIGRATE,
     SCENARIO_PAUSE_MOVES,
     SCENARIO_ABORT_MOVES,
+    SCENARIO_DRAIN,
     SCENARIO_KINDS
 };
 

@@ -77,6 +77,12 @@ static const struct tf_row nodes_rows[] = {
      .min = 1,
      .max = TEXT_MAX,
      .help = "GPUs that others hold from the beginning: \"0-3,6\""},
+    {.key = "joins",
+     TF_DURATION(NODES, joins),
+     .min = 1,
+     .max = DAYS(3650),
+     .flags = TF_ROW_ZERO,
+     .help = "they come then; absent = they are there"},
 };
 static const struct tf_table nodes_table = TF_TABLE(NODES, nodes_rows);
 
@@ -437,6 +443,18 @@ static const struct tf_row event_rows[] = {
      .help = "with migrate: that must be refused"},
     WHO("pauseMoves", pause_moves, "CLUSTER: no move that is under way there begins its next step"),
     WHO("abortMoves", abort_moves, "CLUSTER: what can be of those that are under way there is taken back"),
+    WHO("drain", drain, "CLUSTER: all of its nodes, as one order, or those of:"),
+    {.key = "domain",
+     TF_STRING(EVENT, domain),
+     .min = 1,
+     .max = TEXT_MAX,
+     .excludes = "labels",
+     .help = "with drain: what is in that domain"},
+    {.key = "labels",
+     TF_STRING(EVENT, labels),
+     .min = 1,
+     .max = TEXT_MAX,
+     .help = "with drain: what has these labels, as in `fedctl drain node -l`"},
 };
 static const struct tf_table event_table = TF_TABLE(EVENT, event_rows, .check = scenario_check_event);
 

@@ -20,7 +20,7 @@ static void add_node(struct sim_site *site, const char *name)
 {
     struct tf_node node = {.state = TF_NODE_READY, .name = tf_strdup(name), .model = tf_strdup("H800")};
     node.capacity = (struct tf_vector){8, 32, 128000, 1 << 20};
-    world_add_node(site, &node);
+    world_add_node(site, &node, 0);
 }
 
 static void raise(struct stage *stage)
