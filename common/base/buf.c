@@ -5,7 +5,6 @@
 #include "common/base/text.h"
 
 #include <assert.h>
-#include <stdbool.h>
 
 enum { FMT_GUESS = 40 }; /* bytes that most formats need at most: they are written once */
 
@@ -66,78 +65,7 @@ void tf_buf_uint(struct tf_buf *buf, uint64_t n)
     tf_buf_add(buf, digits + at, sizeof digits - at);
 }
 
-/* ---- formats ---- */
-
-/* What nearly all conversions are: %s, %c, and %d or %u, which may be long, with a width and leading zeros.
- * Lines of the decision trace and keys are made of these, thousands a second: printf needs five times as long
- * for them. */
-struct plain {
-    char kind;
-    bool is_long, zeros;
-    size_t width;
-};
-
-enum { NUMBER_MAX = 64 };
-
-/* The end of the conversion at `at`; NULL if it is another. */
-static const char *read_plain(const char *at, struct plain *p)
-{
-    *p = (struct plain){.zeros = *at == '0'};
-    for (; *at >= '0' && *at <= '9'; at++)
-        p->width = 10 * p->width + (size_t)(*at - '0');
-    for (; *at == 'l' || *at == 'z'; at++)
-        p->is_long = true;
-    p->kind = *at;
-    if (p->kind == 's' || p->kind == 'c')
-        return p->width || p->is_long ? NULL : at + 1;
-    bool one_size = sizeof(long) == sizeof(long long) && sizeof(size_t) == sizeof(long long);
-    bool known = (p->kind == 'd' || p->kind == 'u') && p->width < NUMBER_MAX;
-    return known && (one_size || !p->is_long) ? at + 1 : NULL;
-}
-
-static void put_number(struct tf_buf *buf, const struct plain *p, bool negative, uint64_t n)
-{
-    char text[NUMBER_MAX];
-    size_t at = sizeof text;
-    do
-        text[--at] = (char)('0' + n % 10);
-    while (n /= 10);
-    while (p->zeros && sizeof text - at + negative < p->width)
-        text[--at] = '0';
-    if (negative)
-        text[--at] = '-';
-    while (sizeof text - at < p->width)
-        text[--at] = ' ';
-    tf_buf_add(buf, text + at, sizeof text - at);
-}
-
-/* False: the format has another conversion, and what was appended is to be taken back. */
-static bool fmt_plain(struct tf_buf *buf, const char *fmt, va_list args)
-{
-    for (;;) {
-        size_t text = strcspn(fmt, "%");
-        struct plain p;
-        tf_buf_add(buf, fmt, text);
-        if (!fmt[text])
-            return true;
-        fmt = read_plain(fmt + text + 1, &p);
-        if (!fmt)
-            return false;
-        if (p.kind == 's') {
-            const char *s = va_arg(args, const char *);
-            tf_buf_str(buf, s ? s : "(null)");
-        } else if (p.kind == 'c') {
-            tf_buf_char(buf, (char)va_arg(args, int));
-        } else if (p.kind == 'u') {
-            put_number(buf, &p, false, p.is_long ? va_arg(args, uint64_t) : va_arg(args, unsigned));
-        } else {
-            int64_t n = p.is_long ? va_arg(args, int64_t) : va_arg(args, int);
-            put_number(buf, &p, n < 0, n < 0 ? -(uint64_t)n : (uint64_t)n);
-        }
-    }
-}
-
-static void fmt_any(struct tf_buf *buf, const char *fmt, va_list args)
+void tf_buf_vfmt(struct tf_buf *buf, const char *fmt, va_list args)
 {
     va_list again;
     va_copy(again, args);
@@ -153,18 +81,6 @@ static void fmt_any(struct tf_buf *buf, const char *fmt, va_list args)
     buf->len += (size_t)n;
 }
 
-void tf_buf_vfmt(struct tf_buf *buf, const char *fmt, va_list args)
-{
-    size_t before = buf->len;
-    va_list again;
-    va_copy(again, args);
-    if (!fmt_plain(buf, fmt, args)) {
-        buf->len = before;
-        fmt_any(buf, fmt, again);
-    }
-    va_end(again);
-}
-
 void tf_buf_fmt(struct tf_buf *buf, const char *fmt, ...)
 {
     va_list args;
@@ -172,8 +88,6 @@ void tf_buf_fmt(struct tf_buf *buf, const char *fmt, ...)
     tf_buf_vfmt(buf, fmt, args);
     va_end(args);
 }
-
-/* ---- other text ---- */
 
 /* Length of the well-formed sequence at s, or 0. */
 static size_t valid_sequence(const char *s)

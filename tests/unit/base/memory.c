@@ -7,9 +7,6 @@
 #include "common/base/vec.h"
 #include "tests/support/suite.h"
 
-#include <inttypes.h>
-#include <limits.h>
-
 static void test_vec(void)
 {
     TF_VEC(int) v = {0};
@@ -47,39 +44,6 @@ static void test_buf_grows(void)
         tf_buf_fmt(&buf, "%d,", i % 10);
     CU_ASSERT_EQUAL(buf.len, 2000);
     CU_ASSERT_EQUAL(strlen(buf.data), 2000);
-}
-
-/* Most conversions are not printf's: each says what printf says. */
-#define SAME(...)                                          \
-    do {                                                   \
-        char wanted[300];                                  \
-        TF_AUTO_BUF buf = TF_BUF_INIT;                     \
-        snprintf(wanted, sizeof wanted, __VA_ARGS__);      \
-        tf_buf_fmt(&buf, __VA_ARGS__);                     \
-        CU_ASSERT_STRING_EQUAL(tf_buf_text(&buf), wanted); \
-        CU_ASSERT_EQUAL(buf.len, strlen(wanted));          \
-    } while (0)
-
-static void test_buf_formats_as_printf(void)
-{
-    static const long long values[] = {0,  1,    -1,        9,         10,        -10,
-                                       99, 1000, INT32_MAX, INT32_MIN, LLONG_MAX, LLONG_MIN};
-    for (size_t i = 0; i < TF_ARRAY_LEN(values); i++) {
-        long long n = values[i];
-        SAME("%lld|%llu|%ld|%zu", n, (unsigned long long)n, (long)n, (size_t)n);
-        SAME("%d %u", (int)n, (unsigned)n);
-        SAME("[%6lld.%03lld] %03d %8d %08d %1d", n, n, (int)n, (int)n, (int)n, (int)n);
-        SAME("%" PRId64 "%" PRIu64, (int64_t)n, (uint64_t)n);
-        SAME("%d %x after %d", (int)n, (unsigned)n, (int)n);
-        SAME("%-12lld|%+lld|%.3f", n, n, (double)n);
-    }
-    SAME("%s%s%c%c", "", "text", 'a', '%');
-    SAME("100 %% of %s", "it");
-    SAME("%-6s|%6s|%.2s|%.*s", "a", "b", "cdef", 1, "gh");
-    SAME("%s %d", "what was appended is taken back when the other way is needed", 1);
-    SAME("%s %5.1f", "what was appended is taken back when the other way is needed", 1.25);
-    SAME("%63d", 1);
-    SAME("%64d", 1);
 }
 
 struct entry {
@@ -122,7 +86,6 @@ static const struct suite_test tests[] = {
     {"vec", test_vec},
     {"arena reuses memory", test_arena_reuses_memory},
     {"buf grows", test_buf_grows},
-    {"buf formats as printf", test_buf_formats_as_printf},
     {"hash keeps order of insertion", test_hash_keeps_order_of_insertion},
     {"rng is repeatable and in range", test_rng_is_repeatable_and_in_range},
 };
