@@ -58,13 +58,17 @@ void tf_tree_insert(struct tf_tree *tree, struct tf_tree_node *node)
     assert(!tf_tree_linked(node));
     *node = (struct tf_tree_node){.weight = next_weight(tree)};
     struct tf_tree_node **at = &tree->root;
+    bool is_first = true;
     while (*at) {
         int order = tree->cmp(node, *at);
         assert(order != 0);
+        is_first = is_first && order < 0;
         node->up = *at;
         at = order < 0 ? &(*at)->left : &(*at)->right;
     }
     *at = node;
+    if (is_first)
+        tree->first = node;
     while (node->up && node->up->weight < node->weight)
         rotate_up(tree, node);
     tree->count++;
@@ -73,6 +77,8 @@ void tf_tree_insert(struct tf_tree *tree, struct tf_tree_node *node)
 void tf_tree_remove(struct tf_tree *tree, struct tf_tree_node *node)
 {
     assert(tf_tree_linked(node) && tree->count > 0);
+    if (tree->first == node)
+        tree->first = tf_tree_next(node);
     while (node->left && node->right)
         rotate_up(tree, node->left->weight > node->right->weight ? node->left : node->right);
     replace(tree, node, node->left ? node->left : node->right);
@@ -89,7 +95,7 @@ static struct tf_tree_node *leftmost(struct tf_tree_node *node)
 
 struct tf_tree_node *tf_tree_first(const struct tf_tree *tree)
 {
-    return leftmost(tree->root);
+    return tree->first;
 }
 
 struct tf_tree_node *tf_tree_next(const struct tf_tree_node *node)

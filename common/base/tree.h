@@ -22,6 +22,7 @@ typedef int tf_tree_key_f(const void *key, const struct tf_tree_node *node);
 
 struct tf_tree {
     struct tf_tree_node *root;
+    struct tf_tree_node *first; /* kept: queues and timers ask for nothing else, at each step */
     tf_tree_cmp_f *cmp;
     uint64_t seed;
     size_t count;
