@@ -12,10 +12,11 @@
 /* Wire format: append only. */
 enum tf_note_kind {
     TF_NOTE_NONE = 0,
-    TF_NOTE_MOVED = 1,     /* an instance is on another node now */
-    TF_NOTE_STAYS = 2,     /* its move was rolled back */
-    TF_NOTE_DRAINED = 3,   /* a drain was ordered where it has instances, */
-    TF_NOTE_SENT_AWAY = 4, /* and has stopped some at its deadline */
+    TF_NOTE_MOVED = 1,      /* an instance is on another node now */
+    TF_NOTE_STAYS = 2,      /* its move was rolled back */
+    TF_NOTE_DRAINED = 3,    /* a drain was ordered where it has instances, */
+    TF_NOTE_SENT_AWAY = 4,  /* and has stopped some at its deadline, */
+    TF_NOTE_DRAIN_OVER = 5, /* or has ended, and they are there yet */
 };
 /* The type of its event: "InstanceMoved". */
 const char *tf_note_word(enum tf_note_kind kind);

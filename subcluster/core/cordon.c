@@ -118,6 +118,8 @@ void cordon_asked(struct sub *sub, const struct tf_ask *ask)
     if (node->cordon.drain.on && !drained)
         note_drain(sub, &node, 1);
     char *undone = drain_changed(sub, node, drained), *other = remark(ask, node);
+    if (drained && !node->cordon.drain.on)
+        note_drain_over(sub, &node, 1, NULL);
     if (undone && other) {
         char *both = tf_asprintf("%s; %s", undone, other);
         free(undone);

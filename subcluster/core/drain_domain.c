@@ -186,12 +186,15 @@ static void end(struct sub *sub, const struct tf_ask *ask)
 {
     struct drain_undone sum = {0};
     struct tf_buf text = TF_BUF_INIT;
-    size_t count = 0;
+    struct nodes nodes = {0};
     tf_vec_each (node, &sub->ledger.nodes)
         if (tf_str_eq((*node)->cordon.drained_with, ask->domain)) {
             end_one(sub, *node, &sum);
-            count++;
+            tf_vec_push(&nodes, *node);
         }
+    size_t count = nodes.count;
+    note_drain_over(sub, nodes.items, count, ask->domain);
+    tf_vec_release(&nodes);
     bool known = count || is_all(ask->domain);
     if (count || !known)
         drain_domain_say(sub, ask->domain, &text);

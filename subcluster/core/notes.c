@@ -78,15 +78,21 @@ static int by_uid(const void *a, const void *b)
     return tf_uid_cmp(x->record.uid, y->record.uid);
 }
 
+static void say_where(const struct sub *sub, const struct ledger_node *node, const char *domain,
+                      struct tf_buf *text)
+{
+    if (domain)
+        drain_domain_say(sub, domain, text);
+    else
+        tf_buf_fmt(text, "node %s", node->node.name);
+}
+
 /* "node n1 is drained, what is there in 2h is stopped: kernel update". All of them are under one order. */
 static void say_drain(const struct sub *sub, const struct ledger_node *node, struct tf_buf *text)
 {
     const struct tf_cordon *cordon = &node->cordon;
     char wait[TF_QUANTITY_TEXT];
-    if (cordon->drained_with)
-        drain_domain_say(sub, cordon->drained_with, text);
-    else
-        tf_buf_fmt(text, "node %s", node->node.name);
+    say_where(sub, node, cordon->drained_with, text);
     tf_buf_str(text, " is drained");
     if (cordon->drain.deadline.ms > sub->now.wall.ms)
         tf_buf_fmt(text, ", what is there in %s is stopped",
@@ -95,22 +101,38 @@ static void say_drain(const struct sub *sub, const struct ledger_node *node, str
         tf_buf_fmt(text, ": %s", cordon->reason);
 }
 
-void note_drain(struct sub *sub, struct ledger_node *const *nodes, size_t count)
+/* Each job that has instances on these nodes, with how many. */
+static void note_there(struct sub *sub, struct ledger_node *const *nodes, size_t count,
+                       enum tf_note_kind kind, const char *text)
 {
     struct touched touched = {{0}};
-    TF_AUTO_BUF text = TF_BUF_INIT;
     for (size_t i = 0; i < count; i++)
         drain_each_instance(sub, nodes[i], touch, &touched);
-    if (count)
-        say_drain(sub, nodes[0], &text);
     if (touched.jobs.count > 1)
         qsort(touched.jobs.items, touched.jobs.count, sizeof *touched.jobs.items, by_uid);
     for (size_t i = 0, next; i < touched.jobs.count; i = next) {
         struct job *job = touched.jobs.items[i];
         for (next = i + 1; next < touched.jobs.count && touched.jobs.items[next] == job;)
             next++;
-        note_job(sub, job, TF_NOTE_DRAINED, "%zu instance%s %s to leave: %s", next - i,
-                 next - i == 1 ? "" : "s", next - i == 1 ? "is" : "are", tf_buf_text(&text));
+        note_job(sub, job, kind, "%zu instance%s %s %s: %s", next - i, next - i == 1 ? "" : "s",
+                 next - i == 1 ? "is" : "are", kind == TF_NOTE_DRAINED ? "to leave" : "there yet", text);
     }
     tf_vec_release(&touched.jobs);
+}
+
+void note_drain(struct sub *sub, struct ledger_node *const *nodes, size_t count)
+{
+    TF_AUTO_BUF text = TF_BUF_INIT;
+    if (count)
+        say_drain(sub, nodes[0], &text);
+    note_there(sub, nodes, count, TF_NOTE_DRAINED, tf_buf_text(&text));
+}
+
+void note_drain_over(struct sub *sub, struct ledger_node *const *nodes, size_t count, const char *domain)
+{
+    TF_AUTO_BUF text = TF_BUF_INIT;
+    if (count)
+        say_where(sub, nodes[0], domain, &text);
+    tf_buf_str(&text, " is drained no longer");
+    note_there(sub, nodes, count, TF_NOTE_DRAIN_OVER, tf_buf_text(&text));
 }

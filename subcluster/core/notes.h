@@ -14,5 +14,7 @@ void note_job(struct sub *sub, struct job *job, enum tf_note_kind kind, const ch
 void note_move_over(struct sub *sub, const struct tf_migration *chain, const struct tf_move *move);
 /* A drain of all these nodes was ordered: each job that has instances there. */
 void note_drain(struct sub *sub, struct ledger_node *const *nodes, size_t count);
+/* It has ended: each job that has instances there still. domain: what was drained, NULL: the one node. */
+void note_drain_over(struct sub *sub, struct ledger_node *const *nodes, size_t count, const char *domain);
 
 #endif

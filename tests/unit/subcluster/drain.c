@@ -405,6 +405,24 @@ static void test_what_is_noted(void)
     end();
 }
 
+static void test_the_end_is_noted(void)
+{
+    begin(TF_MIGRATION_NEVER, 0);
+    drain("n1", 0, false);
+    live(10 * TF_SECOND);
+    ask("n1", false, (struct tf_drain_order){0});
+    ask("n1", false, (struct tf_drain_order){0}); /* it is none by now */
+    expect_notes(1, "Draining: 2 instances are to leave: node n1 is drained\n"
+                    "DrainEnded: 2 instances are there yet: node n1 is drained no longer\n");
+    end();
+    begin(TF_MIGRATION_NEVER, 0);
+    ask_domain(TF_ALL_DOMAINS, true, (struct tf_drain_order){.on = true});
+    ask_domain(TF_ALL_DOMAINS, false, (struct tf_drain_order){0});
+    CU_ASSERT_EQUAL(driver_allocation(&d, 1)->noted, 2);
+    CU_ASSERT_PTR_NOT_NULL(strstr(driver_allocation(&d, 1)->notes.items[1].text, "is drained no longer"));
+    end();
+}
+
 static void test_what_the_deadline_did_is_noted(void)
 {
     begin(TF_MIGRATION_NEVER, 0);
@@ -482,6 +500,7 @@ int main(void)
         {"nodes by their labels", test_nodes_by_their_labels},
         {"a domain that is none", test_a_domain_that_is_none},
         {"what is noted", test_what_is_noted},
+        {"the end is noted", test_the_end_is_noted},
         {"what the deadline did is noted", test_what_the_deadline_did_is_noted},
         {"what waits for a move goes at the deadline", test_what_waits_for_a_move_goes_at_the_deadline},
         {"one that waits for its retry", test_one_that_waits_for_its_retry},
