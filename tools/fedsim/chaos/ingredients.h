@@ -44,6 +44,7 @@
     X(RELOADS, "daemon: reads its settings again", e->reload != NULL)                                    \
     X(CLOCK, "daemon: its clock is set", e->clock_jump != NULL)                                          \
     X(CORDON, "people: a subcluster is cordoned", e->cordon != NULL)                                     \
+    X(DRAIN_MANY, "people: a domain, a cluster or what has some labels is drained", e->drain != NULL)    \
     X(DRAIN, "people: a node is drained", e->state == SCENARIO_DRAINING)                                 \
     X(DRAIN_DOMAIN, "people: a domain, a cluster or what has some labels is drained", e->drain != NULL)  \
     X(FREEZE, "people: evictions, growth or moves are frozen", e->freeze != NULL)                        \

@@ -110,6 +110,22 @@ static int check_instance(struct play *play, const struct scenario_event *e, con
     return play_wrong(play, tf_asprintf("%s.instance", path));
 }
 
+/* A drain of what no node is in, or ever will be, would drain nothing. */
+static int check_drain(struct play *play, const struct scenario_event *e, const char *path,
+                       struct tf_error *err)
+{
+    if (!e->drain || (!e->domain && !e->labels))
+        return 0;
+    TF_AUTO_FREE char *labels = e->labels ? tf_asprintf(TF_BY_LABELS "%s", e->labels) : NULL;
+    const struct sim_site *site = play->world.sites.items[scenario_cluster_find(play->scenario, e->drain)];
+    tf_vec_each (at, &site->fleet.nodes)
+        if (tf_node_is_in(&at->node, labels ? labels : e->domain))
+            return 0;
+    tf_error_set(err, TF_ERR_INVALID, "cluster %s has no node %s %s", site->name,
+                 labels ? "with the labels" : "in domain", labels ? e->labels : e->domain);
+    return play_wrong(play, tf_asprintf("%s.%s", path, labels ? "labels" : "domain"));
+}
+
 /* Of nodes that are known to be there. */
 static int check_foreign(struct play *play, const struct scenario_event *e, const struct tf_strs *nodes,
                          const char *path, struct tf_error *err)
@@ -148,7 +164,7 @@ static int check_event(struct play *play, const struct scenario_event *e, struct
         (!e->defrag && check_nodes(play, path, "nodes", &e->nodes, err)) ||
         check_foreign(play, e, &e->node, path, err) || check_foreign(play, e, &e->nodes, path, err))
         return -1;
-    return check_instance(play, e, path, err);
+    return check_drain(play, e, path, err) || check_instance(play, e, path, err) ? -1 : 0;
 }
 
 static bool has_tenant(const struct play *play, const char *tenant)
