@@ -348,6 +348,9 @@ void tf_job_spec_immutable_diff(const struct tf_job_spec *a, const struct tf_job
         tf_strs_add(out, full);
         free(full);
     }
+    /* Unlike a job's size: what a reservation keeps was packed as one, and does not grow or shrink. */
+    if (tf_is_reservation(a) && a->elastic.min != b->elastic.min)
+        tf_strs_add(out, "spec.count");
     tf_strs_release(&paths);
 }
 

@@ -218,10 +218,11 @@ static void refuse_immutable(struct fed *fed, uint64_t request, const struct job
         tf_buf_fmt(&names, "%s%s", names.len ? ", " : "", *field);
     fed_reply_error(
         fed, request, TF_ERR_REFUSED,
-        "job %s has an epoch in %s, under which %s cannot change: `fedctl apply --restart` ends it "
+        "%s %s has an epoch in %s, under which %s cannot change: `fedctl apply --restart` ends it "
         "and starts a "
         "new one",
-        job->key, fed_job_last_placement(job)->cluster, tf_buf_text(&names));
+        tf_is_reservation(&job->record.spec) ? "reservation" : "job", job->key,
+        fed_job_last_placement(job)->cluster, tf_buf_text(&names));
 }
 
 static void refuse_step(struct fed *fed, uint64_t request, const struct job *job, int32_t step)

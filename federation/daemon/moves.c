@@ -192,7 +192,8 @@ static bool names_job(const struct tf_job_ref *ref)
     return ref->name || !tf_uid_is_none(ref->uid);
 }
 
-/* Where the job runs, into the request; false after failing the call. */
+/* Where the job runs, into the request, which may say where it is thought to run; false after failing the
+ * call. */
 static bool find_job(struct fedd *fedd, struct tf_call *call, struct tf_migrate_request *request)
 {
     const struct tf_job_ref *ref = &request->job;
@@ -209,7 +210,16 @@ static bool find_job(struct fedd *fedd, struct tf_call *call, struct tf_migrate_
                        job->tenant, job->name, tf_phase_name(job->phase));
         return false;
     }
-    tf_str_set(&request->cluster, job->placements.items[job->placements.count - 1].cluster);
+    const char *cluster = job->placements.items[job->placements.count - 1].cluster;
+    if (request->cluster && !tf_str_eq(request->cluster, cluster)) {
+        call_fail_code(call, TF_ERR_REFUSED,
+                       "job %s/%s runs in %s, not in %s; all of it goes there by `fedctl migrate job %s/%s "
+                       "--to %s`",
+                       job->tenant, job->name, cluster, request->cluster, job->tenant, job->name,
+                       request->cluster);
+        return false;
+    }
+    tf_str_set(&request->cluster, cluster);
     request->order.uid = job->uid;
     return true;
 }

@@ -134,6 +134,7 @@ int defrag_follow(struct fedctl *ctl, const struct defrag_doc *doc, struct tf_ui
     memset(&last, 0xff, sizeof last);
     int64_t end = ctl->options.duration > 0 ? fedctl_now().ms + ctl->options.duration : INT64_MAX;
     int code = FEDCTL_DONE;
+    client_set_patience(ctl->client, true); /* as migrate --wait */
     message("Ctrl-C ends only this report; `fedctl abort %s` gives up what has not begun",
             migration_id(id, word));
     while (look(ctl, doc, id, &last, &code)) {

@@ -80,7 +80,7 @@ static struct tf_vector left_on(const struct tf_node_info *info)
 
 /* What keeps work from GPUs that nobody has, as far as the node shows it: its state, a cordon, or that
  * nothing else is left beside them. */
-static char *why_idle(const struct tf_node_info *info)
+static char *why_idle(const struct tf_node_info *info, bool kept)
 {
     struct tf_vector left = left_on(info);
     char cpu[TF_QUANTITY_TEXT], memory[TF_QUANTITY_TEXT];
@@ -90,6 +90,9 @@ static char *why_idle(const struct tf_node_info *info)
                            info->node.name);
     if (info->node.state != TF_NODE_READY)
         return tf_asprintf("the node is %s", tf_node_state_name(info->node.state));
+    if (kept)
+        return tf_strdup("kept for a job that is to start, for a move or by a reservation (`fedctl get "
+                         "reservations -A`, `get migrations`)");
     if (left.slots == 0)
         return tf_strdup("no slot for another instance is left on the node");
     if (left.cpu == 0 || left.memory == 0)
@@ -139,8 +142,10 @@ static void list_parts(const struct tf_node_info *info, struct parts *parts)
     if (foreign)
         add(parts, foreign, "foreign", NULL, tf_strdup("used by what is not tidefed's"));
     idle &= ~told & ~bad & ~foreign;
-    if (idle)
-        add(parts, idle, idle & ~info->free_gpus ? "idle" : "free", NULL, why_idle(info));
+    if (idle & info->free_gpus)
+        add(parts, idle & info->free_gpus, "free", NULL, why_idle(info, false));
+    if (idle & ~info->free_gpus) /* of a ready node: claimed */
+        add(parts, idle & ~info->free_gpus, "idle", NULL, why_idle(info, true));
 }
 
 static void parts_release(struct parts *parts)

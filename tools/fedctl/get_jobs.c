@@ -138,7 +138,7 @@ const struct resource resource_jobs = {"jobs", columns, TF_ARRAY_LEN(columns), &
 
 /* ---- fetching ---- */
 
-static int fetch_named(struct fedctl *ctl, struct listing *listing)
+static int fetch_named(struct fedctl *ctl, struct listing *listing, bool reservations)
 {
     int code = FEDCTL_DONE;
     for (size_t i = 0; i < ctl->words.count; i++) {
@@ -147,10 +147,16 @@ static int fetch_named(struct fedctl *ctl, struct listing *listing)
         struct tf_error err = TF_ERROR_INIT;
         if (target_job(ctl, ctl->words.items[i], &request.job, &err))
             return fedctl_usage(ctl, "%s", err.text);
-        if (fedctl_call(ctl, &request, &reply, &err) == 0)
+        int failed = fedctl_call(ctl, &request, &reply, &err);
+        if (!failed && reservations && !tf_is_reservation(&reply.job.manifest.spec))
+            failed = tf_error_set(&err, TF_ERR_NOT_FOUND, "it is a job");
+        if (!failed)
             listing_add(listing, &reply.job);
-        else
+        else {
+            if (reservations)
+                target_about_reservation(&err, ctl->words.items[i]);
             code = fedctl_fail_about(ctl, ctl->words.items[i], &err);
+        }
         tf_reply_release(&reply);
         tf_request_release(&request);
         if (code == FEDCTL_UNREACHABLE || code == FEDCTL_TIMED_OUT)
@@ -204,7 +210,7 @@ static char *add_jobs(struct tf_reply *reply, struct listing *listing)
 int fetch_of_kind(struct fedctl *ctl, struct listing *listing, bool reservations)
 {
     if (ctl->words.count)
-        return fetch_named(ctl, listing);
+        return fetch_named(ctl, listing, reservations);
     struct tf_request request = {.method = TF_METHOD_LIST};
     struct tf_error err = TF_ERROR_INIT;
     request.list.page_size = fetch_page_size(ctl);

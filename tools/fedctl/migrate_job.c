@@ -50,6 +50,7 @@ static const struct tf_job_event *latest(const struct tf_job_view *job)
 
 static int wait_for(struct fedctl *ctl, const char *word)
 {
+    client_set_patience(ctl->client, true); /* as with instances */
     for (;;) {
         struct tf_reply reply = {0};
         int code = target_ask(ctl, TF_METHOD_GET, word, &reply);

@@ -99,16 +99,41 @@ void target_release(struct tf_job_ref *ref)
     *ref = (struct tf_job_ref){0};
 }
 
-int target_ask(struct fedctl *ctl, enum tf_method method, const char *word, struct tf_reply *reply)
+void target_about_reservation(struct tf_error *err, const char *word)
+{
+    if (err->code == TF_ERR_NOT_FOUND)
+        tf_error_set(err, TF_ERR_NOT_FOUND,
+                     "there is no reservation %s: it may have been used up, have expired, or ended with its "
+                     "job; `fedctl get reservations -A` lists those there are",
+                     word);
+}
+
+static int ask_about(struct fedctl *ctl, enum tf_method method, const char *word, bool reserves,
+                     struct tf_reply *reply)
 {
     struct tf_request request = {.method = method};
     struct tf_error err = TF_ERROR_INIT;
+    int code = FEDCTL_DONE;
     *reply = (struct tf_reply){0};
     if (target_job(ctl, word, &request.job, &err))
         return fedctl_usage(ctl, "%s", err.text);
-    int code = fedctl_call(ctl, &request, reply, &err) ? fedctl_fail_about(ctl, word, &err) : FEDCTL_DONE;
+    if (fedctl_call(ctl, &request, reply, &err)) {
+        if (reserves)
+            target_about_reservation(&err, word);
+        code = fedctl_fail_about(ctl, word, &err);
+    }
     tf_request_release(&request);
     return code;
+}
+
+int target_ask(struct fedctl *ctl, enum tf_method method, const char *word, struct tf_reply *reply)
+{
+    return ask_about(ctl, method, word, false, reply);
+}
+
+int target_ask_of_kind(struct fedctl *ctl, const char *word, bool reserves, struct tf_reply *reply)
+{
+    return ask_about(ctl, TF_METHOD_GET, word, reserves, reply);
 }
 
 /* One part of a name, as a copy. */

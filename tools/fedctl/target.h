@@ -36,9 +36,13 @@ int target_instance(const struct fedctl *ctl, const char *word, struct tf_job_re
 int target_node(const struct fedctl *ctl, const char *word, char **cluster, char **node, uint64_t *gpus,
                 struct tf_error *err);
 void target_release(struct tf_job_ref *ref);
+/* The error about a reservation: not found is said in words that help with one. */
+void target_about_reservation(struct tf_error *err, const char *word);
 /* Asks that about the job that the word names. Gives the exit code; what went wrong has been said. reply is
  * owned by the caller. */
 int target_ask(struct fedctl *ctl, enum tf_method method, const char *word, struct tf_reply *reply);
+/* The job itself, or a reservation, which the user called one. As target_ask. */
+int target_ask_of_kind(struct fedctl *ctl, const char *word, bool reserves, struct tf_reply *reply);
 
 /* "team=ranking,tier in (a,b)" (common/model/selector.h), added to labels. */
 int target_selector(const char *text, struct tf_selector *labels, struct tf_error *err);

@@ -86,6 +86,8 @@ static int delete_one(struct fedctl *ctl, struct deletion *deletion)
     if (fedctl_call(ctl, &request, &reply, &err)) {
         if (err.code == TF_ERR_NOT_FOUND && ctl->options.ignore_not_found)
             return FEDCTL_DONE;
+        if (deletion->reserves)
+            target_about_reservation(&err, name);
         return fedctl_fail_about(ctl, name, &err);
     }
     change_warnings(&reply.change);

@@ -220,10 +220,10 @@ static void print_reservation(struct fedctl *ctl, const struct tf_job_view *job,
     block(buf, "Spec:", tf_buf_text(&spec));
 }
 
-static int describe_job(struct fedctl *ctl, const char *word, struct tf_buf *text)
+static int describe_job(struct fedctl *ctl, const char *word, bool reserves, struct tf_buf *text)
 {
     struct tf_reply reply;
-    int code = target_ask(ctl, TF_METHOD_GET, word, &reply);
+    int code = target_ask_of_kind(ctl, word, reserves, &reply);
     if (code == FEDCTL_DONE)
         (tf_is_reservation(&reply.job.manifest.spec) ? print_reservation : print_job)(ctl, &reply.job, text);
     tf_reply_release(&reply);
@@ -514,7 +514,7 @@ static int run(struct fedctl *ctl)
     int code = kind == RESOURCE_CLUSTERS     ? describe_cluster(ctl, word, &text)
                : kind == RESOURCE_NODES      ? describe_node(ctl, word, &text)
                : kind == RESOURCE_MIGRATIONS ? describe_migration(ctl, word, &text)
-                                             : describe_job(ctl, word, &text);
+                                             : describe_job(ctl, word, kind == RESOURCE_RESERVATIONS, &text);
     out_buf(&ctl->out, &text);
     return code;
 }

@@ -48,6 +48,28 @@ static const struct option options[] = {
     OPTION_TENANT,
 };
 
+/* NODE, or CLUSTER/NODE as nodes are named elsewhere: one that goes to a node of another cluster is refused.
+ */
+static int read_to(struct fedctl *ctl, struct tf_migrate_request *request)
+{
+    struct tf_error err = TF_ERROR_INIT;
+    const char *to = ctl->options.to;
+    TF_AUTO_FREE char *cluster = NULL;
+    if (!to || !strchr(to, '/')) {
+        request->order.to = tf_strdup(to);
+        return FEDCTL_DONE;
+    }
+    if (target_node(ctl, to, &cluster, &request->order.to, NULL, &err))
+        return fedctl_usage(ctl, "--to: %s", err.text);
+    if (request->cluster && strcmp(request->cluster, cluster) != 0)
+        return fedctl_usage(ctl,
+                            "--to %s: instances go to other nodes of their cluster, %s; whole jobs go to "
+                            "another by `fedctl migrate job`",
+                            to, request->cluster);
+    tf_str_set(&request->cluster, cluster);
+    return FEDCTL_DONE;
+}
+
 /* What the words and options ask for. Owned by the caller. */
 static int read_order(struct fedctl *ctl, struct tf_migrate_request *request)
 {
@@ -65,11 +87,10 @@ static int read_order(struct fedctl *ctl, struct tf_migrate_request *request)
         return fedctl_fail(ctl, &err);
     order->all = index < 0;
     order->index = index < 0 ? 0 : (uint32_t)index;
-    order->to = tf_strdup(ctl->options.to);
     order->reason = tf_strdup(ctl->options.reason);
     order->may_restart = ctl->options.restart;
     order->verb = ctl->options.dry_run ? TF_MIGRATE_PLAN : TF_MIGRATE_BEGIN;
-    return FEDCTL_DONE;
+    return read_to(ctl, request);
 }
 
 static int show_plan(struct fedctl *ctl, const struct tf_migrate_reply *reply)
@@ -105,6 +126,7 @@ static int judge(const struct tf_migration *chain)
 /* Each look is a question of its own, so that a leader that changes is no matter. */
 static int wait_for(struct fedctl *ctl, struct tf_uid id)
 {
+    client_set_patience(ctl->client, true); /* the order was taken: an absence of the leader says nothing */
     for (;;) {
         struct tf_reply reply = {0};
         int code = migrations_ask(ctl, &reply);

@@ -127,7 +127,8 @@ static void print_victims(struct fedctl *ctl, const struct tf_place_plan *plan, 
 static void print_job(struct fedctl *ctl, const struct planned *job, struct tf_buf *buf)
 {
     const struct tf_job_manifest *m = &job->manifest->job;
-    tf_buf_fmt(buf, "job %s/%s: %s", m->tenant, m->name, plan_word(job->action));
+    tf_buf_fmt(buf, "%s %s/%s: %s", tf_is_reservation(&m->spec) ? "reservation" : "job", m->tenant, m->name,
+               plan_word(job->action));
     for (size_t i = 0; i < job->changes.count; i++)
         tf_buf_fmt(buf, "%s%s", i ? ", " : " ", job->changes.items[i]);
     if (job->refusal) {

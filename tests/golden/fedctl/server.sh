@@ -194,6 +194,10 @@ run explain node bj-a/none
 run explain node us-c/n1
 run explain node n1
 run explain node
+run get reservations rec/none
+run get reservations web/hello
+run describe reservation rec/none
+run delete reservation rec/none
 run explain nods bj-a/n1
 golden explain-node
 
@@ -341,6 +345,8 @@ run describe migration none
 run migrate pause ab01
 run migrate resume 5eed
 run abort ab01 --reason "not now"
+run migrate instance web/hello/0 --to bj-a/n3/x
+run migrate instance --from bj-a/n3 --to us-c/n1
 golden migrations
 
 run defrag plan --cluster bj-a

@@ -172,6 +172,9 @@ static void test_what_it_refuses(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(d.said, "is a reservation"));
     drive_submit(&d, "rec/room", "n=1 gpus=8 apply");
     CU_ASSERT_PTR_NOT_NULL(strstr(d.said, "share their names"));
+    drive_submit(&d, "rec/room", "n=1 gpus=8 clusters=bj-a expires=3600000 apply"); /* it was packed as one */
+    CU_ASSERT_PTR_NOT_NULL(strstr(d.said, "reservation rec/room has an epoch in bj-a"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(d.said, "spec.count cannot change"));
     drive_submit(&d, "rec/none", "n=1 gpus=0 expires=60000");
     CU_ASSERT_PTR_NOT_NULL(strstr(d.said, "at least one an instance"));
     drive_release(&d);

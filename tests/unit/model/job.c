@@ -307,6 +307,10 @@ static void test_immutable_diff(void)
     CU_ASSERT_STRING_EQUAL(paths.items[0], "spec.instance.gpus");
     CU_ASSERT_STRING_EQUAL(paths.items[1], "spec.instance.command");
     CU_ASSERT_STRING_EQUAL(paths.items[2], "spec.retries.limit");
+    a.spec.reserve.expires = 1; /* a reservation */
+    b.spec.elastic.min++;
+    tf_job_spec_immutable_diff(&a.spec, &b.spec, &paths);
+    CU_ASSERT_STRING_EQUAL(paths.items[paths.count - 1], "spec.count");
     tf_strs_release(&paths);
     tf_job_manifest_release(&a);
     tf_job_manifest_release(&b);
