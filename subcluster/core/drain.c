@@ -249,12 +249,23 @@ static void stop_all(struct sub *sub, const struct ledger_node *node, const stru
             send_away(sub, node, all, i);
 }
 
+/* What stops there now is none of the tenants, and may start there again, as after a restart. */
+static bool any_more(const struct ledger_node *node, const struct tenants *all)
+{
+    size_t there = 0;
+    tf_vec_each (h, &node->holdings)
+        there += !h->gone_after;
+    return there > all->count;
+}
+
 static void look_at(struct sub *sub, const struct ledger_node *node)
 {
     const struct tf_drain *drain = &node->cordon.drain;
     int64_t left = drain->deadline.ms - sub->now.wall.ms;
     struct tenants all = {0};
     list_tenants(sub, node, &all);
+    if (any_more(node, &all))
+        look_by(sub, drain->deadline.ms && left > 0 && left < AGAIN ? left : AGAIN);
     if (drain->deadline.ms && left <= 0)
         stop_all(sub, node, &all);
     else {

@@ -423,6 +423,29 @@ static void test_the_end_is_noted(void)
     end();
 }
 
+/* A job stops to start elsewhere, which comes to nothing, and starts again where it was: it was not there
+ * when the drain was looked at last. */
+static void test_what_starts_again_meets_the_deadline(void)
+{
+    begin(TF_MIGRATION_RESTART, 0);
+    drain("n1", 20 * TF_SECOND, false);
+    for (int i = 0; i < 50 && driver_count_in(&d, 1, TF_MEMBER_STOPPING) == 0; i++)
+        driver_pass(&d, 100);
+    CU_ASSERT_EQUAL(driver_count_in(&d, 1, TF_MEMBER_STOPPING), 2);
+    drain("n2", 20 * TF_SECOND, false);
+    driver_pass(&d, 3 * TF_SECOND);
+    CU_ASSERT_EQUAL(moves(), 0);
+    CU_ASSERT_EQUAL(on_node(1, "n1"), 0);
+    driver_stopped(&d, 1, 5, 0, 1);
+    driver_stopped(&d, 1, 5, 1, 1);
+    driver_pass(&d, TF_SECOND);
+    driver_all_ready(&d);
+    CU_ASSERT_EQUAL(on_node(1, "n1"), 2);
+    live(90 * TF_SECOND);
+    CU_ASSERT_EQUAL(on_node(1, "n1"), 0);
+    end();
+}
+
 static void test_what_the_deadline_did_is_noted(void)
 {
     begin(TF_MIGRATION_NEVER, 0);
@@ -500,6 +523,7 @@ int main(void)
         {"nodes by their labels", test_nodes_by_their_labels},
         {"a domain that is none", test_a_domain_that_is_none},
         {"what is noted", test_what_is_noted},
+        {"what starts again meets the deadline", test_what_starts_again_meets_the_deadline},
         {"the end is noted", test_the_end_is_noted},
         {"what the deadline did is noted", test_what_the_deadline_did_is_noted},
         {"what waits for a move goes at the deadline", test_what_waits_for_a_move_goes_at_the_deadline},
