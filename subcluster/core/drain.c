@@ -358,7 +358,7 @@ static int32_t call_off(struct sub *sub, const struct ledger_node *node)
             continue;
         tf_vec_push(&ids, m->id);
         tf_vec_each (move, &m->moves)
-            count += move->state < TF_MOVE_STOPPING;
+            count += migrate_has_way_back(move);
     }
     tf_vec_each (id, &ids) /* which may push the oldest out of the history */
         migrate_abort(sub, *id, "its node is drained no longer");

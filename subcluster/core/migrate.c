@@ -724,17 +724,20 @@ bool migrate_pause(struct sub *sub, struct tf_uid id, bool paused)
     return true;
 }
 
+bool migrate_has_way_back(const struct tf_move *move)
+{
+    enum tf_move_state last = move->restarts ? TF_MOVE_STARTING : TF_MOVE_STOPPING;
+    return !tf_move_is_over(move->state) && move->state != last;
+}
+
 bool migrate_abort(struct sub *sub, struct tf_uid id, const char *why)
 {
     struct migration *m = chain_find(sub, id);
     if (!m || !chain_is_active(m))
         return false;
-    for (size_t i = 0; i < m->record.moves.count; i++) {
-        const struct tf_move *move = &m->record.moves.items[i];
-        bool no_way_back = move->restarts ? move->state == TF_MOVE_STARTING : move->state == TF_MOVE_STOPPING;
-        if (!tf_move_is_over(move->state) && !no_way_back)
+    for (size_t i = 0; i < m->record.moves.count; i++)
+        if (migrate_has_way_back(&m->record.moves.items[i]))
             roll_back(sub, m, i, why);
-    }
     tf_reached(sub, SUB_MOVE_ABORTED);
     return true;
 }

@@ -80,6 +80,8 @@ const struct tf_move *migrate_of(const struct sub *sub, struct tf_uid uid, uint3
 bool migrate_has(const struct sub *sub, struct tf_uid uid);
 /* What waits in the chain goes on, or begins no further. What has begun goes on. False: there is none. */
 bool migrate_pause(struct sub *sub, struct tf_uid id, bool paused);
+/* It can be rolled back yet: neither is it over, nor is the old one gone for it. */
+bool migrate_has_way_back(const struct tf_move *move);
 /* What has no way back goes on, all else is rolled back. False: there is none, or it is over. */
 bool migrate_abort(struct sub *sub, struct tf_uid id, const char *why);
 

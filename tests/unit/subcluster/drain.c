@@ -200,6 +200,24 @@ static void test_uncordon(void)
     end();
 }
 
+/* Where the old ones are gone already there is nothing to take back, and none is told of. */
+static void test_uncordon_too_late(void)
+{
+    begin(TF_MIGRATION_RESTART, 0);
+    drain("n1", 0, false);
+    driver_pass(&d, 5 * TF_SECOND);
+    for (uint32_t i = 0; i < 2; i++)
+        driver_stopped(&d, 1, 5, i, 1);
+    driver_pass(&d, TF_SECOND);
+    driver_clear(&d);
+    CU_ASSERT_EQUAL(moves(), 2);
+    ask("n1", false, (struct tf_drain_order){0});
+    CU_ASSERT_PTR_NOT_NULL(strstr(tf_buf_text(&d.log), "; 0 moves are taken back"));
+    live(60 * TF_SECOND);
+    CU_ASSERT_EQUAL(on_node(1, "n2"), 2);
+    end();
+}
+
 static void test_a_restart_of_the_daemon(void)
 {
     begin(TF_MIGRATION_NEVER, 0);
@@ -516,6 +534,7 @@ int main(void)
         {"the deadline", test_the_deadline},
         {"protected cores are waited for", test_protected_cores_are_waited_for},
         {"uncordon", test_uncordon},
+        {"uncordon too late", test_uncordon_too_late},
         {"a restart of the daemon", test_a_restart_of_the_daemon},
         {"a domain is one drain", test_a_domain_is_one_drain},
         {"a node that comes later", test_a_node_that_comes_later},
