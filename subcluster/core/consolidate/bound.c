@@ -212,9 +212,9 @@ static int64_t bound_whole(const struct consolidate_ask *ask, const struct tally
     return bound > 0 ? (bound + SLICES - 1) / SLICES : 0;
 }
 
-static int32_t at_least_0(int32_t n)
+static int32_t at_least(int32_t least, int32_t n)
 {
-    return n > 0 ? n : 0;
+    return n > least ? n : least;
 }
 
 /* For other units: what is missing on a site comes in whole instances. */
@@ -227,7 +227,7 @@ static int64_t bound_part(const struct consolidate_ask *ask, const struct tally 
         int32_t most = tf_vector_count(ask->unit, tf_vector_floor0(tallies[n].room));
         for (int32_t k = now; tallies[n].site && k < most; k++) {
             int32_t gpus = ask->unit.gpus, have = ask->nodes[n].free.gpus;
-            int32_t missing = at_least_0((k + 1) * gpus - have) - at_least_0(k * gpus - have);
+            int32_t missing = at_least(0, (k + 1) * gpus - have) - at_least(0, k * gpus - have);
             tf_vec_push(&each, by_gpus ? missing : k == now);
         }
     }
@@ -273,7 +273,9 @@ void bound_plan(const struct consolidate_ask *ask, uint32_t domain, struct conso
     out->before = units_now(ask, domain);
     int32_t most = most_units(ask, tallies);
     out->best = most > out->before ? most - out->before : 0;
-    out->moves_bound = bound_moves(ask, tallies, false, freed);
+    /* What is not there yet comes by a move, even where the first one of a site gives two units; not by GPUs
+     * where it is CPU that was short. */
+    out->moves_bound = at_least(freed > 0, bound_moves(ask, tallies, false, freed));
     out->gpus_bound = bound_moves(ask, tallies, true, freed);
     count_locks(ask, tallies, out);
 }

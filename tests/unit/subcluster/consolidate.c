@@ -228,6 +228,13 @@ static void test_half_nodes(void)
     EXPECT_MOVES(&f, "1:0>2@0 ");
     CU_ASSERT_EQUAL(f.plan.figures.gpus_bound, 1);
     consolidate_plan_release(&f.plan);
+    FIELD(&f, "2 2 2", "2 2 2", "2 2", "2");
+    f.ask.unit = (struct tf_vector){.gpus = 4, .slots = 1};
+    run(&f);
+    CU_ASSERT_EQUAL(f.plan.figures.freed, 1);
+    CU_ASSERT_EQUAL(f.plan.figures.moves, 1);
+    CU_ASSERT_EQUAL(f.plan.figures.moves_bound, 1); /* not 0, as of a second half that comes with the first */
+    consolidate_plan_release(&f.plan);
 }
 
 static void test_shape(void)
