@@ -59,7 +59,31 @@ for size in 7 8; do
 done
 fedctl defrag plan --cluster a --for web/whole-8 --out "$home/plan" >/dev/null || [ $? = 1 ] || fail "there is no plan"
 [ "$(grep -c 'instance: web/j[13]/0' "$home/plan")" = 2 ] || { cat "$home/plan"; fail "not a chain of two moves"; }
-fedctl defrag apply "$home/plan" --wait | tee "$home/applied" || fail "it was not carried out"
+
+# What is said beside the file, or says nothing, is refused and not overheard; nothing moves for it.
+refused() {
+    local code=0
+    fedctl defrag "$@" >"$home/refused" 2>&1 || code=$?
+    [ $code = 2 ] || [ $code = 3 ] || { cat "$home/refused"; fail "not refused: defrag $*"; }
+}
+refused apply "$home/plan" --free 1
+refused apply "$home/plan" --cluster b
+refused apply "$home/plan" --window 02:00-02:00
+refused plan --cluster a --nodes n0 --worst 1
+refused plan --cluster a --nodes ""
+refused plan --cluster a --for web/whole-8 --unit 4
+refused plan --cluster a --stop-after 1h
+[ "$(fedctl get migrations -o json | jq '.items | length')" = 0 ] || fail "something moves"
+
+# The leader is killed while the plan is carried out: whoever waits for the end is told of it by the next one.
+fedctl defrag apply "$home/plan" --wait >"$home/applied" 2>"$home/waited" &
+applying=$!
+wait_for "the first word of how far it is" grep -q 'of 2 moves done' "$home/applied"
+kill -KILL "$pid_fedd"
+wait_for "that the leader is gone" eval '! fedctl get clusters'
+launch fedd "$bin/fedd" --config "$home/conf/fedd.yaml" 8>&- 9>&- # their ends are what the clients wait for
+wait $applying || { cat "$home/applied" "$home/waited"; fail "it was not carried out"; }
+cat "$home/applied"
 grep -q 'a: 1 of 1 places freed by 2 of 2 moves, 6 of 6 GPUs moved' "$home/applied" || fail "another result"
 wait_for "j1 on n1" is_on j1 n1
 wait_for "j3 on n2" is_on j3 n2

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Owns what is told of a plan while it is carried out, and how it ended against what was read. Each look is a
- * question of its own, so that a leader that changes meanwhile is no matter. */
+ * question of its own, so that a leader that changes meanwhile is no matter; one that cannot be reached is
+ * waited for, since who said --stop-after counts on it. */
 #include "common/base/cleanup.h"
 #include "tools/fedctl/defrag.h"
 #include "tools/fedctl/migration.h"
@@ -102,13 +103,14 @@ static int stop(struct fedctl *ctl, struct tf_uid id)
     return migration_order(ctl, word, TF_MIGRATE_ABORT, "is ended: its time is over");
 }
 
-/* One look. True: it goes on. */
+/* One look. True: it goes on; *seen says whether its cluster told how far it is. */
 static bool look(struct fedctl *ctl, const struct defrag_doc *doc, struct tf_uid id, struct progress *last,
-                 int *code)
+                 bool *seen, int *code)
 {
     struct tf_reply reply = {0};
-    *code = migrations_ask(ctl, &reply);
+    *code = migrations_await(ctl, &reply);
     const struct tf_migration *chain = *code == FEDCTL_DONE ? find(&reply, id) : NULL;
+    *seen = chain != NULL;
     bool goes_on = *code == FEDCTL_DONE && reply.migrate.missing.count > 0;
     if (chain) {
         struct progress p = progress_of(doc, chain);
@@ -134,14 +136,16 @@ int defrag_follow(struct fedctl *ctl, const struct defrag_doc *doc, struct tf_ui
     memset(&last, 0xff, sizeof last);
     int64_t end = ctl->options.duration > 0 ? fedctl_now().ms + ctl->options.duration : INT64_MAX;
     int code = FEDCTL_DONE;
+    bool seen;
     client_set_patience(ctl->client, true); /* as migrate --wait */
     message("Ctrl-C ends only this report; `fedctl abort %s` gives up what has not begun",
             migration_id(id, word));
-    while (look(ctl, doc, id, &last, &code)) {
-        if (fedctl_now().ms >= end) {
-            end = INT64_MAX;
+    while (look(ctl, doc, id, &last, &seen, &code)) {
+        if (seen && fedctl_now().ms >= end) {
             code = stop(ctl, id);
-            if (code != FEDCTL_DONE)
+            if (code == FEDCTL_DONE)
+                end = INT64_MAX;
+            else if (code != FEDCTL_UNREACHABLE && code != FEDCTL_TIMED_OUT)
                 return code;
         } else
             pause_ms(LOOK_MS);

@@ -113,14 +113,39 @@ const struct resource resource_migrations = {"migrations", columns, TF_ARRAY_LEN
 
 /* ---- fetched ---- */
 
-int migrations_ask(struct fedctl *ctl, struct tf_reply *reply)
+static int list_chains(struct fedctl *ctl, struct tf_reply *reply, struct tf_error *err)
 {
     struct tf_request request = {
         .method = TF_METHOD_MIGRATE,
         .migrate = {.cluster = ctl->options.cluster, .order = {.verb = TF_MIGRATE_LIST}}, /* lent */
     };
+    return fedctl_call(ctl, &request, reply, err);
+}
+
+int migrations_ask(struct fedctl *ctl, struct tf_reply *reply)
+{
     struct tf_error err = TF_ERROR_INIT;
-    return fedctl_call(ctl, &request, reply, &err) ? fedctl_fail(ctl, &err) : FEDCTL_DONE;
+    return list_chains(ctl, reply, &err) ? fedctl_fail(ctl, &err) : FEDCTL_DONE;
+}
+
+int migrations_await(struct fedctl *ctl, struct tf_reply *reply)
+{
+    int code = FEDCTL_DONE;
+    bool told = false, away;
+    do {
+        struct tf_error err = TF_ERROR_INIT;
+        int failed = list_chains(ctl, reply, &err);
+        enum fedctl_exit is = failed ? fedctl_exit_of(err.code) : FEDCTL_DONE;
+        away = is == FEDCTL_UNREACHABLE || is == FEDCTL_TIMED_OUT;
+        if (away && !told)
+            message("%s\nIt is waited for; what was begun goes on meanwhile.", err.text);
+        else if (failed && !away)
+            code = fedctl_fail(ctl, &err);
+        told |= away;
+        if (away)
+            migration_pause();
+    } while (away);
+    return code;
 }
 
 void migration_list(struct listing *listing, const struct tf_chain_info *info)

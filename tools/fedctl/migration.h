@@ -21,6 +21,9 @@ const char *migration_id(struct tf_uid id, char text[MIGRATION_ID_TEXT]);
 /* Asks all clusters (or that of the options) for the chains they know. Gives the exit code; reply is owned by
  * the caller. */
 int migrations_ask(struct fedctl *ctl, struct tf_reply *reply);
+/* The same for whoever follows what was begun: a federation that is away is waited for, which is told once.
+ */
+int migrations_await(struct fedctl *ctl, struct tf_reply *reply);
 /* The one that the word names, by the begin of its id, or of a job by "TENANT/NAME". Gives the exit code,
  * after saying why there is none. */
 struct migration_found {

@@ -170,6 +170,8 @@ static int take_order(struct fedctl *ctl, struct tf_defrag_order *order, struct 
     order->max_moves = o->max_moves;
     order->may_restart = o->allow_restart;
     take_nodes(&o->node_names, &order->nodes);
+    if (o->node_names.count && order->nodes.count == 0)
+        return tf_error_set(err, TF_ERR_INVALID, "--nodes names no node: say --nodes a,b, or leave it out");
     if (order->nodes.count > TF_DEFRAG_NODES_MAX)
         return tf_error_set(err, TF_ERR_INVALID, "--nodes takes at most %d nodes", TF_DEFRAG_NODES_MAX);
     if (take_count(o->free, "max", "free", &order->want, err) ||
@@ -219,12 +221,28 @@ static int tell_plan(struct fedctl *ctl, const struct defrag *defrag)
     return plan_code(defrag->order, defrag->plan);
 }
 
+/* What plan takes, and does not fit together: an answer to another question than was asked helps nobody. */
+static const char *plan_clash(const struct options *o)
+{
+    bool counts = strcmp(o->free, "max") != 0, sized = strcmp(o->unit, "whole") != 0;
+    if (o->node_names.count && o->worst)
+        return "--nodes and --worst both say which nodes: say one of them";
+    if (o->for_job && (counts || sized))
+        return "--for says how many of which size the job needs: leave --free and --unit out";
+    if (o->window || o->wait || o->duration > 0 || o->reason)
+        return "--window, --wait, --stop-after and --reason are of defrag apply: a plan moves nothing";
+    return NULL;
+}
+
 static int plan(struct fedctl *ctl)
 {
+    const char *clash = plan_clash(&ctl->options);
     struct tf_request request = {.method = TF_METHOD_PLAN_DEFRAG};
     struct tf_reply reply = {0};
     struct tf_error err = TF_ERROR_INIT;
     int code = PLAN_ERROR;
+    if (clash)
+        return fedctl_usage(ctl, "%s", clash);
     if (!ctl->options.cluster)
         return fedctl_usage(ctl, "in which cluster? Say --cluster NAME (`fedctl get clusters`)");
     request.defrag.cluster = tf_strdup(ctl->options.cluster);
@@ -251,6 +269,9 @@ static int take_window(const char *text, int64_t *from, int64_t *to, struct tf_e
                             text);
     *from = 60 * h1 + m1;
     *to = 60 * h2 + m2;
+    if (*from == *to && *from != 0) /* that from midnight to midnight is the whole day */
+        return tf_error_set(err, TF_ERR_INVALID, "--window %s begins when it ends: leave it out for any time",
+                            text);
     return 0;
 }
 
@@ -339,6 +360,14 @@ static int send_plan(struct fedctl *ctl, const struct defrag_doc *doc, uint64_t 
     return code;
 }
 
+/* The file says what is moved: whoever says something else beside it would get less than was asked. */
+static bool says_what(const struct options *o)
+{
+    return o->cluster || o->model || o->node_names.count || o->worst || o->domain || o->for_job ||
+           o->max_moves || o->allow_restart || o->out || strcmp(o->free, "max") != 0 ||
+           strcmp(o->unit, "whole") != 0;
+}
+
 static int apply(struct fedctl *ctl)
 {
     struct defrag_doc doc;
@@ -347,6 +376,9 @@ static int apply(struct fedctl *ctl)
     int64_t from = 0, to = 0;
     if (ctl->words.count != 2)
         return fedctl_usage(ctl, "defrag apply which plan? Say a FILE of `fedctl defrag plan --out FILE`");
+    if (says_what(&ctl->options))
+        return fedctl_usage(ctl, "defrag apply does what its file says: other options than --window, --wait, "
+                                 "--stop-after and --reason are of defrag plan");
     if (ctl->options.window && take_window(ctl->options.window, &from, &to, &err))
         return fedctl_usage(ctl, "%s", err.text);
     if (defrag_load(ctl->words.items[1], &doc, &digest, &err))

@@ -123,13 +123,14 @@ static int judge(const struct tf_migration *chain)
     return code;
 }
 
-/* Each look is a question of its own, so that a leader that changes is no matter. */
+/* Each look is a question of its own, so that a leader that changes is no matter; one that is away is waited
+ * for. */
 static int wait_for(struct fedctl *ctl, struct tf_uid id)
 {
     client_set_patience(ctl->client, true); /* the order was taken: an absence of the leader says nothing */
     for (;;) {
         struct tf_reply reply = {0};
-        int code = migrations_ask(ctl, &reply);
+        int code = migrations_await(ctl, &reply);
         const struct tf_migration *chain = NULL;
         if (code != FEDCTL_DONE)
             return code;
