@@ -12,6 +12,18 @@ static void gpu_cordon_release(struct tf_gpu_cordon *g)
     *g = (struct tf_gpu_cordon){0};
 }
 
+void tf_domain_cordon_release(struct tf_domain_cordon *cordon)
+{
+    free(cordon->domain);
+    free(cordon->reason);
+    *cordon = (struct tf_domain_cordon){0};
+}
+
+struct tf_domain_cordon tf_domain_cordon_copy(const struct tf_domain_cordon *from)
+{
+    return (struct tf_domain_cordon){tf_strdup(from->domain), tf_strdup(from->reason), from->at};
+}
+
 void tf_cordon_release(struct tf_cordon *cordon)
 {
     free(cordon->node);
@@ -21,6 +33,9 @@ void tf_cordon_release(struct tf_cordon *cordon)
         gpu_cordon_release(g);
     tf_vec_release(&cordon->gpus);
     tf_vec_release(&cordon->trouble);
+    tf_vec_each (with, &cordon->domains)
+        tf_domain_cordon_release(with);
+    tf_vec_release(&cordon->domains);
     *cordon = (struct tf_cordon){0};
 }
 
@@ -40,6 +55,8 @@ void tf_cordon_copy(struct tf_cordon *to, const struct tf_cordon *from)
                     (struct tf_gpu_cordon){g->gpus, tf_strdup(g->reason), g->at, g->source, g->suspect});
     tf_vec_each (trouble, &from->trouble)
         tf_vec_push(&copy.trouble, *trouble);
+    tf_vec_each (with, &from->domains)
+        tf_vec_push(&copy.domains, tf_domain_cordon_copy(with));
     tf_cordon_release(to);
     *to = copy;
 }
@@ -62,12 +79,25 @@ static bool trouble_eq(const struct tf_cordon *a, const struct tf_cordon *b)
     return true;
 }
 
+static bool domains_eq(const struct tf_cordon *a, const struct tf_cordon *b)
+{
+    if (a->domains.count != b->domains.count)
+        return false;
+    for (size_t i = 0; i < a->domains.count; i++) {
+        const struct tf_domain_cordon *x = &a->domains.items[i], *y = &b->domains.items[i];
+        if (!tf_str_eq(x->domain, y->domain) || !tf_str_eq(x->reason, y->reason) || x->at.ms != y->at.ms)
+            return false;
+    }
+    return true;
+}
+
 bool tf_cordon_eq(const struct tf_cordon *a, const struct tf_cordon *b)
 {
     if (!tf_str_eq(a->node, b->node) || a->whole != b->whole || !tf_str_eq(a->reason, b->reason) ||
         a->at.ms != b->at.ms || a->verdict != b->verdict || a->judged.ms != b->judged.ms ||
         a->gpus.count != b->gpus.count || !drain_eq(&a->drain, &b->drain) ||
-        !tf_str_eq(a->drained_with, b->drained_with) || a->stays != b->stays || !trouble_eq(a, b))
+        !tf_str_eq(a->drained_with, b->drained_with) || a->stays != b->stays || !trouble_eq(a, b) ||
+        !domains_eq(a, b))
         return false;
     for (size_t i = 0; i < a->gpus.count; i++) {
         const struct tf_gpu_cordon *x = &a->gpus.items[i], *y = &b->gpus.items[i];
@@ -80,7 +110,12 @@ bool tf_cordon_eq(const struct tf_cordon *a, const struct tf_cordon *b)
 
 bool tf_cordon_of_people(const struct tf_cordon *cordon)
 {
-    return cordon->whole || cordon->gpus.count > 0;
+    return tf_cordon_closes(cordon) || cordon->gpus.count > 0;
+}
+
+bool tf_cordon_closes(const struct tf_cordon *cordon)
+{
+    return cordon->whole || cordon->domains.count > 0;
 }
 
 bool tf_cordon_is_empty(const struct tf_cordon *cordon)
@@ -264,6 +299,47 @@ bool tf_cordon_clear(struct tf_cordon *cordon, uint64_t gpus)
     return set_whole(cordon, false, NULL, (struct tf_wall){0});
 }
 
+/* ---- with others ---- */
+
+static size_t domain_at(const struct tf_cordon *cordon, const char *domain)
+{
+    size_t at = 0;
+    while (at < cordon->domains.count && !tf_str_eq(cordon->domains.items[at].domain, domain))
+        at++;
+    return at;
+}
+
+const struct tf_domain_cordon *tf_cordon_with(const struct tf_cordon *cordon, const char *domain)
+{
+    size_t at = domain_at(cordon, domain);
+    return at < cordon->domains.count ? &cordon->domains.items[at] : NULL;
+}
+
+bool tf_cordon_join(struct tf_cordon *cordon, const struct tf_domain_cordon *as)
+{
+    size_t at = domain_at(cordon, as->domain);
+    if (at == cordon->domains.count) {
+        tf_vec_push(&cordon->domains, tf_domain_cordon_copy(as));
+        return true;
+    }
+    struct tf_domain_cordon *is = &cordon->domains.items[at];
+    if (tf_str_eq(is->reason, as->reason))
+        return false;
+    tf_str_set(&is->reason, as->reason);
+    is->at = as->at;
+    return true;
+}
+
+bool tf_cordon_part(struct tf_cordon *cordon, const char *domain)
+{
+    size_t at = domain_at(cordon, domain);
+    if (at == cordon->domains.count)
+        return false;
+    tf_domain_cordon_release(&cordon->domains.items[at]);
+    tf_vec_remove(&cordon->domains, at);
+    return true;
+}
+
 bool tf_cordon_judge(struct tf_cordon *cordon, enum tf_verdict verdict, struct tf_wall at)
 {
     if (cordon->verdict == verdict)
@@ -286,6 +362,11 @@ const char *tf_cordon_fault(const struct tf_cordon *cordon)
     tf_vec_each (trouble, &cordon->trouble)
         if (trouble->gpu < 0 || trouble->gpu >= 64 || seen >> trouble->gpu & 1)
             return "it counts failed starts of a GPU that it cordons, or that cannot be";
+    if (cordon->domains.count > TF_DOMAIN_CORDONS_MAX)
+        return "it is cordoned with more domains than can be";
+    tf_vec_each (with, &cordon->domains)
+        if (!with->domain || tf_cordon_with(cordon, with->domain) != with)
+            return "it is cordoned with a domain twice, or with none";
     if (cordon->drain.on && !cordon->whole)
         return "it drains a node that it does not cordon";
     if ((cordon->drained_with || cordon->stays) && !cordon->drain.on)

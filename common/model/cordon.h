@@ -60,6 +60,17 @@ struct tf_gpu_trouble {
     struct tf_uid last; /* the job of the latest */
 };
 
+/* The node is kept from new work with all of a domain, of TF_ALL_DOMAINS, or of TF_BY_LABELS (node.h).
+ * Domains contain one another, and each is let go by itself: a node may be in several. */
+struct tf_domain_cordon {
+    char *domain;
+    char *reason;
+    struct tf_wall at; /* when it was ordered: the same of all of its nodes */
+};
+
+/* Of a node, and of a subcluster. */
+enum { TF_DOMAIN_CORDONS_MAX = 64 };
+
 struct tf_cordon {
     char *node;
     bool whole; /* the whole node: reason and at are of that */
@@ -72,7 +83,8 @@ struct tf_cordon {
                               (node.h); NULL: its own */
     bool stays;            /* with drained_with: it was cordoned before, and is when that drain ends */
     TF_VEC(struct tf_gpu_cordon) gpus;
-    TF_VEC(struct tf_gpu_trouble) trouble; /* by GPU; none of those that are cordoned */
+    TF_VEC(struct tf_gpu_trouble) trouble;   /* by GPU; none of those that are cordoned */
+    TF_VEC(struct tf_domain_cordon) domains; /* each once */
 };
 
 /* init by zeroing; release frees what is owned and zeroes; copy is deep, and releases what was in to first */
@@ -80,9 +92,10 @@ void tf_cordon_release(struct tf_cordon *cordon);
 void tf_cordon_copy(struct tf_cordon *to, const struct tf_cordon *from);
 bool tf_cordon_eq(const struct tf_cordon *a, const struct tf_cordon *b);
 
-bool tf_cordon_is_empty(const struct tf_cordon *cordon);     /* nothing is remembered */
-bool tf_cordon_of_people(const struct tf_cordon *cordon);    /* somebody keeps new work from something */
-uint64_t tf_cordon_gpus(const struct tf_cordon *cordon);     /* all of them, */
+bool tf_cordon_is_empty(const struct tf_cordon *cordon);  /* nothing is remembered */
+bool tf_cordon_of_people(const struct tf_cordon *cordon); /* somebody keeps new work from something */
+bool tf_cordon_closes(const struct tf_cordon *cordon);    /* from all of the node, by itself or with others */
+uint64_t tf_cordon_gpus(const struct tf_cordon *cordon);  /* all of them, */
 uint64_t tf_cordon_suspects(const struct tf_cordon *cordon); /* and those that are only suspect */
 const char *tf_gpu_source_name(enum tf_gpu_source source);   /* "operator", "failed starts" */
 /* gpus 0: the node as a whole; the GPUs that are cordoned by themselves stay so. A GPU that is cordoned again
@@ -103,7 +116,16 @@ bool tf_cordon_drain(struct tf_cordon *cordon, const struct tf_drain *terms, con
                      const char *reason, struct tf_wall at);
 /* It is part of that drain no longer, which has ended. */
 void tf_cordon_drain_ends(struct tf_cordon *cordon);
+/* As gpus of tf_cordon_set. The node as a whole: its own cordon and drain; those of domains stay. */
 bool tf_cordon_clear(struct tf_cordon *cordon, uint64_t gpus);
+/* It is cordoned with that domain; NULL if not. Borrowed. */
+const struct tf_domain_cordon *tf_cordon_with(const struct tf_cordon *cordon, const char *domain);
+/* From now on, or with another reason. False if it was so already. */
+bool tf_cordon_join(struct tf_cordon *cordon, const struct tf_domain_cordon *as);
+/* No longer. False if it was not. */
+bool tf_cordon_part(struct tf_cordon *cordon, const char *domain);
+void tf_domain_cordon_release(struct tf_domain_cordon *cordon);
+struct tf_domain_cordon tf_domain_cordon_copy(const struct tf_domain_cordon *from); /* owned by the caller */
 /* False if it is that already. */
 bool tf_cordon_judge(struct tf_cordon *cordon, enum tf_verdict verdict, struct tf_wall at);
 /* NULL, or what is wrong with one that was stored. */

@@ -32,6 +32,7 @@ void tf_image_summary_record(struct tf_image *image, struct tf_summary_record *r
 void tf_image_allocation(struct tf_image *image, struct tf_allocation *allocation);
 void tf_image_node_claim(struct tf_image *image, struct tf_node_claim *claim);
 void tf_image_migration(struct tf_image *image, struct tf_migration *migration);
+void tf_image_domain_cordon(struct tf_image *image, struct tf_domain_cordon *cordon);
 void tf_image_cordon(struct tf_image *image, struct tf_cordon *cordon);
 void tf_image_freeze(struct tf_image *image, struct tf_freeze *freeze);
 void tf_image_leaders(struct tf_image *image, struct tf_leaders *leaders);

@@ -337,6 +337,15 @@ static void image_gpu_trouble(struct tf_image *image, struct tf_gpu_trouble *tro
     tf_image_close(image);
 }
 
+void tf_image_domain_cordon(struct tf_image *image, struct tf_domain_cordon *cordon)
+{
+    tf_image_open(image, cordon);
+    tf_image_string(image, &cordon->domain);
+    tf_image_string(image, &cordon->reason);
+    tf_image_number(image, &cordon->at);
+    tf_image_close(image);
+}
+
 void tf_image_cordon(struct tf_image *image, struct tf_cordon *cordon)
 {
     tf_image_open(image, cordon);
@@ -356,6 +365,7 @@ void tf_image_cordon(struct tf_image *image, struct tf_cordon *cordon)
     tf_image_number(image, &cordon->stays);
     tf_image_list(image, &cordon->gpus, image_gpu_cordon);
     tf_image_list(image, &cordon->trouble, image_gpu_trouble);
+    tf_image_list(image, &cordon->domains, tf_image_domain_cordon);
     tf_image_close(image);
 }
 

@@ -97,6 +97,8 @@ static size_t weigh_cordon(const struct tf_cordon *cordon)
     size_t sum = weigh_str(cordon->node) + weigh_str(cordon->reason) + weigh_str(cordon->drained_with);
     tf_vec_each (g, &cordon->gpus)
         sum += weigh_str(g->reason) + 4 * WEIGHT_NUMBER;
+    tf_vec_each (with, &cordon->domains)
+        sum += weigh_str(with->domain) + weigh_str(with->reason) + WEIGHT_NUMBER;
     return sum;
 }
 

@@ -178,6 +178,18 @@ const struct tf_wire_table tf_wire_drain_order =
 #undef MODEL
 #undef WIRE
 
+#define MODEL struct tf_domain_cordon
+#define WIRE Tidefed__V1__DomainCordon
+static const struct tf_wire_row domain_cordon_rows[] = {
+    WIRE_STRING(domain),
+    WIRE_TEXT(reason, TF_WIRE_MESSAGE_MAX),
+    WIRE_WALL(at),
+};
+static const struct tf_wire_table wire_domain_cordon =
+    WIRE_TABLE(domain_cordon_rows, tidefed__v1__domain_cordon__descriptor);
+#undef MODEL
+#undef WIRE
+
 #define MODEL struct tf_cordon
 #define WIRE Tidefed__V1__Cordon
 static const struct tf_wire_row cordon_rows[] = {
@@ -192,6 +204,7 @@ static const struct tf_wire_row cordon_rows[] = {
     WIRE_STRING(drained_with),
     WIRE_BOOL(stays),
     WIRE_LIST(trouble, tf_wire_gpu_trouble, TF_NODE_GPUS_MAX),
+    WIRE_LIST(domains, wire_domain_cordon, TF_DOMAIN_CORDONS_MAX),
 };
 const struct tf_wire_table tf_wire_cordon = WIRE_TABLE(cordon_rows, tidefed__v1__cordon__descriptor);
 #undef MODEL

@@ -159,9 +159,9 @@ static void check_cordon(const struct ledger_node *node)
     else if (node->told_state != TF_NODE_READY)
         assert(node->node.state == node->told_state);
     else
-        assert(node->node.state == (node->cordon.drain.on ? TF_NODE_DRAINING
-                                    : node->cordon.whole  ? TF_NODE_CORDONED
-                                                          : TF_NODE_READY));
+        assert(node->node.state == (node->cordon.drain.on             ? TF_NODE_DRAINING
+                                    : tf_cordon_closes(&node->cordon) ? TF_NODE_CORDONED
+                                                                      : TF_NODE_READY));
 }
 
 /* A node is kept for one that claims it, whose claim is in force with what its class ranks now. */

@@ -2,6 +2,7 @@
 /* Owns what people may cordon, and what they are answered. What a cordon takes away is the ledger's. */
 #include "subcluster/core/cordon.h"
 
+#include "subcluster/core/cordon_domain.h"
 #include "subcluster/core/drain.h"
 #include "subcluster/core/drain_domain.h"
 #include "subcluster/core/notes.h"
@@ -36,6 +37,10 @@ static char *refusal(const struct sub *sub, const struct tf_ask *ask, const stru
         *code = TF_ERR_REFUSED;
         return drain_domain_bar(sub, node);
     }
+    if (!ask->on && !ask->gpus && !node->cordon.whole && node->cordon.domains.count) {
+        *code = TF_ERR_REFUSED;
+        return cordon_domain_bar(sub, node);
+    }
     uint64_t all = tf_gpu_set_all(node->node.capacity.gpus);
     if (!ask->on || !(ask->gpus & ~all))
         return NULL;
@@ -59,7 +64,7 @@ static void trace_change(struct sub *sub, const struct tf_ask *ask)
 }
 
 /* Uncordoned, and yet it takes no work: the engine says so, too. */
-static char *remark(const struct tf_ask *ask, const struct ledger_node *node)
+static char *remark(const struct sub *sub, const struct tf_ask *ask, const struct ledger_node *node)
 {
     char gpus[TF_GPU_SET_TEXT];
     uint64_t bad = ask->gpus & node->told_bad;
@@ -68,8 +73,10 @@ static char *remark(const struct tf_ask *ask, const struct ledger_node *node)
     if (bad)
         return tf_asprintf("GPU %s of node %s is bad or suspect by the engine's own word and stays unused",
                            tf_gpu_set_format(bad, gpus), ask->node);
-    if (ask->gpus && node->cordon.whole)
+    if (ask->gpus && tf_cordon_closes(&node->cordon))
         return tf_asprintf("node %s is cordoned as a whole and stays unused", ask->node);
+    if (!ask->gpus && node->cordon.domains.count)
+        return cordon_domain_bar(sub, node);
     if (!ask->gpus && node->cordon.gpus.count)
         return tf_asprintf("GPU %s of node %s stays cordoned",
                            tf_gpu_set_format(tf_cordon_gpus(&node->cordon), gpus), ask->node);
@@ -95,7 +102,10 @@ static bool set(struct sub *sub, const struct tf_ask *ask, struct ledger_node *n
 void cordon_asked(struct sub *sub, const struct tf_ask *ask)
 {
     if (ask->domain) {
-        drain_domain_asked(sub, ask);
+        if (ask->on && !ask->drain.on)
+            cordon_domain_asked(sub, ask);
+        else
+            drain_domain_asked(sub, ask);
         return;
     }
     struct ledger_node *node = ask->node ? ledger_find(&sub->ledger, ask->node) : NULL;
@@ -117,7 +127,7 @@ void cordon_asked(struct sub *sub, const struct tf_ask *ask)
     }
     if (node->cordon.drain.on && !drained)
         note_drain(sub, &node, 1);
-    char *undone = drain_changed(sub, node, drained), *other = remark(ask, node);
+    char *undone = drain_changed(sub, node, drained), *other = remark(sub, ask, node);
     if (drained && !node->cordon.drain.on)
         note_drain_over(sub, &node, 1, NULL);
     if (undone && other) {
@@ -141,6 +151,7 @@ bool cordon_load(struct sub *sub, struct tf_cordon *cordon, const char **fault)
     sub->health.suspects += cordon->verdict == TF_VERDICT_SUSPECT;
     *cordon = (struct tf_cordon){0};
     ledger_cordoned(&sub->ledger, node);
+    cordon_domain_load(sub, node);
     drain_load(sub, node);
     return true;
 }

@@ -11,14 +11,12 @@
  * later is drained with the rest; one cannot be taken out by itself. The latest order has a node: one that
  * was drained before, by itself or with another domain, goes over to it. */
 
-/* A cordon of a domain: on with a drain, or off. Answers. */
+/* On with a drain, or off, which ends its cordon (cordon_domain.h), too. Answers. */
 void drain_domain_asked(struct sub *sub, const struct tf_ask *ask);
 /* Nodes that have changed and are in a drained domain are drained with it. */
 void drain_domain_note(struct sub *sub);
 /* Why its drain cannot end by itself. Owned. */
 char *drain_domain_bar(const struct sub *sub, const struct ledger_node *node);
-/* "domain bj-a/pod-3", "cluster bj-a", "every node of bj-a with disk=nvme". */
-void drain_domain_say(const struct sub *sub, const char *domain, struct tf_buf *text);
 /* As they begin now. */
 struct tf_drain drain_terms(const struct sub *sub, const struct tf_drain_order *order);
 

@@ -406,6 +406,7 @@ static void image_sub(struct tf_image *image, struct sub *sub)
     tf_image_number(image, &sub->serve);
     image_migrations(image, sub);
     tf_image_list(image, &sub->drains, image_node_number);
+    tf_image_list(image, &sub->cordons, tf_image_domain_cordon);
     tf_image_number(image, &sub->drains_due);
     image_moves_over(image, &sub->moves_over);
     tf_image_number(image, &sub->defrag_at);

@@ -127,7 +127,7 @@ static enum tf_node_state state_of(const struct ledger_node *node)
     enum tf_node_state told = node->told_state;
     if (node->cordon.verdict == TF_VERDICT_LOST && told != TF_NODE_LOST)
         return told == TF_NODE_UNREACHABLE ? TF_NODE_LOST : TF_NODE_UNREACHABLE;
-    if (!node->cordon.whole || told != TF_NODE_READY)
+    if (!tf_cordon_closes(&node->cordon) || told != TF_NODE_READY)
         return told;
     return node->cordon.drain.on ? TF_NODE_DRAINING : TF_NODE_CORDONED;
 }

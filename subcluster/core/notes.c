@@ -4,8 +4,8 @@
 
 #include "common/base/cleanup.h"
 #include "common/base/quantity.h"
+#include "subcluster/core/domain.h"
 #include "subcluster/core/drain.h"
-#include "subcluster/core/drain_domain.h"
 #include "subcluster/core/jobs.h"
 
 #include <stdarg.h>
@@ -82,7 +82,7 @@ static void say_where(const struct sub *sub, const struct ledger_node *node, con
                       struct tf_buf *text)
 {
     if (domain)
-        drain_domain_say(sub, domain, text);
+        domain_say(sub, domain, text);
     else
         tf_buf_fmt(text, "node %s", node->node.name);
 }

@@ -202,7 +202,8 @@ struct sub {
     struct tf_mono repair_at;     /* when all of them are looked at next */
     bool serve;                   /* some are looked at now: job.serve */
     TF_VEC(uint32_t) drains;      /* nodes that are drained, by number, as they came */
-    struct tf_mono drains_due;    /* then they are looked at */
+    TF_VEC(struct tf_domain_cordon) cordons; /* of domains, which cordons of nodes name: each once */
+    struct tf_mono drains_due;               /* then they are looked at */
     struct sub_moves_over moves_over;
     TF_VEC(struct node_claim) node_claims; /* at most one a priority; as they came */
     TF_VEC(struct migration *) migrations; /* as they were made */

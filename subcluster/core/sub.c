@@ -6,6 +6,7 @@
 #include "subcluster/core/absorb.h"
 #include "subcluster/core/candidates.h"
 #include "subcluster/core/checkpoint.h"
+#include "subcluster/core/cordon_domain.h"
 #include "subcluster/core/drain.h"
 #include "subcluster/core/event.h"
 #include "subcluster/core/health.h"
@@ -66,6 +67,9 @@ void sub_destroy(struct sub *sub)
     tf_vec_release(&sub->profiler.vacatable);
     migrate_release_all(sub);
     tf_vec_release(&sub->drains);
+    tf_vec_each (order, &sub->cordons)
+        tf_domain_cordon_release(order);
+    tf_vec_release(&sub->cordons);
     tf_vec_release(&sub->evictions);
     tf_vec_release(&sub->offers);
     tf_vec_release(&sub->absorb.tried);
@@ -244,6 +248,7 @@ static void settle(struct sub *sub)
     reclaim_look(sub);
     node_claims_look(sub);
     link_orders(sub);
+    cordon_domain_note(sub);
     drain_note(sub);
     ledger_refresh(&sub->ledger);
     offers_note(sub);

@@ -578,13 +578,19 @@ static void random_gpu_trouble(struct tf_rng *r, struct tf_gpu_trouble *out)
     *out = (struct tf_gpu_trouble){R32(0, 63), COUNT, COUNT, random_uid(r)};
 }
 
+static void random_domain_cordon(struct tf_rng *r, struct tf_domain_cordon *out)
+{
+    *out = (struct tf_domain_cordon){NAME, OPTIONAL, WALL};
+}
+
 void random_cordon(struct tf_rng *r, struct tf_cordon *out)
 {
-    *out = (struct tf_cordon){optional_name(r),          BOOL,     OPTIONAL, WALL,  0,    WALL,
-                              {BOOL, BOOL, COUNT, WALL}, OPTIONAL, BOOL,     LATER, LATER};
+    *out = (struct tf_cordon){optional_name(r),          BOOL,     OPTIONAL, WALL,  0,     WALL,
+                              {BOOL, BOOL, COUNT, WALL}, OPTIONAL, BOOL,     LATER, LATER, LATER};
     out->verdict = (enum tf_verdict)tf_rng_below(r, TF_VERDICT_LOST + 1);
     RANDOM_LIST(r, &out->gpus, random_gpu_cordon);
     RANDOM_LIST(r, &out->trouble, random_gpu_trouble);
+    RANDOM_LIST(r, &out->domains, random_domain_cordon);
 }
 
 static void random_leaders(struct tf_rng *r, struct tf_leaders *out)

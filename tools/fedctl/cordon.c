@@ -72,7 +72,9 @@ static int send_cordon(struct fedctl *ctl, struct tf_request *request)
             out_fmt(&ctl->out, "%s %s: %s\n", what, name, reply.change.warnings.items[i]);
     else if (cordon->on && cordon->domain) /* how many nodes that is */
         out_fmt(&ctl->out, "%s %s %s%s%s\n", what, name,
-                tf_domain_labels(cordon->domain) ? "drain" : "drains",
+                !cordon->drain.on                  ? "cordoned"
+                : tf_domain_labels(cordon->domain) ? "drain"
+                                                   : "drains",
                 reply.change.warnings.count ? ": " : "",
                 reply.change.warnings.count ? reply.change.warnings.items[0] : "");
     else {
@@ -110,13 +112,21 @@ static void say_drain(const struct fedctl *ctl, struct tf_cordon_request *cordon
         .on = true, .dry = o->dry_run, .force = o->force, .max_at_once = o->at_once, .within = o->deadline};
 }
 
+/* What becomes of a domain. */
+enum deed { DEED_UNCORDON, DEED_CORDON, DEED_DRAIN };
+
 /* cluster and path are taken. */
-static int send_domain(struct fedctl *ctl, char *cluster, char *path, bool on)
+static int send_domain(struct fedctl *ctl, char *cluster, char *path, enum deed deed)
 {
     struct tf_request request = {.method = TF_METHOD_CORDON_NODE};
     struct tf_error err = TF_ERROR_INIT;
-    if (on)
+    if (deed == DEED_DRAIN)
         say_drain(ctl, &request.cordon);
+    else if (deed == DEED_CORDON) {
+        request.cordon.on = true;
+        request.cordon.suspect = ctl->options.suspect; /* which only GPUs can be: it is refused */
+        request.cordon.reason = tf_strdup(ctl->options.reason);
+    }
     request.cordon.cluster = cluster;
     request.cordon.domain = path;
     int code = tf_name_check(cluster, "cluster", &err) ? fedctl_usage(ctl, "%s", err.text)
@@ -126,7 +136,7 @@ static int send_domain(struct fedctl *ctl, char *cluster, char *path, bool on)
 }
 
 /* word: "CLUSTER/PATH". */
-static int send_path(struct fedctl *ctl, const char *word, bool on)
+static int send_path(struct fedctl *ctl, const char *word, enum deed deed)
 {
     const char *slash = ctl->options.cluster ? NULL : strchr(word, '/');
     const char *path = slash ? slash + 1 : word;
@@ -134,43 +144,46 @@ static int send_path(struct fedctl *ctl, const char *word, bool on)
         return fedctl_usage(ctl, "\"%.100s\": a domain is named CLUSTER/PATH, like bj-a/pod-3/switch-12",
                             word);
     char *cluster = slash ? tf_strndup(word, (size_t)(slash - word)) : tf_strdup(ctl->options.cluster);
-    return send_domain(ctl, cluster, tf_strdup(path), on);
+    return send_domain(ctl, cluster, tf_strdup(path), deed);
 }
 
 /* ---- nodes by their labels ---- */
 
 struct chosen {
     const char *domain; /* TF_BY_LABELS */
-    bool drained;       /* those that are with that, else those that have the labels */
+    bool ends;          /* those that are drained or cordoned with that, else those that have the labels */
     struct tf_strs clusters;
 };
 
 static void choose(void *arg, const struct tf_node_info *info)
 {
     struct chosen *chosen = arg;
-    bool is = chosen->drained ? tf_str_eq(info->cordon.drained_with, chosen->domain)
-                              : tf_node_is_in(&info->node, chosen->domain);
+    bool is = chosen->ends ? tf_str_eq(info->cordon.drained_with, chosen->domain) ||
+                                 tf_cordon_with(&info->cordon, chosen->domain)
+                           : tf_node_is_in(&info->node, chosen->domain);
     if (is && !tf_strs_has(&chosen->clusters, info->cluster))
         tf_strs_add(&chosen->clusters, info->cluster);
 }
 
 /* One order to each cluster that has such nodes. */
-static int send_labels(struct fedctl *ctl, const char *labels, bool on)
+static int send_labels(struct fedctl *ctl, const char *labels, enum deed deed)
 {
     TF_AUTO_FREE char *domain = tf_asprintf(TF_BY_LABELS "%s", labels);
-    struct chosen chosen = {.domain = domain, .drained = !on};
+    struct chosen chosen = {.domain = domain, .ends = deed == DEED_UNCORDON};
     char *selector =
         TF_STEAL(ctl->options.selector); /* labels may be others by now: all nodes are looked at */
     int first = fetch_each_node(ctl, choose, &chosen);
     ctl->options.selector = selector;
     if (first == FEDCTL_DONE && chosen.clusters.count == 0) {
-        message(on ? "no node has %s: `fedctl get nodes -o yaml` shows their labels"
-                   : "nodes with %s are not drained as a whole: `fedctl get drains` lists what is",
+        message(chosen.ends
+                    ? "nodes with %s are neither drained nor cordoned as a whole: `fedctl get drains` "
+                      "and `fedctl get nodes -o wide` tell what is"
+                    : "no node has %s: `fedctl get nodes -o yaml` shows their labels",
                 labels);
         first = FEDCTL_NOT_FOUND;
     }
     tf_vec_each (cluster, &chosen.clusters) {
-        int code = send_domain(ctl, tf_strdup(*cluster), tf_strdup(domain), on);
+        int code = send_domain(ctl, tf_strdup(*cluster), tf_strdup(domain), deed);
         first = first ? first : code;
         if (change_is_hopeless(code))
             break;
@@ -179,7 +192,7 @@ static int send_labels(struct fedctl *ctl, const char *labels, bool on)
     return first;
 }
 
-static int by_labels(struct fedctl *ctl, enum resource_kind kind, bool on)
+static int by_labels(struct fedctl *ctl, enum resource_kind kind, enum deed deed)
 {
     struct tf_selector selector = {0};
     struct tf_error err = TF_ERROR_INIT;
@@ -191,7 +204,7 @@ static int by_labels(struct fedctl *ctl, enum resource_kind kind, bool on)
         return fedctl_usage(ctl, "%s", err.text);
     }
     tf_selector_format(&selector, &labels);
-    int code = selector.count ? send_labels(ctl, tf_buf_text(&labels), on)
+    int code = selector.count ? send_labels(ctl, tf_buf_text(&labels), deed)
                               : fedctl_usage(ctl, "-l names no label; all of a cluster is `%s cluster NAME`",
                                              ctl->verb->name);
     tf_selector_release(&selector);
@@ -219,7 +232,7 @@ int drain_words(struct fedctl *ctl)
                     &err))
         return fedctl_usage(ctl, "%s", err.text);
     if (ctl->options.selector)
-        return by_labels(ctl, kind, true);
+        return by_labels(ctl, kind, DEED_DRAIN);
     if (ctl->words.count == 0)
         return fedctl_usage(ctl, "drain which one? Say %s",
                             kind == RESOURCE_CLUSTERS  ? "its name"
@@ -229,8 +242,8 @@ int drain_words(struct fedctl *ctl)
         const char *word = ctl->words.items[i];
         int code = kind == RESOURCE_NODES ? drain_one(ctl, word)
                    : kind == RESOURCE_DOMAINS
-                       ? send_path(ctl, word, true)
-                       : send_domain(ctl, tf_strdup(word), tf_strdup(TF_ALL_DOMAINS), true);
+                       ? send_path(ctl, word, DEED_DRAIN)
+                       : send_domain(ctl, tf_strdup(word), tf_strdup(TF_ALL_DOMAINS), DEED_DRAIN);
         first = first ? first : code;
         if (change_is_hopeless(code))
             break;
@@ -265,12 +278,13 @@ int cordon_words(struct fedctl *ctl, bool on)
     enum resource_kind kind;
     struct tf_error err = TF_ERROR_INIT;
     int first = FEDCTL_DONE;
-    unsigned allowed = 1u << RESOURCE_CLUSTERS | 1u << RESOURCE_NODES | 1u << RESOURCE_GPUS |
-                       (on ? 0 : 1u << RESOURCE_DOMAINS);
+    enum deed deed = on ? DEED_CORDON : DEED_UNCORDON;
+    unsigned allowed =
+        1u << RESOURCE_CLUSTERS | 1u << RESOURCE_NODES | 1u << RESOURCE_GPUS | 1u << RESOURCE_DOMAINS;
     if (target_kind(ctl, allowed, &kind, &err))
         return fedctl_usage(ctl, "%s", err.text);
     if (ctl->options.selector)
-        return by_labels(ctl, kind, on);
+        return by_labels(ctl, kind, deed);
     if (ctl->words.count == 0)
         return fedctl_usage(ctl, "%s which one? Say %s", ctl->verb->name,
                             kind == RESOURCE_CLUSTERS  ? "its name"
@@ -279,7 +293,7 @@ int cordon_words(struct fedctl *ctl, bool on)
                                                        : "CLUSTER/NODE:INDEX");
     for (size_t i = 0; i < ctl->words.count; i++) {
         char *word = ctl->words.items[i];
-        int code = kind == RESOURCE_DOMAINS          ? send_path(ctl, word, false)
+        int code = kind == RESOURCE_DOMAINS          ? send_path(ctl, word, deed)
                    : kind == RESOURCE_CLUSTERS && on ? cordon_cluster(ctl, word, true)
                    : kind == RESOURCE_CLUSTERS       ? uncordon_cluster(ctl, word)
                                                      : cordon_node(ctl, word, kind == RESOURCE_GPUS, on);

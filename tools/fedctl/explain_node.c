@@ -78,6 +78,21 @@ static struct tf_vector left_on(const struct tf_node_info *info)
     return tf_vector_floor0(left);
 }
 
+static char *why_cordoned_with(const struct tf_node_info *info, const struct tf_domain_cordon *with)
+{
+    TF_AUTO_BUF text = TF_BUF_INIT;
+    const char *reason = with->reason ? with->reason : "no reason given";
+    const char *labels = tf_domain_labels(with->domain);
+    if (labels)
+        tf_buf_fmt(&text,
+                   "every node with %s is cordoned: %s; to unblock: `fedctl uncordon node -c %s -l '%s'`",
+                   labels, reason, info->cluster, labels);
+    else
+        tf_buf_fmt(&text, "domain %s/%s is cordoned: %s; to unblock: `fedctl uncordon domain %s/%s`",
+                   info->cluster, with->domain, reason, info->cluster, with->domain);
+    return tf_strdup(tf_buf_text(&text));
+}
+
 /* What keeps work from GPUs that nobody has, as far as the node shows it: its state, a cordon, or that
  * nothing else is left beside them. */
 static char *why_idle(const struct tf_node_info *info, bool kept)
@@ -88,6 +103,8 @@ static char *why_idle(const struct tf_node_info *info, bool kept)
         return tf_asprintf("the node is cordoned: %s; to unblock: `fedctl uncordon node %s/%s`",
                            info->cordon.reason ? info->cordon.reason : "no reason given", info->cluster,
                            info->node.name);
+    if (info->cordon.domains.count)
+        return why_cordoned_with(info, &info->cordon.domains.items[0]);
     if (info->node.state != TF_NODE_READY)
         return tf_asprintf("the node is %s", tf_node_state_name(info->node.state));
     if (kept)
@@ -169,7 +186,7 @@ static char *answer(const struct tf_node_info *info, const struct parts *parts)
     const struct tf_node *node = &info->node;
     TF_AUTO_BUF text = TF_BUF_INIT;
     tf_buf_fmt(&text, "%s/%s is %s%s", info->cluster, node->name, tf_node_state_name(node->state),
-               info->cordon.whole && node->state != TF_NODE_CORDONED ? " and cordoned" : "");
+               tf_cordon_closes(&info->cordon) && node->state != TF_NODE_CORDONED ? " and cordoned" : "");
     if (node->capacity.gpus == 0)
         tf_buf_fmt(&text, " and has no GPUs; %zu instances are on it", info->instances.count);
     else

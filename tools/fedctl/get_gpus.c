@@ -34,7 +34,9 @@ static const char *note_of(const struct tf_node_info *info, uint64_t bit)
     const struct tf_gpu_cordon *g = cordon_of(info, bit);
     if (g)
         return g->reason ? g->reason : g->suspect ? "suspect" : "cordoned";
-    return info->cordon.whole ? info->cordon.reason : NULL;
+    if (info->cordon.whole || info->cordon.domains.count == 0)
+        return info->cordon.whole ? info->cordon.reason : NULL;
+    return info->cordon.domains.items[0].reason;
 }
 
 /* Who calls it bad or suspect; NULL: nobody does. */

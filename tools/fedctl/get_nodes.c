@@ -70,13 +70,16 @@ static void used_cells(const struct tf_node_info *info, struct columns *out)
     columns_add_fmt(out, "%zu", info->instances.count);
 }
 
-/* "fan; 5: XID 79" */
+/* "fan; with pod-3: optics; 5: XID 79" */
 static void cordon_cell(const struct tf_cordon *cordon, struct columns *out)
 {
     TF_AUTO_BUF text = TF_BUF_INIT;
     char gpus[TF_GPU_SET_TEXT];
     if (cordon->whole)
         tf_buf_str(&text, cordon->reason ? cordon->reason : "no reason given");
+    tf_vec_each (with, &cordon->domains)
+        tf_buf_fmt(&text, "%swith %s: %s", text.len ? "; " : "", with->domain,
+                   with->reason ? with->reason : "no reason given");
     tf_vec_each (g, &cordon->gpus)
         tf_buf_fmt(&text, "%s%s: %s", text.len ? "; " : "", tf_gpu_set_format(g->gpus, gpus),
                    g->reason ? g->reason : "no reason given");

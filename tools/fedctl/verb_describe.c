@@ -353,6 +353,10 @@ static void print_node(struct fedctl *ctl, const struct tf_node_info *info, stru
     field(buf, "State:", "%s", tf_node_state_name(node->state));
     if (info->cordon.whole)
         cordon_field(buf, "", info->cordon.reason, info->cordon.at);
+    tf_vec_each (with, &info->cordon.domains) {
+        TF_AUTO_FREE char *what = tf_asprintf("with %s, ", with->domain);
+        cordon_field(buf, what, with->reason, with->at);
+    }
     text_field(buf, "Address:", node->address);
     text_field(buf, "Engine:", info->engine);
     for (size_t i = 0; i < node->domains.count; i++)

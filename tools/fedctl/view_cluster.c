@@ -166,6 +166,17 @@ static const struct tf_row gpu_cordon_rows[] = {
 };
 static const struct tf_table gpu_cordon_table = TF_TABLE(struct gpu_cordon_doc, gpu_cordon_rows);
 
+struct domain_cordon_doc {
+    char *domain, *reason, *since;
+};
+
+static const struct tf_row domain_cordon_rows[] = {
+    {.key = "domain", TF_STRING(struct domain_cordon_doc, domain)},
+    {.key = "reason", TF_STRING(struct domain_cordon_doc, reason)},
+    {.key = "since", TF_STRING(struct domain_cordon_doc, since)},
+};
+static const struct tf_table domain_cordon_table = TF_TABLE(struct domain_cordon_doc, domain_cordon_rows);
+
 struct node_doc {
     char *cluster, *name, *address, *state, *model, *engine;
     struct tf_pairs labels;
@@ -177,6 +188,7 @@ struct node_doc {
     bool cordoned;
     char *cordon_reason, *cordoned_since;
     TF_VEC(struct gpu_cordon_doc) gpu_cordons;
+    TF_VEC(struct domain_cordon_doc) domain_cordons;
 };
 
 #define N struct node_doc
@@ -215,6 +227,7 @@ static const struct tf_row node_status_rows[] = {
     {.key = "cordoned", TF_BOOL(N, cordoned)},
     {.key = "cordonReason", TF_STRING(N, cordon_reason)},
     {.key = "cordonedSince", TF_STRING(N, cordoned_since)},
+    {.key = "cordonedWith", TF_OBJECTS(N, domain_cordons, &domain_cordon_table)},
     {.key = "cordonedGpus", TF_OBJECTS(N, gpu_cordons, &gpu_cordon_table)},
     {.key = "instances", TF_OBJECTS(N, instances, &instance_table)},
 };
@@ -231,9 +244,17 @@ static const struct tf_table node_table = TF_TABLE(N, node_rows);
 
 static void fill_cordon(const struct tf_cordon *cordon, struct node_doc *doc, struct tf_arena *arena)
 {
-    doc->cordoned = cordon->whole;
+    doc->cordoned = tf_cordon_closes(cordon);
     doc->cordon_reason = cordon->reason;
     doc->cordoned_since = view_time(cordon->at, arena);
+    doc->domain_cordons.count = cordon->domains.count;
+    doc->domain_cordons.items =
+        tf_arena_alloc(arena, cordon->domains.count + 1, sizeof *doc->domain_cordons.items);
+    for (size_t i = 0; i < cordon->domains.count; i++) {
+        const struct tf_domain_cordon *with = &cordon->domains.items[i];
+        doc->domain_cordons.items[i] =
+            (struct domain_cordon_doc){with->domain, with->reason, view_time(with->at, arena)};
+    }
     doc->gpu_cordons.count = cordon->gpus.count;
     doc->gpu_cordons.items = tf_arena_alloc(arena, cordon->gpus.count + 1, sizeof *doc->gpu_cordons.items);
     for (size_t i = 0; i < cordon->gpus.count; i++) {

@@ -184,7 +184,8 @@ static void cordon_node(const struct tf_cordon_request *request, struct tf_reply
         fail(failure, TF_ERR_NOT_FOUND,
              "bj-a has no node none; `fedctl get nodes --cluster bj-a` lists them");
     if (request->domain && request->on)
-        tf_strs_add(&reply->change.warnings, request->drain.dry
+        tf_strs_add(&reply->change.warnings, !request->drain.on ? "2 nodes are cordoned together"
+                                             : request->drain.dry
                                                  ? "2 instances are there, of which 0 cannot move now"
                                                  : "2 nodes are drained together");
     if (request->domain && !request->on)

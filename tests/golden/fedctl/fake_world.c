@@ -670,6 +670,8 @@ void world_nodes(const char *in, struct tf_wall now, struct tf_nodes_reply *repl
         reply->nodes.items[1].node.state = TF_NODE_UNREACHABLE;
         reply->nodes.items[0].idle = (struct tf_idle_causes){.deliverable = 4, .cpu_memory = 3, .health = 1};
         reply->nodes.items[1].idle = (struct tf_idle_causes){.health = 8};
+        tf_cordon_join(&reply->nodes.items[1].cordon,
+                       &(struct tf_domain_cordon){(char[]){"pod-3"}, (char[]){"optics"}, before(now, 60)});
     }
     if (!in || strcmp(in, "gz-b") == 0) {
         node(reply, "gz-b", "a1", "A100", 4, 3);

@@ -161,6 +161,7 @@ run describe cluster sh-d
 run describe cluster nowhere
 run describe node gz-b/a1
 run describe node bj-a/n1
+run describe node bj-a/n2
 run describe node bj-a/none
 run describe node gz-b/a2
 golden describe
@@ -186,6 +187,7 @@ golden explain-eviction
 
 run explain node bj-a/n1
 run explain node n1 --cluster bj-a
+run explain node bj-a/n2
 run explain node gz-b/a1
 run explain node gz-b/a1 -o name
 run explain node gz-b/a2 -o json
@@ -316,6 +318,13 @@ run uncordon node -l disk=nvme -c bj-a
 run uncordon domain bj-a/pod-3
 run uncordon domain bj-a/nowhere
 run uncordon domain bj-a
+run cordon domain bj-a/pod-3 --reason optics
+run cordon domain bj-a/nowhere
+run uncordon node -l disk=tape -c bj-a
+run cordon domain bj-a
+run cordon domain -l disk=nvme
+run cordon node -l disk=nvme --cluster bj-a --reason firmware
+run cordon node -l disk=tape -c bj-a
 run freeze evictions --for 2h --reason "release of search"
 run freeze all --cluster gz-b --for 30m --reason fan
 run freeze moves --cluster nowhere --for 30m --reason fan

@@ -357,7 +357,7 @@ static void test_a_domain_is_one_drain(void)
     CU_ASSERT_EQUAL(state_of("n1"), TF_NODE_READY);
     CU_ASSERT_EQUAL(state_of("n2"), TF_NODE_CORDONED);
     ask_domain("rack-1", false, (struct tf_drain_order){0});
-    CU_ASSERT_TRUE(answered("is not drained as a whole"));
+    CU_ASSERT_TRUE(answered("is neither drained nor cordoned as a whole"));
     end();
 }
 
@@ -394,7 +394,8 @@ static void test_a_cluster_and_a_rack_of_it(void)
     ask_domain(TF_ALL_DOMAINS, true, (struct tf_drain_order){.on = true});
     CU_ASSERT_TRUE(answered("4 nodes are drained together"));
     ask_domain("rack-1", false, (struct tf_drain_order){0});
-    CU_ASSERT_TRUE(answered("is not drained as a whole")); /* the later order has its nodes */
+    CU_ASSERT_TRUE(
+        answered("is neither drained nor cordoned as a whole")); /* the later order has its nodes */
     CU_ASSERT_EQUAL(state_of("n1"), TF_NODE_DRAINING);
     ask_domain("rack-2", true, (struct tf_drain_order){.on = true});
     ask_domain("rack-2", false, (struct tf_drain_order){0});
@@ -512,15 +513,148 @@ static void test_nodes_by_their_labels(void)
     end();
 }
 
+/* ---- domains that are cordoned ---- */
+
+static void cordon_domain(const char *domain)
+{
+    ask_domain(domain, true, (struct tf_drain_order){0});
+}
+
+static void uncordon_domain(const char *domain)
+{
+    ask_domain(domain, false, (struct tf_drain_order){0});
+}
+
+/* Nothing leaves, nothing comes, and it ends as one; a node that was cordoned by itself stays it. */
+static void test_a_domain_is_one_cordon(void)
+{
+    begin_racks();
+    ask("n2", true, (struct tf_drain_order){0});
+    cordon_domain("rack-1");
+    CU_ASSERT_TRUE(answered("code 0: 2 nodes are cordoned together, and what comes to them later is, too"));
+    CU_ASSERT_TRUE(answered("persist cordon:n1"));
+    CU_ASSERT_EQUAL(state_of("n1"), TF_NODE_CORDONED);
+    CU_ASSERT_EQUAL(state_of("n3"), TF_NODE_READY);
+    live(60 * TF_SECOND);
+    CU_ASSERT_EQUAL(on_node(1, "n1"), 2);
+    ask("n1", false, (struct tf_drain_order){0});
+    CU_ASSERT_TRUE(
+        answered("node n1 is cordoned with domain bj-a/rack-1: `fedctl uncordon domain bj-a/rack-1` "
+                 "ends that for all of its nodes"));
+    CU_ASSERT_EQUAL(state_of("n1"), TF_NODE_CORDONED);
+    cordon_domain("rack-1"); /* as it is: nothing is written */
+    CU_ASSERT_PTR_NULL(strstr(tf_buf_text(&d.log), "persist"));
+    uncordon_domain("rack-1");
+    CU_ASSERT_TRUE(answered("domain bj-a/rack-1 is cordoned no longer, 2 nodes; still cordoned: n2"));
+    CU_ASSERT_EQUAL(state_of("n1"), TF_NODE_READY);
+    CU_ASSERT_EQUAL(state_of("n2"), TF_NODE_CORDONED);
+    uncordon_domain("rack-1");
+    CU_ASSERT_TRUE(answered("code 2: domain bj-a/rack-1 is neither drained nor cordoned as a whole"));
+    end();
+}
+
+static void test_a_node_comes_to_a_cordoned_domain(void)
+{
+    begin_racks();
+    cordon_domain("rack-2");
+    tf_strs_add(&driver_node(&d, "n5", "H800", 8)->domains, "rack-2");
+    tf_strs_add(&driver_node(&d, "n6", "H800", 8)->domains, "rack-3");
+    driver_crash(&d, true);
+    driver_list(&d);
+    driver_pass(&d, TF_SECOND);
+    CU_ASSERT_EQUAL(state_of("n3"), TF_NODE_CORDONED);
+    CU_ASSERT_EQUAL(state_of("n5"), TF_NODE_CORDONED);
+    CU_ASSERT_EQUAL(state_of("n6"), TF_NODE_READY);
+    driver_crash(&d, true);
+    driver_list(&d);
+    CU_ASSERT_EQUAL(state_of("n5"), TF_NODE_CORDONED);
+    driver_link(&d, true);
+    driver_set(&d, NULL, 0);
+    uncordon_domain("rack-2");
+    CU_ASSERT_TRUE(answered("is cordoned no longer, 3 nodes"));
+    driver_crash(&d, true);
+    driver_list(&d);
+    CU_ASSERT_EQUAL(state_of("n3"), TF_NODE_READY);
+    CU_ASSERT_EQUAL(state_of("n5"), TF_NODE_READY);
+    end();
+}
+
+/* One that lies in the other, over a restart: each lets go what no other keeps. */
+static void test_domains_that_overlap(void)
+{
+    begin_racks();
+    cordon_domain("rack-1");
+    cordon_domain(TF_ALL_DOMAINS);
+    driver_crash(&d, true);
+    driver_list(&d);
+    driver_link(&d, true);
+    driver_set(&d, NULL, 0);
+    uncordon_domain(TF_ALL_DOMAINS);
+    CU_ASSERT_TRUE(answered("cluster bj-a is cordoned no longer, 4 nodes; still cordoned: n1 with domain "
+                            "bj-a/rack-1, n2 with domain bj-a/rack-1"));
+    CU_ASSERT_EQUAL(state_of("n1"), TF_NODE_CORDONED);
+    CU_ASSERT_EQUAL(state_of("n3"), TF_NODE_READY);
+    ask("n1", true, (struct tf_drain_order){0});
+    ask("n1", false, (struct tf_drain_order){0}); /* its own ends, and not the other */
+    CU_ASSERT_TRUE(answered("code 0: node n1 is cordoned with domain bj-a/rack-1"));
+    CU_ASSERT_EQUAL(state_of("n1"), TF_NODE_CORDONED);
+    uncordon_domain("rack-1");
+    CU_ASSERT_EQUAL(state_of("n1"), TF_NODE_READY);
+    end();
+}
+
+/* Drained and cordoned: one word ends both. A drain of a node in it stays. */
+static void test_a_domain_that_is_drained_and_cordoned(void)
+{
+    begin_racks();
+    cordon_domain("rack-1");
+    ask_domain("rack-1", true, (struct tf_drain_order){.on = true});
+    CU_ASSERT_EQUAL(state_of("n1"), TF_NODE_DRAINING);
+    uncordon_domain("rack-1");
+    CU_ASSERT_TRUE(answered("domain bj-a/rack-1 is drained no longer, 2 nodes: 2 instances are still there"));
+    CU_ASSERT_TRUE(answered("; domain bj-a/rack-1 is cordoned no longer, 2 nodes"));
+    CU_ASSERT_EQUAL(state_of("n1"), TF_NODE_READY);
+    ask_domain(TF_ALL_DOMAINS, true, (struct tf_drain_order){.on = true});
+    cordon_domain("rack-2");
+    ask_domain(TF_ALL_DOMAINS, false, (struct tf_drain_order){0});
+    CU_ASSERT_TRUE(answered("; still cordoned: n3 with domain bj-a/rack-2, n4 with domain bj-a/rack-2"));
+    CU_ASSERT_EQUAL(state_of("n3"), TF_NODE_CORDONED);
+    ask("n4", true, (struct tf_drain_order){.on = true});
+    uncordon_domain("rack-2");
+    CU_ASSERT_TRUE(answered("is cordoned no longer, 2 nodes; still cordoned: n4, drained"));
+    CU_ASSERT_EQUAL(state_of("n3"), TF_NODE_READY);
+    CU_ASSERT_EQUAL(state_of("n4"), TF_NODE_DRAINING);
+    end();
+}
+
+static void test_what_is_no_domain_to_cordon(void)
+{
+    begin_racks();
+    cordon_domain("rack-11");
+    CU_ASSERT_TRUE(answered("code 2: bj-a has no node in domain rack-11; did you mean rack-1?"));
+    cordon_domain("-l disk=tape");
+    CU_ASSERT_TRUE(answered("has no node with disk=tape"));
+    for (int i = 0; i < TF_DOMAIN_CORDONS_MAX; i++) {
+        TF_AUTO_FREE char *labels = tf_asprintf("-l !gone-%d", i);
+        cordon_domain(labels);
+        CU_ASSERT_TRUE(answered("4 nodes are cordoned together"));
+    }
+    cordon_domain("rack-1");
+    CU_ASSERT_TRUE(answered("bj-a has 64 cordoned domains already"));
+    uncordon_domain("-l !gone-7");
+    CU_ASSERT_TRUE(answered("every node of bj-a with !gone-7 is cordoned no longer, 4 nodes"));
+    cordon_domain("rack-1");
+    CU_ASSERT_TRUE(answered("2 nodes are cordoned together"));
+    end();
+}
+
 static void test_a_domain_that_is_none(void)
 {
     begin_racks();
     ask_domain("rack-9", true, (struct tf_drain_order){.on = true});
-    CU_ASSERT_TRUE(answered("has no node in domain rack-9"));
+    CU_ASSERT_TRUE(answered("has no node in domain rack-9; did you mean rack-1?"));
     ask_domain("rack", true, (struct tf_drain_order){.on = true}); /* a path, not the begin of a word */
     CU_ASSERT_TRUE(answered("has no node in domain rack;"));
-    ask_domain("rack-1", true, (struct tf_drain_order){0});
-    CU_ASSERT_TRUE(answered("a domain is drained, not cordoned"));
     end();
 }
 
@@ -541,6 +675,11 @@ int main(void)
         {"a cluster and a rack of it", test_a_cluster_and_a_rack_of_it},
         {"nodes by their labels", test_nodes_by_their_labels},
         {"a domain that is none", test_a_domain_that_is_none},
+        {"a domain is one cordon", test_a_domain_is_one_cordon},
+        {"a node comes to a cordoned domain", test_a_node_comes_to_a_cordoned_domain},
+        {"domains that overlap", test_domains_that_overlap},
+        {"a domain that is drained and cordoned", test_a_domain_that_is_drained_and_cordoned},
+        {"what is no domain to cordon", test_what_is_no_domain_to_cordon},
         {"what is noted", test_what_is_noted},
         {"what starts again meets the deadline", test_what_starts_again_meets_the_deadline},
         {"the end is noted", test_the_end_is_noted},
