@@ -159,6 +159,7 @@ void chaos_draw(uint64_t seed, enum chaos_size size, struct scenario *scenario)
     draw_scattered(&draw);
     draw_travels(&draw);
     draw_lent(&draw);
+    draw_stuck(&draw);
     draw_domains(&draw);
     if (scenario_check(scenario, &complaints))
         return;

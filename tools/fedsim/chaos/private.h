@@ -42,6 +42,7 @@ void draw_halts(struct draw *draw);        /* likewise */
 void draw_scattered(struct draw *draw);    /* likewise */
 void draw_travels(struct draw *draw);      /* likewise */
 void draw_lent(struct draw *draw);         /* likewise */
+void draw_stuck(struct draw *draw);        /* likewise */
 void draw_domains(struct draw *draw);      /* likewise */
 
 #endif
