@@ -267,6 +267,32 @@ static void test_one_that_waits_for_its_retry(void)
     end();
 }
 
+/* All of it there was being stopped, to start again with its job, when the drain looked: it is back at the
+ * deadline. */
+static void test_one_that_restarts_is_not_forgotten(void)
+{
+    asks = 0;
+    driver_two_nodes(&d);
+    struct tf_entry gang = driver_place_entry(1, 5, 2, 8);
+    gang.spec.on_resize = TF_ON_RESIZE_RESTART;
+    gang.spec.migration = TF_MIGRATION_NEVER;
+    gang.spec.retry_limit = 3;
+    gang.spec.retry_backoff = TF_SECOND;
+    driver_change(&d, gang);
+    driver_all_ready(&d);
+    driver_exits(&d, 1, 5, 1, 1, 3);
+    CU_ASSERT_EQUAL(driver_count_in(&d, 1, TF_MEMBER_STOPPING), 1);
+    drain("n1", 60 * TF_SECOND, false);
+    driver_pass(&d, TF_SECOND);
+    driver_stopped(&d, 1, 5, 0, 1);
+    driver_pass(&d, 5 * TF_SECOND);
+    driver_all_ready(&d);
+    CU_ASSERT_EQUAL(on_node(1, "n1"), 1);
+    live(100 * TF_SECOND);
+    CU_ASSERT_EQUAL(on_node(1, "n1"), 0);
+    end();
+}
+
 /* What leaves the node makes nothing free, as the node takes nothing: whom it makes short claims room
  * elsewhere all the same. */
 static void test_who_becomes_short_claims_room(void)
@@ -686,6 +712,7 @@ int main(void)
         {"what the deadline did is noted", test_what_the_deadline_did_is_noted},
         {"what waits for a move goes at the deadline", test_what_waits_for_a_move_goes_at_the_deadline},
         {"one that waits for its retry", test_one_that_waits_for_its_retry},
+        {"one that restarts is not forgotten", test_one_that_restarts_is_not_forgotten},
         {"who becomes short claims room", test_who_becomes_short_claims_room},
     };
     return suite_run("unit/subcluster/drain", tests, TF_ARRAY_LEN(tests));
