@@ -177,6 +177,16 @@ static int change_one(struct fedctl *ctl, enum tf_migrate_verb verb, const char 
     return migration_order(ctl, ctl->words.items[1], verb, done);
 }
 
+static int which(struct fedctl *ctl, const char *word)
+{
+    static const char *const words[] = {"instance", "job", "pause", "resume"};
+    const char *nearest = tf_nearest(word, words, TF_ARRAY_LEN(words));
+    if (!*word)
+        return fedctl_usage(ctl, "migrate what? Say instance, job, pause or resume");
+    return fedctl_usage(ctl, "\"%.100s\" is not one of instance, job, pause or resume%s%s%s", word,
+                        nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
+}
+
 static int run(struct fedctl *ctl)
 {
     const char *first = ctl->words.count ? ctl->words.items[0] : "";
@@ -184,8 +194,10 @@ static int run(struct fedctl *ctl)
         return change_one(ctl, TF_MIGRATE_PAUSE, "paused: what has begun goes on");
     if (strcmp(first, "resume") == 0)
         return change_one(ctl, TF_MIGRATE_RESUME, "goes on");
-    if (strcmp(first, "job") == 0)
+    if (strcmp(first, "job") == 0 || strcmp(first, "jobs") == 0)
         return migrate_job(ctl);
+    if (strcmp(first, "instance") != 0 && strcmp(first, "instances") != 0)
+        return which(ctl, first);
     enum resource_kind kind;
     struct tf_error err = TF_ERROR_INIT;
     if (target_kind(ctl, 1u << RESOURCE_INSTANCES, &kind, &err))

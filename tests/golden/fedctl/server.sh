@@ -456,6 +456,8 @@ run migrate job data/refresh --to gz-b
 run migrate job web/hello
 run migrate job --to gz-b
 run migrate job web/hello --from bj-a/n3 --to gz-b
+run migrate
+run migrate jbo web/hello --to gz-b
 run abort web/hello
 run abort web/none
 golden migrate-job
