@@ -3,16 +3,6 @@
 
 #include "common/base/text.h"
 
-bool tf_uid_eq(struct tf_uid a, struct tf_uid b)
-{
-    return tf_uid_cmp(a, b) == 0;
-}
-
-int tf_uid_cmp(struct tf_uid a, struct tf_uid b)
-{
-    return memcmp(a.bytes, b.bytes, sizeof a.bytes);
-}
-
 bool tf_uid_is_none(struct tf_uid uid)
 {
     return tf_uid_eq(uid, (struct tf_uid){{0}});

@@ -4,8 +4,10 @@
 
 #include "common/base/name.h"
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 enum {
     TF_UID_BYTES = 16,
@@ -19,8 +21,22 @@ struct tf_uid {
     uint8_t bytes[TF_UID_BYTES];
 };
 
-bool tf_uid_eq(struct tf_uid a, struct tf_uid b);
-int tf_uid_cmp(struct tf_uid a, struct tf_uid b); /* total order, as memcmp */
+/* Total order, as memcmp. Here, since every search for a job is made of these. */
+static inline int tf_uid_cmp(struct tf_uid a, struct tf_uid b)
+{
+    uint64_t x[2], y[2];
+    memcpy(x, a.bytes, sizeof x);
+    memcpy(y, b.bytes, sizeof y);
+    if (x[0] != y[0])
+        return be64toh(x[0]) < be64toh(y[0]) ? -1 : 1;
+    return x[1] == y[1] ? 0 : be64toh(x[1]) < be64toh(y[1]) ? -1 : 1;
+}
+
+static inline bool tf_uid_eq(struct tf_uid a, struct tf_uid b)
+{
+    return tf_uid_cmp(a, b) == 0;
+}
+
 bool tf_uid_is_none(struct tf_uid uid);
 void tf_uid_format(struct tf_uid uid, char text[TF_UID_TEXT]);
 int tf_uid_parse(const char *text, struct tf_uid *uid, struct tf_error *err);
