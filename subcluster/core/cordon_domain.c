@@ -42,7 +42,6 @@ static void join(struct sub *sub, struct ledger_node *node, const struct tf_doma
 
 static void begin(struct sub *sub, const struct tf_ask *ask, const struct domain_nodes *nodes)
 {
-    struct tf_buf text = TF_BUF_INIT;
     const struct tf_domain_cordon *order =
         remember(sub, &(struct tf_domain_cordon){ask->domain, ask->reason, sub->now.wall});
     tf_vec_each (node, nodes)
@@ -50,13 +49,7 @@ static void begin(struct sub *sub, const struct tf_ask *ask, const struct domain
     tf_vec_each (node, &sub->ledger.nodes) /* those that have left the domain since get the reason, too */
         if (tf_cordon_with(&(*node)->cordon, ask->domain))
             join(sub, *node, order);
-    domain_say(sub, ask->domain, &text);
-    trace(sub, "%s is cordoned, %zu nodes%s%s", tf_buf_text(&text), nodes->count, ask->reason ? ": " : "",
-          ask->reason ? ask->reason : "");
-    tf_buf_release(&text);
-    ask_answer(sub, ask, TF_OK,
-               tf_asprintf("%zu node%s cordoned together, and what comes to them later is, too", nodes->count,
-                           nodes->count == 1 ? " is" : "s are"));
+    domain_answer(sub, ask, "cordoned", nodes->count);
 }
 
 void cordon_domain_asked(struct sub *sub, const struct tf_ask *ask)

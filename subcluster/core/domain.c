@@ -5,6 +5,8 @@
 
 #include "common/base/text.h"
 #include "common/model/selector.h"
+#include "subcluster/core/cordon.h"
+#include "subcluster/core/trace.h"
 
 /* As the arguments of `fedctl uncordon`. */
 static void say_arguments(const struct sub *sub, const char *domain, struct tf_buf *text)
@@ -102,4 +104,15 @@ char *domain_list(const struct sub *sub, const char *domain, struct domain_nodes
         if ((*node)->known && tf_node_is_in(&(*node)->node, domain))
             tf_vec_push(out, *node);
     return out->count == 0 || !sub->listed ? none_there(sub, domain) : NULL;
+}
+
+void domain_answer(struct sub *sub, const struct tf_ask *ask, const char *done, size_t count)
+{
+    TF_AUTO_BUF text = TF_BUF_INIT;
+    domain_say(sub, ask->domain, &text);
+    trace(sub, "%s is %s, %zu nodes%s%s", tf_buf_text(&text), done, count, ask->reason ? ": " : "",
+          ask->reason ? ask->reason : "");
+    ask_answer(sub, ask, TF_OK,
+               tf_asprintf("%zu node%s %s together, and what comes to them later is, too", count,
+                           count == 1 ? " is" : "s are", done));
 }

@@ -46,17 +46,10 @@ static void drain_one(struct sub *sub, struct ledger_node *node, const struct tf
 static void begin(struct sub *sub, const struct tf_ask *ask, const struct domain_nodes *nodes)
 {
     struct tf_drain terms = drain_terms(sub, &ask->drain);
-    struct tf_buf text = TF_BUF_INIT;
     tf_vec_each (node, nodes)
         drain_one(sub, *node, &terms, ask->domain, ask->reason);
     note_drain(sub, nodes->items, nodes->count);
-    domain_say(sub, ask->domain, &text);
-    trace(sub, "%s is drained, %zu nodes%s%s", tf_buf_text(&text), nodes->count, ask->reason ? ": " : "",
-          ask->reason ? ask->reason : "");
-    tf_buf_release(&text);
-    ask_answer(sub, ask, TF_OK,
-               tf_asprintf("%zu node%s drained together, and what comes to them later is, too", nodes->count,
-                           nodes->count == 1 ? " is" : "s are"));
+    domain_answer(sub, ask, "drained", nodes->count);
 }
 
 static void order(struct sub *sub, const struct tf_ask *ask)
