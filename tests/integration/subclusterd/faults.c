@@ -17,47 +17,15 @@ static struct world w;
 
 static void begin(void)
 {
-    if (w.dir)
-        world_end(&w); /* the test before failed in the middle */
     world_begin(&w, "0s");
-    world_start(&w, 0);
-    WORLD_UNTIL(&w, w.listed && w.full_profiles > 0);
-}
-
-static void end_clean(void)
-{
-    WORLD_UNTIL(&w, world_count_allocations(&w) == 0);
-    WORLD_UNTIL(&w, world_count_exit_records(&w) == 0);
-    WORLD_UNTIL(&w, world_count_processes(&w) == 0);
-    struct world_journal journal = world_read_journal(&w);
-    CU_ASSERT_EQUAL(journal.twice, 0);
-    CU_ASSERT_EQUAL(journal.overlaps, 0);
-    CU_ASSERT_EQUAL(journal.starts, journal.stops);
-    world_end(&w);
-}
-
-static uint64_t place(int32_t n, const char *script)
-{
-    world_job(&w, n, script);
-    return world_place(&w);
-}
-
-static enum tf_end end_of(uint64_t epoch)
-{
-    return world_epoch(&w, epoch)->report.ended.end;
-}
-
-static bool is_running(uint64_t epoch)
-{
-    const struct tf_report *report = &world_epoch(&w, epoch)->report;
-    return report->phase == TF_PHASE_RUNNING && report->ready == report->size;
+    world_attach(&w);
 }
 
 static void release_and_end(uint64_t epoch)
 {
     world_release(&w, epoch, TF_RELEASE_DELETE);
-    WORLD_UNTIL(&w, end_of(epoch) == TF_END_RELEASED);
-    end_clean();
+    WORLD_UNTIL(&w, world_end_of(&w, epoch) == TF_END_RELEASED);
+    world_end_clean(&w);
 }
 
 /* The pids that instances of one job wrote down, one line a start. */
@@ -76,15 +44,15 @@ static int count_lines(const char *name)
 static void test_adoption(void)
 {
     begin();
-    uint64_t epoch = place(3, "echo $$ >> \"$WORLD/pids\"; exec sleep 1000");
-    WORLD_UNTIL(&w, is_running(epoch));
+    uint64_t epoch = world_run(&w, 3, "echo $$ >> \"$WORLD/pids\"; exec sleep 1000");
+    WORLD_UNTIL(&w, world_is_running(&w, epoch));
     int processes = world_count_processes(&w);
     uint64_t owner = w.hello.owner_revision;
     world_kill(&w, 0);
     CU_ASSERT_EQUAL(world_count_processes(&w), processes);
     int attaches = w.attaches;
     world_start(&w, 0);
-    WORLD_UNTIL(&w, w.attaches > attaches && w.profiles && is_running(epoch));
+    WORLD_UNTIL(&w, w.attaches > attaches && w.profiles && world_is_running(&w, epoch));
     CU_ASSERT_TRUE(w.hello.owner_revision > owner);
     CU_ASSERT_EQUAL(world_count_processes(&w), processes);
     CU_ASSERT_EQUAL(count_lines("pids"), 3);
@@ -96,8 +64,8 @@ static void test_adoption(void)
 static void test_ended_meanwhile(void)
 {
     begin();
-    uint64_t epoch = place(2, "until [ -e \"$WORLD/go\" ]; do sleep 0.05; done");
-    WORLD_UNTIL(&w, is_running(epoch));
+    uint64_t epoch = world_run(&w, 2, "until [ -e \"$WORLD/go\" ]; do sleep 0.05; done");
+    WORLD_UNTIL(&w, world_is_running(&w, epoch));
     world_kill(&w, 0);
     TF_AUTO_FREE char *go = tf_asprintf("%s/go", w.dir);
     FILE *file = fopen(go, "we");
@@ -105,9 +73,9 @@ static void test_ended_meanwhile(void)
     fclose(file);
     WORLD_UNTIL(&w, world_count_processes(&w) == 0);
     world_start(&w, 0);
-    WORLD_UNTIL(&w, end_of(epoch) == TF_END_FINISHED);
+    WORLD_UNTIL(&w, world_end_of(&w, epoch) == TF_END_FINISHED);
     CU_ASSERT_EQUAL(world_read_journal(&w).starts, 2);
-    end_clean();
+    world_end_clean(&w);
 }
 
 static bool all_ended(void)
@@ -141,57 +109,57 @@ static void test_random_kills(void)
         starts += (1 + i % 3) * (1 + i % 3); /* instances x attempts */
     printf("\n    %d kills, %d jobs, %d starts\n", KILLS, JOBS, starts);
     CU_ASSERT_EQUAL(world_read_journal(&w).starts, starts);
-    end_clean();
+    world_end_clean(&w);
 }
 
 /* The active one is frozen for longer than its lease, the other takes over; thawed, it gives way. */
 static void test_takeover(void)
 {
     begin();
-    uint64_t epoch = place(2, "exec sleep 1000");
-    WORLD_UNTIL(&w, is_running(epoch));
+    uint64_t epoch = world_run(&w, 2, "exec sleep 1000");
+    WORLD_UNTIL(&w, world_is_running(&w, epoch));
     world_start(&w, 1);
     world_wait(&w, 500);
     uint64_t owner = w.hello.owner_revision;
-    uint64_t late = place(2, "exec sleep 1000"); /* perhaps in the middle of its start */
+    uint64_t late = world_run(&w, 2, "exec sleep 1000"); /* perhaps in the middle of its start */
     int64_t began = test_now_ms();
     kill(w.daemons[0], SIGSTOP);
     WORLD_UNTIL(&w, w.hello.owner_revision > owner);
     printf("\n    takeover after %lld ms; the lease is %d ms\n", (long long)(test_now_ms() - began),
            WORLD_LEASE_MS);
-    WORLD_UNTIL(&w, is_running(epoch) && is_running(late));
+    WORLD_UNTIL(&w, world_is_running(&w, epoch) && world_is_running(&w, late));
     owner = w.hello.owner_revision;
     kill(w.daemons[0], SIGCONT);
-    uint64_t more = place(2, "exec sleep 1000");
-    WORLD_UNTIL(&w, is_running(more));
+    uint64_t more = world_run(&w, 2, "exec sleep 1000");
+    WORLD_UNTIL(&w, world_is_running(&w, more));
     world_wait(&w, 2 * WORLD_LEASE_MS);
     CU_ASSERT_EQUAL(w.hello.owner_revision, owner);
-    CU_ASSERT_TRUE(is_running(epoch) && is_running(late) && is_running(more));
+    CU_ASSERT_TRUE(world_is_running(&w, epoch) && world_is_running(&w, late) && world_is_running(&w, more));
     CU_ASSERT_EQUAL(world_read_journal(&w).starts, 6);
     world_kill(&w, 1); /* and back again */
-    WORLD_UNTIL(&w, w.hello.owner_revision > owner && is_running(more));
+    WORLD_UNTIL(&w, w.hello.owner_revision > owner && world_is_running(&w, more));
     CU_ASSERT_EQUAL(world_read_journal(&w).starts, 6);
     world_release(&w, late, TF_RELEASE_DELETE);
     world_release(&w, more, TF_RELEASE_DELETE);
-    WORLD_UNTIL(&w, end_of(late) == TF_END_RELEASED && end_of(more) == TF_END_RELEASED);
+    WORLD_UNTIL(&w, world_end_of(&w, late) == TF_END_RELEASED && world_end_of(&w, more) == TF_END_RELEASED);
     release_and_end(epoch);
 }
 
 static void test_frozen_store(void)
 {
     begin();
-    uint64_t epoch = place(2, "exec sleep 1000"), brief = place(1, "sleep 0.5");
-    WORLD_UNTIL(&w, is_running(epoch) && is_running(brief));
+    uint64_t epoch = world_run(&w, 2, "exec sleep 1000"), brief = world_run(&w, 1, "sleep 0.5");
+    WORLD_UNTIL(&w, world_is_running(&w, epoch) && world_is_running(&w, brief));
     test_etcd_freeze(w.etcd);
-    uint64_t late = place(1, "true");
+    uint64_t late = world_run(&w, 1, "true");
     world_wait(&w, 5 * WORLD_LEASE_MS);
-    CU_ASSERT_EQUAL(end_of(late), TF_END_NONE);
+    CU_ASSERT_EQUAL(world_end_of(&w, late), TF_END_NONE);
     CU_ASSERT_EQUAL(world_read_journal(&w).starts, 3);
     WORLD_UNTIL(&w, w.store_trouble != NULL); /* the leader is told, for people */
     test_etcd_thaw(w.etcd);
     WORLD_UNTIL(&w, !w.store_trouble);
-    WORLD_UNTIL(&w, end_of(late) == TF_END_FINISHED && end_of(brief) == TF_END_FINISHED);
-    WORLD_UNTIL(&w, is_running(epoch));
+    WORLD_UNTIL(&w, world_end_of(&w, late) == TF_END_FINISHED && world_end_of(&w, brief) == TF_END_FINISHED);
+    WORLD_UNTIL(&w, world_is_running(&w, epoch));
     CU_ASSERT_EQUAL(world_read_journal(&w).starts, 4);
     release_and_end(epoch);
 }
@@ -199,14 +167,14 @@ static void test_frozen_store(void)
 static void test_killed_store(void)
 {
     begin();
-    uint64_t epoch = place(2, "exec sleep 1000");
-    WORLD_UNTIL(&w, is_running(epoch));
+    uint64_t epoch = world_run(&w, 2, "exec sleep 1000");
+    WORLD_UNTIL(&w, world_is_running(&w, epoch));
     test_etcd_kill(w.etcd);
     world_wait(&w, 2 * WORLD_LEASE_MS);
     WORLD_UNTIL(&w, w.store_trouble != NULL);
     CU_ASSERT_TRUE(test_etcd_restart(w.etcd));
-    uint64_t late = place(1, "true");
-    WORLD_UNTIL(&w, end_of(late) == TF_END_FINISHED && is_running(epoch));
+    uint64_t late = world_run(&w, 1, "true");
+    WORLD_UNTIL(&w, world_end_of(&w, late) == TF_END_FINISHED && world_is_running(&w, epoch));
     CU_ASSERT_EQUAL(world_read_journal(&w).starts, 3);
     release_and_end(epoch);
 }

@@ -338,6 +338,12 @@ uint64_t world_place(struct world *w)
     return epoch->entry.epoch;
 }
 
+uint64_t world_run(struct world *w, int32_t n, const char *script)
+{
+    world_job(w, n, script);
+    return world_place(w);
+}
+
 void world_release(struct world *w, uint64_t number, enum tf_release release)
 {
     struct world_epoch *epoch = world_epoch(w, number);
@@ -354,6 +360,17 @@ struct world_epoch *world_epoch(struct world *w, uint64_t number)
         if (epoch->entry.epoch == number)
             return epoch;
     return NULL;
+}
+
+enum tf_end world_end_of(struct world *w, uint64_t epoch)
+{
+    return world_epoch(w, epoch)->report.ended.end;
+}
+
+bool world_is_running(struct world *w, uint64_t epoch)
+{
+    const struct tf_report *report = &world_epoch(w, epoch)->report;
+    return report->phase == TF_PHASE_RUNNING && report->ready == report->size;
 }
 
 void world_cut(struct world *w)

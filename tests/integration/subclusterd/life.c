@@ -17,41 +17,8 @@ static struct world w;
 
 static void begin(const char *keep_output)
 {
-    if (w.dir)
-        world_end(&w); /* the test before failed in the middle */
     world_begin(&w, keep_output);
-    world_start(&w, 0);
-    WORLD_UNTIL(&w, w.listed && w.full_profiles > 0);
-}
-
-/* Everything was given back: no process, no record of a job, no exit record. */
-static void end_clean(void)
-{
-    WORLD_UNTIL(&w, world_count_allocations(&w) == 0);
-    WORLD_UNTIL(&w, world_count_exit_records(&w) == 0);
-    WORLD_UNTIL(&w, world_count_processes(&w) == 0);
-    struct world_journal journal = world_read_journal(&w);
-    CU_ASSERT_EQUAL(journal.twice, 0);
-    CU_ASSERT_EQUAL(journal.overlaps, 0);
-    CU_ASSERT_EQUAL(journal.starts, journal.stops);
-    world_end(&w);
-}
-
-static uint64_t place(int32_t n, const char *script)
-{
-    world_job(&w, n, script);
-    return world_place(&w);
-}
-
-static enum tf_end end_of(uint64_t epoch)
-{
-    return world_epoch(&w, epoch)->report.ended.end;
-}
-
-static bool is_running(uint64_t epoch)
-{
-    const struct tf_report *report = &world_epoch(&w, epoch)->report;
-    return report->phase == TF_PHASE_RUNNING && report->ready == report->size;
+    world_attach(&w);
 }
 
 static void test_life(void)
@@ -61,13 +28,13 @@ static void test_life(void)
     CU_ASSERT_STRING_EQUAL(w.hello.region, "north");
     CU_ASSERT_EQUAL(w.profile.health.gpus, 32);
     CU_ASSERT_EQUAL(w.profile.health.free_gpus, 32);
-    uint64_t epoch = place(4, "sleep 1");
-    WORLD_UNTIL(&w, is_running(epoch));
+    uint64_t epoch = world_run(&w, 4, "sleep 1");
+    WORLD_UNTIL(&w, world_is_running(&w, epoch));
     CU_ASSERT_EQUAL(world_epoch(&w, epoch)->report.members.count, 4);
     CU_ASSERT_TRUE(world_count_processes(&w) >= 8); /* four shims, four commands */
     CU_ASSERT_EQUAL(world_count_allocations(&w), 1);
-    WORLD_UNTIL(&w, end_of(epoch) == TF_END_FINISHED);
-    end_clean();
+    WORLD_UNTIL(&w, world_end_of(&w, epoch) == TF_END_FINISHED);
+    world_end_clean(&w);
 }
 
 /* The environment and the peers file of DESIGN.md §3. */
@@ -85,7 +52,7 @@ static void test_inside(void)
         "\"$TIDEFED_PEERS_FILE\" && echo ok");
     tf_strs_add(&entry->spec.group.ports, "http");
     uint64_t epoch = world_place(&w);
-    WORLD_UNTIL(&w, end_of(epoch) == TF_END_FINISHED);
+    WORLD_UNTIL(&w, world_end_of(&w, epoch) == TF_END_FINISHED);
     for (int i = 0; i < 2; i++) {
         TF_AUTO_FREE char *path = tf_asprintf("%s/inside.%d", w.dir, i);
         TF_AUTO_FREE char *wanted = tf_asprintf("team/job-1 1 %d 1 2 ", i);
@@ -98,22 +65,22 @@ static void test_inside(void)
         CU_ASSERT_TRUE(tf_starts_with(line, wanted));
         CU_ASSERT_STRING_EQUAL(last, "ok\n");
     }
-    end_clean();
+    world_end_clean(&w);
 }
 
 static void test_release(void)
 {
     begin("1s");
-    uint64_t gentle = place(2, "exec sleep 1000");
-    uint64_t deaf = place(1, "trap '' TERM; while :; do sleep 0.1; done");
+    uint64_t gentle = world_run(&w, 2, "exec sleep 1000");
+    uint64_t deaf = world_run(&w, 1, "trap '' TERM; while :; do sleep 0.1; done");
     world_epoch(&w, deaf)->entry.spec.group.grace = 300;
-    WORLD_UNTIL(&w, is_running(gentle) && is_running(deaf));
+    WORLD_UNTIL(&w, world_is_running(&w, gentle) && world_is_running(&w, deaf));
     world_release(&w, gentle, TF_RELEASE_DELETE);
-    WORLD_UNTIL(&w, end_of(gentle) == TF_END_RELEASED);
-    CU_ASSERT_TRUE(is_running(deaf));
+    WORLD_UNTIL(&w, world_end_of(&w, gentle) == TF_END_RELEASED);
+    CU_ASSERT_TRUE(world_is_running(&w, deaf));
     world_release(&w, deaf, TF_RELEASE_HOLD);
-    WORLD_UNTIL(&w, end_of(deaf) == TF_END_RELEASED);
-    end_clean();
+    WORLD_UNTIL(&w, world_end_of(&w, deaf) == TF_END_RELEASED);
+    world_end_clean(&w);
 }
 
 static void test_retries(void)
@@ -124,58 +91,58 @@ static void test_retries(void)
     uint64_t fails = world_place(&w);
     entry = world_job(&w, 1, "[ $TIDEFED_ATTEMPT = 2 ]");
     uint64_t heals = world_place(&w);
-    WORLD_UNTIL(&w, end_of(fails) == TF_END_FAILED && end_of(heals) == TF_END_FINISHED);
+    WORLD_UNTIL(&w, world_end_of(&w, fails) == TF_END_FAILED && world_end_of(&w, heals) == TF_END_FINISHED);
     const struct tf_report *report = &world_epoch(&w, fails)->report;
     CU_ASSERT_EQUAL(report->ended.exit_code, 3);
     CU_ASSERT_EQUAL(report->ended.failures, 2);
     CU_ASSERT_PTR_NOT_NULL(strstr(report->ended.output, "attempt 3"));
     struct world_journal journal = world_read_journal(&w);
     CU_ASSERT_EQUAL(journal.starts, 5);
-    end_clean();
+    world_end_clean(&w);
 }
 
 static void test_refusals(void)
 {
     begin("0s");
-    uint64_t too_many = place(33, "exec sleep 1000");
-    WORLD_UNTIL(&w, end_of(too_many) == TF_END_REFUSED);
+    uint64_t too_many = world_run(&w, 33, "exec sleep 1000");
+    WORLD_UNTIL(&w, world_end_of(&w, too_many) == TF_END_REFUSED);
     CU_ASSERT_EQUAL(world_epoch(&w, too_many)->report.ended.reason, TF_REASON_NOT_ENOUGH_NODES);
     struct tf_entry *entry = world_job(&w, 1, "");
     tf_strs_release(&entry->spec.group.command);
     tf_strs_add(&entry->spec.group.command, "/no/such/program");
     entry->spec.retry_limit = 0;
     uint64_t missing = world_place(&w);
-    WORLD_UNTIL(&w, end_of(missing) == TF_END_FAILED);
+    WORLD_UNTIL(&w, world_end_of(&w, missing) == TF_END_FAILED);
     CU_ASSERT_EQUAL(world_epoch(&w, missing)->report.ended.exit_code, 127);
-    end_clean();
+    world_end_clean(&w);
 }
 
 static void test_node_lost(void)
 {
     begin("0s");
-    uint64_t epoch = place(32, "exec sleep 1000"); /* on all nodes */
+    uint64_t epoch = world_run(&w, 32, "exec sleep 1000"); /* on all nodes */
     TF_AUTO_FREE char *marker = tf_asprintf("%s/down/n2", w.state_dir);
-    WORLD_UNTIL(&w, is_running(epoch));
+    WORLD_UNTIL(&w, world_is_running(&w, epoch));
     FILE *file = fopen(marker, "we");
     CU_ASSERT_PTR_NOT_NULL_FATAL(file);
     fclose(file);
-    WORLD_UNTIL(&w, end_of(epoch) == TF_END_LOST);
+    WORLD_UNTIL(&w, world_end_of(&w, epoch) == TF_END_LOST);
     WORLD_UNTIL(&w, world_count_processes(&w) == 0);
-    uint64_t rest = place(24, "exec sleep 1000");
-    WORLD_UNTIL(&w, is_running(rest));
+    uint64_t rest = world_run(&w, 24, "exec sleep 1000");
+    WORLD_UNTIL(&w, world_is_running(&w, rest));
     tf_vec_each (m, &world_epoch(&w, rest)->report.members)
         CU_ASSERT_STRING_NOT_EQUAL(m->node, "n2");
     CU_ASSERT_EQUAL(unlink(marker), 0);
     uint64_t again = 0;
     do { /* it may take a moment to return */
-        again = place(8, "exec sleep 1000");
-        WORLD_UNTIL(&w, is_running(again) || end_of(again) == TF_END_REFUSED);
-    } while (end_of(again) == TF_END_REFUSED);
+        again = world_run(&w, 8, "exec sleep 1000");
+        WORLD_UNTIL(&w, world_is_running(&w, again) || world_end_of(&w, again) == TF_END_REFUSED);
+    } while (world_end_of(&w, again) == TF_END_REFUSED);
     CU_ASSERT_STRING_EQUAL(world_epoch(&w, again)->report.members.items[0].node, "n2");
     world_release(&w, rest, TF_RELEASE_DELETE);
     world_release(&w, again, TF_RELEASE_DELETE);
-    WORLD_UNTIL(&w, end_of(rest) == TF_END_RELEASED && end_of(again) == TF_END_RELEASED);
-    end_clean();
+    WORLD_UNTIL(&w, world_end_of(&w, rest) == TF_END_RELEASED && world_end_of(&w, again) == TF_END_RELEASED);
+    world_end_clean(&w);
 }
 
 /* ---- questions ---- */
@@ -198,12 +165,12 @@ static void test_cordons(void)
     WORLD_UNTIL(&w, w.answered == w.next_ask);
     CU_ASSERT_EQUAL(w.answer_code, TF_ERR_NOT_FOUND);
     CU_ASSERT_EQUAL(ask_node(0)->node.state, TF_NODE_CORDONED);
-    uint64_t epoch = place(20, "exec sleep 1000");
-    WORLD_UNTIL(&w, is_running(epoch));
+    uint64_t epoch = world_run(&w, 20, "exec sleep 1000");
+    WORLD_UNTIL(&w, world_is_running(&w, epoch));
     int attaches = w.attaches;
     world_kill(&w, 0);
     world_start(&w, 0);
-    WORLD_UNTIL(&w, w.attaches > attaches && w.profiles && is_running(epoch));
+    WORLD_UNTIL(&w, w.attaches > attaches && w.profiles && world_is_running(&w, epoch));
     CU_ASSERT_EQUAL(ask_node(0)->node.state, TF_NODE_CORDONED);
     CU_ASSERT_STRING_EQUAL(w.nodes.nodes.items[0].cordon.reason, "a test");
     CU_ASSERT_EQUAL(w.nodes.nodes.items[0].held_gpus, 0);
@@ -213,15 +180,15 @@ static void test_cordons(void)
     WORLD_UNTIL(&w, w.answered == w.next_ask);
     CU_ASSERT_EQUAL(ask_node(0)->free_gpus, 0xff);
     world_release(&w, epoch, TF_RELEASE_DELETE);
-    WORLD_UNTIL(&w, end_of(epoch) == TF_END_RELEASED);
-    end_clean();
+    WORLD_UNTIL(&w, world_end_of(&w, epoch) == TF_END_RELEASED);
+    world_end_clean(&w);
 }
 
 static void test_nodes(void)
 {
     begin("0s");
-    uint64_t epoch = place(10, "exec sleep 1000");
-    WORLD_UNTIL(&w, is_running(epoch));
+    uint64_t epoch = world_run(&w, 10, "exec sleep 1000");
+    WORLD_UNTIL(&w, world_is_running(&w, epoch));
     world_ask_nodes(&w);
     WORLD_UNTIL(&w, w.answered == w.next_ask);
     CU_ASSERT_EQUAL_FATAL(w.nodes.nodes.count, 4);
@@ -240,8 +207,8 @@ static void test_nodes(void)
     CU_ASSERT_EQUAL(held, 10);
     CU_ASSERT_STRING_EQUAL(w.nodes.nodes.items[3].node.domains.items[0], "rdma-1");
     world_release(&w, epoch, TF_RELEASE_DELETE);
-    WORLD_UNTIL(&w, end_of(epoch) == TF_END_RELEASED);
-    end_clean();
+    WORLD_UNTIL(&w, world_end_of(&w, epoch) == TF_END_RELEASED);
+    world_end_clean(&w);
 }
 
 static const struct world_output *ask_output(uint64_t epoch, int64_t tail)
@@ -255,8 +222,8 @@ static void test_output(void)
 {
     begin("10m");
     uint64_t epoch =
-        place(1, "i=0; while [ $i -lt 20000 ]; do echo line $i; i=$((i+1)); done; echo trouble >&2");
-    WORLD_UNTIL(&w, end_of(epoch) == TF_END_FINISHED);
+        world_run(&w, 1, "i=0; while [ $i -lt 20000 ]; do echo line $i; i=$((i+1)); done; echo trouble >&2");
+    WORLD_UNTIL(&w, world_end_of(&w, epoch) == TF_END_FINISHED);
     const struct world_output *all = ask_output(epoch, -1); /* some 220 KiB: several chunks */
     CU_ASSERT_PTR_NULL(all->error);
     CU_ASSERT_TRUE(tf_starts_with(tf_buf_text(&all->bytes), "line 0\nline 1\n"));
@@ -270,7 +237,7 @@ static void test_output(void)
     struct tf_entry *entry = world_job(&w, 1, "echo attempt $TIDEFED_ATTEMPT; exit 3");
     entry->spec.retry_limit = 1;
     epoch = world_place(&w);
-    WORLD_UNTIL(&w, end_of(epoch) == TF_END_FAILED);
+    WORLD_UNTIL(&w, world_end_of(&w, epoch) == TF_END_FAILED);
     CU_ASSERT_STRING_EQUAL(tf_buf_text(&ask_output(epoch, -1)->bytes), "attempt 2\n");
     w.attempt = 1;
     CU_ASSERT_STRING_EQUAL(tf_buf_text(&ask_output(epoch, -1)->bytes), "attempt 1\n");
@@ -284,8 +251,9 @@ static void test_output(void)
 static void test_follow(void)
 {
     begin("10m");
-    uint64_t epoch = place(1, "echo first; until [ -e \"$WORLD/go\" ]; do sleep 0.05; done; echo last");
-    WORLD_UNTIL(&w, is_running(epoch));
+    uint64_t epoch =
+        world_run(&w, 1, "echo first; until [ -e \"$WORLD/go\" ]; do sleep 0.05; done; echo last");
+    WORLD_UNTIL(&w, world_is_running(&w, epoch));
     uint64_t ask = world_ask_logs(&w, epoch, 0, true, -1);
     WORLD_UNTIL(&w, strstr(tf_buf_text(&world_output(&w, ask)->bytes), "first\n") != NULL);
     CU_ASSERT_FALSE(world_output(&w, ask)->ended);
@@ -303,8 +271,8 @@ static void test_follow(void)
 static void test_cut(void)
 {
     begin("0s");
-    uint64_t epoch = place(2, "exec sleep 1000");
-    WORLD_UNTIL(&w, is_running(epoch));
+    uint64_t epoch = world_run(&w, 2, "exec sleep 1000");
+    WORLD_UNTIL(&w, world_is_running(&w, epoch));
     for (int i = 0; i < 3; i++) {
         int before = w.attaches;
         world_cut(&w);
@@ -313,13 +281,13 @@ static void test_cut(void)
     int before = w.attaches;
     world_send_bytes(&w, "\xff\xff nonsense", 11);
     WORLD_UNTIL(&w, w.attaches > before && w.stream);
-    WORLD_UNTIL(&w, is_running(epoch));
+    WORLD_UNTIL(&w, world_is_running(&w, epoch));
     struct world_journal journal = world_read_journal(&w);
     CU_ASSERT_EQUAL(journal.starts, 2);
     CU_ASSERT_EQUAL(journal.stops, 0);
     world_release(&w, epoch, TF_RELEASE_DELETE);
-    WORLD_UNTIL(&w, end_of(epoch) == TF_END_RELEASED);
-    end_clean();
+    WORLD_UNTIL(&w, world_end_of(&w, epoch) == TF_END_RELEASED);
+    world_end_clean(&w);
 }
 
 /* An end that the leader has not stored is told again and again, and its record stays. */
@@ -327,23 +295,23 @@ static void test_ends_are_kept(void)
 {
     begin("0s");
     w.keeps_ends = true;
-    uint64_t epoch = place(1, "true");
-    WORLD_UNTIL(&w, end_of(epoch) == TF_END_FINISHED);
+    uint64_t epoch = world_run(&w, 1, "true");
+    WORLD_UNTIL(&w, world_end_of(&w, epoch) == TF_END_FINISHED);
     world_kill(&w, 0);
     tf_report_release(&world_epoch(&w, epoch)->report);
     world_start(&w, 0);
-    WORLD_UNTIL(&w, end_of(epoch) == TF_END_FINISHED);
+    WORLD_UNTIL(&w, world_end_of(&w, epoch) == TF_END_FINISHED);
     CU_ASSERT_EQUAL(world_count_allocations(&w), 1);
     CU_ASSERT_EQUAL(world_read_journal(&w).starts, 1);
     w.keeps_ends = false;
     world_cut(&w);
     WORLD_UNTIL(&w, world_epoch(&w, epoch)->stored);
-    end_clean();
+    world_end_clean(&w);
 }
 
 static void test_follows_the_leader(void)
 {
-    struct world other;
+    struct world other = {0};
     begin("0s");
     world_begin(&other, "0s"); /* only its leader is of use */
     w.refuses = true;
@@ -364,8 +332,8 @@ static void test_follows_the_leader(void)
 static void test_terminate(void)
 {
     begin("0s");
-    uint64_t epoch = place(2, "exec sleep 1000");
-    WORLD_UNTIL(&w, is_running(epoch));
+    uint64_t epoch = world_run(&w, 2, "exec sleep 1000");
+    WORLD_UNTIL(&w, world_is_running(&w, epoch));
     kill(w.daemons[0], SIGHUP);
     WORLD_UNTIL(&w, world_logged(&w, "nothing changed"));
     w.leaves = 0;
@@ -376,20 +344,20 @@ static void test_terminate(void)
     int64_t began = test_now_ms();
     w.listed = false;
     world_start(&w, 0);
-    WORLD_UNTIL(&w, w.listed && is_running(epoch));
+    WORLD_UNTIL(&w, w.listed && world_is_running(&w, epoch));
     printf("\n    active again after %lld ms; the lease is %d ms\n", (long long)(test_now_ms() - began),
            WORLD_LEASE_MS);
     CU_ASSERT_EQUAL(world_read_journal(&w).starts, 2);
     world_release(&w, epoch, TF_RELEASE_DELETE);
-    WORLD_UNTIL(&w, end_of(epoch) == TF_END_RELEASED);
-    end_clean();
+    WORLD_UNTIL(&w, world_end_of(&w, epoch) == TF_END_RELEASED);
+    world_end_clean(&w);
 }
 
 static void test_lost_memory(void)
 {
     begin("0s");
-    uint64_t epoch = place(1, "exec sleep 1000");
-    WORLD_UNTIL(&w, is_running(epoch));
+    uint64_t epoch = world_run(&w, 1, "exec sleep 1000");
+    WORLD_UNTIL(&w, world_is_running(&w, epoch));
     world_terminate(&w, 0);
     TF_AUTO_FREE char *aside = tf_asprintf("%s/aside", w.dir);
     CU_ASSERT_EQUAL(rename(w.state_dir, aside), 0);
@@ -401,46 +369,46 @@ static void test_lost_memory(void)
     test_remove_tree(w.state_dir);
     CU_ASSERT_EQUAL(rename(aside, w.state_dir), 0);
     world_start(&w, 0);
-    WORLD_UNTIL(&w, w.attaches > before && is_running(epoch));
+    WORLD_UNTIL(&w, w.attaches > before && world_is_running(&w, epoch));
     CU_ASSERT_EQUAL(world_read_journal(&w).starts, 1);
     world_release(&w, epoch, TF_RELEASE_DELETE);
-    WORLD_UNTIL(&w, end_of(epoch) == TF_END_RELEASED);
-    end_clean();
+    WORLD_UNTIL(&w, world_end_of(&w, epoch) == TF_END_RELEASED);
+    world_end_clean(&w);
 }
 
 /* With the store away the lease has to run out by itself. */
 static void test_terminate_without_store(void)
 {
     begin("0s");
-    uint64_t epoch = place(1, "exec sleep 1000");
-    WORLD_UNTIL(&w, is_running(epoch));
+    uint64_t epoch = world_run(&w, 1, "exec sleep 1000");
+    WORLD_UNTIL(&w, world_is_running(&w, epoch));
     test_etcd_freeze(w.etcd);
     int status = world_terminate(&w, 0);
     CU_ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     test_etcd_thaw(w.etcd);
     world_start(&w, 0);
-    WORLD_UNTIL(&w, w.stream && is_running(epoch));
+    WORLD_UNTIL(&w, w.stream && world_is_running(&w, epoch));
     world_release(&w, epoch, TF_RELEASE_DELETE);
-    WORLD_UNTIL(&w, end_of(epoch) == TF_END_RELEASED);
-    end_clean();
+    WORLD_UNTIL(&w, world_end_of(&w, epoch) == TF_END_RELEASED);
+    world_end_clean(&w);
 }
 
 /* A record that cannot be read is left alone, loudly; all else goes on. */
 static void test_quarantine(void)
 {
     begin("0s");
-    uint64_t epoch = place(1, "exec sleep 1000");
-    WORLD_UNTIL(&w, is_running(epoch));
+    uint64_t epoch = world_run(&w, 1, "exec sleep 1000");
+    WORLD_UNTIL(&w, world_is_running(&w, epoch));
     world_kill(&w, 0);
     world_put(&w, "allocations/00112233445566778899aabbccddeeff", "this is no record");
     int before = w.attaches;
     world_start(&w, 0);
-    WORLD_UNTIL(&w, w.attaches > before && is_running(epoch));
+    WORLD_UNTIL(&w, w.attaches > before && world_is_running(&w, epoch));
     CU_ASSERT_TRUE(world_logged(&w, "00112233445566778899aabbccddeeff"));
-    uint64_t other = place(1, "true");
-    WORLD_UNTIL(&w, end_of(other) == TF_END_FINISHED);
+    uint64_t other = world_run(&w, 1, "true");
+    WORLD_UNTIL(&w, world_end_of(&w, other) == TF_END_FINISHED);
     world_release(&w, epoch, TF_RELEASE_DELETE);
-    WORLD_UNTIL(&w, end_of(epoch) == TF_END_RELEASED);
+    WORLD_UNTIL(&w, world_end_of(&w, epoch) == TF_END_RELEASED);
     WORLD_UNTIL(&w, world_count_allocations(&w) == 1); /* it alone is left */
     WORLD_UNTIL(&w, world_count_processes(&w) == 0);
     world_end(&w);
@@ -449,8 +417,8 @@ static void test_quarantine(void)
 static void test_new_memory(void)
 {
     begin("0s");
-    uint64_t epoch = place(1, "exec sleep 1000");
-    WORLD_UNTIL(&w, is_running(epoch));
+    uint64_t epoch = world_run(&w, 1, "exec sleep 1000");
+    WORLD_UNTIL(&w, world_is_running(&w, epoch));
     world_kill(&w, 0);
     world_end_instances(&w); /* the machine was lost, with all that ran on it */
     test_remove_tree(w.state_dir);
@@ -459,8 +427,8 @@ static void test_new_memory(void)
     world_start(&w, 0);
     WORLD_UNTIL(&w, w.attaches > before && world_read_journal(&w).starts == 1); /* in the new memory */
     world_release(&w, epoch, TF_RELEASE_DELETE);
-    WORLD_UNTIL(&w, end_of(epoch) == TF_END_RELEASED);
-    end_clean();
+    WORLD_UNTIL(&w, world_end_of(&w, epoch) == TF_END_RELEASED);
+    world_end_clean(&w);
 }
 
 /* Without its shim the daemon cannot ever work: it says so and ends. */
@@ -488,8 +456,8 @@ static void test_rollback(void)
     w.listed = false;
     world_start(&w, 0); /* a second owner: a later one than the first of another store */
     WORLD_UNTIL(&w, w.listed);
-    uint64_t epoch = place(1, "exec sleep 1000");
-    WORLD_UNTIL(&w, is_running(epoch));
+    uint64_t epoch = world_run(&w, 1, "exec sleep 1000");
+    WORLD_UNTIL(&w, world_is_running(&w, epoch));
     world_kill(&w, 0);
     world_new_store(&w);
     int before = w.attaches;
@@ -504,8 +472,8 @@ static void test_rollback(void)
     CU_ASSERT_TRUE(world_count_processes(&w) > 0);
     w.keeps_ends = false;
     world_release(&w, epoch, TF_RELEASE_ORPHAN);
-    WORLD_UNTIL(&w, end_of(epoch) != TF_END_NONE);
-    end_clean();
+    WORLD_UNTIL(&w, world_end_of(&w, epoch) != TF_END_NONE);
+    world_end_clean(&w);
 }
 
 /* ---- as a command ---- */

@@ -13,22 +13,8 @@ static struct world w;
 
 static void begin(void)
 {
-    if (w.dir)
-        world_end(&w); /* the test before failed in the middle */
     world_begin_virtual(&w, "0s", NODES);
-    world_start(&w, 0);
-    WORLD_UNTIL(&w, w.listed && w.full_profiles > 0);
-}
-
-static enum tf_end end_of(uint64_t epoch)
-{
-    return world_epoch(&w, epoch)->report.ended.end;
-}
-
-static bool is_running(uint64_t epoch)
-{
-    const struct tf_report *report = &world_epoch(&w, epoch)->report;
-    return report->phase == TF_PHASE_RUNNING && report->ready == report->size;
+    world_attach(&w);
 }
 
 /* A job of whole nodes. */
@@ -61,8 +47,8 @@ static void test_life(void)
     tf_pairs_set(&entry->spec.group.env, "VIRTUAL_EXIT", "3");
     entry->spec.retry_limit = 1;
     uint64_t fails = world_place(&w);
-    WORLD_UNTIL(&w, is_running(gang));
-    WORLD_UNTIL(&w, end_of(brief) == TF_END_FINISHED && end_of(fails) == TF_END_FAILED);
+    WORLD_UNTIL(&w, world_is_running(&w, gang));
+    WORLD_UNTIL(&w, world_end_of(&w, brief) == TF_END_FINISHED && world_end_of(&w, fails) == TF_END_FAILED);
     CU_ASSERT_EQUAL(world_epoch(&w, fails)->report.ended.exit_code, 3);
     CU_ASSERT_EQUAL(world_epoch(&w, fails)->report.ended.failures, 1);
     world_ask_nodes(&w);
@@ -75,7 +61,7 @@ static void test_life(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(world_output(&w, ask)->error);
     CU_ASSERT_PTR_NOT_NULL(strstr(world_output(&w, ask)->error, "only invents"));
     world_release(&w, gang, TF_RELEASE_DELETE);
-    WORLD_UNTIL(&w, end_of(gang) == TF_END_RELEASED);
+    WORLD_UNTIL(&w, world_end_of(&w, gang) == TF_END_RELEASED);
     end_clean();
 }
 
@@ -84,22 +70,22 @@ static void test_outlives(void)
 {
     begin();
     uint64_t gang = place_gang(GANG);
-    WORLD_UNTIL(&w,
-                world_epoch(&w, gang)->report.phase == TF_PHASE_STARTING || is_running(gang)); /* durable */
+    WORLD_UNTIL(&w, world_epoch(&w, gang)->report.phase == TF_PHASE_STARTING ||
+                        world_is_running(&w, gang)); /* durable */
     for (int i = 0; i < 3; i++) {
         world_wait(&w, 20 * i);
         world_kill(&w, 0);
         w.listed = false;
         world_start(&w, 0);
-        WORLD_UNTIL(&w, w.listed && is_running(gang));
+        WORLD_UNTIL(&w, w.listed && world_is_running(&w, gang));
     }
-    CU_ASSERT_EQUAL(end_of(gang), TF_END_NONE);
+    CU_ASSERT_EQUAL(world_end_of(&w, gang), TF_END_NONE);
     tf_vec_each (m, &world_epoch(&w, gang)->report.members)
         CU_ASSERT_EQUAL(m->attempt, 1);
     world_release(&w, gang, TF_RELEASE_DELETE);
     world_kill(&w, 0);
     world_start(&w, 0);
-    WORLD_UNTIL(&w, end_of(gang) == TF_END_RELEASED);
+    WORLD_UNTIL(&w, world_end_of(&w, gang) == TF_END_RELEASED);
     end_clean();
 }
 
@@ -117,15 +103,15 @@ static void test_nodes_flap(void)
 {
     begin();
     uint64_t all = place_gang(NODES);
-    WORLD_UNTIL(&w, is_running(all));
+    WORLD_UNTIL(&w, world_is_running(&w, all));
     TF_AUTO_FREE char *away = mark("away", "n1999");
     WORLD_UNTIL(&w, w.health.unreachable == 1);
     CU_ASSERT_EQUAL(unlink(away), 0);
     WORLD_UNTIL(&w, w.health.ready == NODES);
-    CU_ASSERT_TRUE(is_running(all));
-    CU_ASSERT_EQUAL(end_of(all), TF_END_NONE);
+    CU_ASSERT_TRUE(world_is_running(&w, all));
+    CU_ASSERT_EQUAL(world_end_of(&w, all), TF_END_NONE);
     TF_AUTO_FREE char *down = mark("down", "n7");
-    WORLD_UNTIL(&w, end_of(all) == TF_END_LOST);
+    WORLD_UNTIL(&w, world_end_of(&w, all) == TF_END_LOST);
     CU_ASSERT_EQUAL(unlink(down), 0);
     WORLD_UNTIL(&w, w.health.free_gpus == NODES * 8);
     end_clean();
@@ -138,7 +124,7 @@ static void test_somebody_confirms(void)
     enum { AWAY = NODES / 10 + 1 };
     begin();
     uint64_t all = place_gang(NODES);
-    WORLD_UNTIL(&w, is_running(all));
+    WORLD_UNTIL(&w, world_is_running(&w, all));
     for (int i = 0; i < AWAY; i++) {
         TF_AUTO_FREE char *node = tf_asprintf("n%d", i);
         TF_AUTO_FREE char *path = mark("away", node);
@@ -156,7 +142,7 @@ static void test_somebody_confirms(void)
         TF_AUTO_FREE char *path = tf_asprintf("%s/virtual/away/n%d", w.state_dir, i);
         CU_ASSERT_EQUAL(unlink(path), 0);
     }
-    WORLD_UNTIL(&w, end_of(all) ==
+    WORLD_UNTIL(&w, world_end_of(&w, all) ==
                         TF_END_LOST); /* what was out of reach can be stopped, and the lost one is back */
     WORLD_UNTIL(&w, w.health.free_gpus == NODES * 8);
     end_clean();

@@ -52,6 +52,8 @@ static void write_config(const struct world *w)
 static void begin(struct world *w, const char *keep_output, const char *engine, int node_count)
 {
     char dir[] = "/tmp/tidefed-subclusterd-XXXXXX";
+    if (w->dir)
+        world_end(w);
     *w = (struct world){
         .term = {0, 1}, .keep_output = keep_output, .engine = engine, .node_count = node_count};
     CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
@@ -154,6 +156,12 @@ pid_t world_start(struct world *w, int daemon)
     w->daemons[daemon] = test_process_start(argv, w->log, NULL, NULL);
     CU_ASSERT_TRUE_FATAL(w->daemons[daemon] > 0);
     return w->daemons[daemon];
+}
+
+void world_attach(struct world *w)
+{
+    world_start(w, 0);
+    WORLD_UNTIL(w, w->listed && w->full_profiles > 0);
 }
 
 void world_kill(struct world *w, int daemon)
@@ -430,4 +438,16 @@ struct world_journal world_read_journal(const struct world *w)
         free(line->uid);
     tf_vec_release(&lines);
     return journal;
+}
+
+void world_end_clean(struct world *w)
+{
+    WORLD_UNTIL(w, world_count_allocations(w) == 0);
+    WORLD_UNTIL(w, world_count_exit_records(w) == 0);
+    WORLD_UNTIL(w, world_count_processes(w) == 0);
+    struct world_journal journal = world_read_journal(w);
+    CU_ASSERT_EQUAL(journal.twice, 0);
+    CU_ASSERT_EQUAL(journal.overlaps, 0);
+    CU_ASSERT_EQUAL(journal.starts, journal.stops);
+    world_end(w);
 }

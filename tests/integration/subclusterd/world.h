@@ -73,7 +73,7 @@ struct world {
 };
 
 /* keep_output: "0s" lets exit records go as soon as ends are stored. Fails the test if anything is missing.
- */
+ * Ends a world that a test before left when it failed in the middle. */
 void world_begin(struct world *w, const char *keep_output);
 /* The same with so many invented nodes. */
 void world_begin_virtual(struct world *w, const char *keep_output, int node_count);
@@ -81,9 +81,14 @@ void world_begin_virtual(struct world *w, const char *keep_output, int node_coun
 void world_new_store(struct world *w);
 /* Kills the daemons, ends what still runs under the state folder, removes all. */
 void world_end(struct world *w);
+/* Waits until everything was given back (no process, no record of a job, no exit record), checks that each
+ * instance that started stopped, and ran once, and ends the world. */
+void world_end_clean(struct world *w);
 
 const char *world_program(void);
 pid_t world_start(struct world *w, int daemon);
+/* Starts daemon 0 and waits until it has told the leader all it has. */
+void world_attach(struct world *w);
 void world_kill(struct world *w, int daemon); /* SIGKILL and wait */
 /* SIGTERM; the exit status of waitpid. */
 int world_terminate(struct world *w, int daemon);
@@ -111,8 +116,13 @@ void world_show(const struct world *w, const char *why);
 struct tf_entry *world_job(struct world *w, int32_t n, const char *script);
 /* Tells the subcluster, if it is attached (else it is in the next full set). Gives the epoch. */
 uint64_t world_place(struct world *w);
+/* Both, unchanged. */
+uint64_t world_run(struct world *w, int32_t n, const char *script);
 void world_release(struct world *w, uint64_t epoch, enum tf_release release);
 struct world_epoch *world_epoch(struct world *w, uint64_t epoch);
+/* As the latest report said. */
+enum tf_end world_end_of(struct world *w, uint64_t epoch);
+bool world_is_running(struct world *w, uint64_t epoch); /* all instances are ready */
 /* Cuts the attach off. */
 void world_cut(struct world *w);
 /* Any bytes down the stream. */
