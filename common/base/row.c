@@ -50,22 +50,39 @@ static const char *const_detail_of(const struct tf_row *row, const void *object)
 
 /* ---- defaults ---- */
 
+static void parse_default(const struct tf_row *row, const char *text, void *object)
+{
+    int failed = tf_row_parse(row, text, object, NULL);
+    assert(!failed);
+    (void)failed;
+}
+
 /* One element of a default "a, b" or "a: 1, b: 2". */
 static void default_item(const struct tf_row *row, char *text, void *object)
 {
-    struct tf_error err = TF_ERROR_INIT;
-    int failed;
-    if (row->type == TF_ROW_MAP) {
-        char *value = strstr(text, ": ");
-        assert(value && tf_row_map_value(row));
-        *value = '\0';
-        void *item = tf_row_add(row, object);
-        failed = tf_row_parse(&row->table->rows[0], text, item, &err) ||
-                 tf_row_parse(tf_row_map_value(row), value + 2, item, &err);
-    } else {
-        failed = tf_row_parse(row, text, object, &err);
+    if (row->type != TF_ROW_MAP) {
+        parse_default(row, text, object);
+        return;
     }
-    assert(!failed);
+    char *value = strstr(text, ": ");
+    assert(value && tf_row_map_value(row));
+    *value = '\0';
+    void *item = tf_row_add(row, object);
+    parse_default(&row->table->rows[0], text, item);
+    parse_default(tf_row_map_value(row), value + 2, item);
+}
+
+static void default_items(const struct tf_row *row, void *object)
+{
+    TF_AUTO_FREE char *text = tf_strdup(row->def);
+    for (char *item = text, *next; item; item = next) {
+        next = strstr(item, ", ");
+        if (next) {
+            *next = '\0';
+            next += 2;
+        }
+        default_item(row, item, object);
+    }
 }
 
 static void set_default(const struct tf_row *row, void *object)
@@ -78,16 +95,10 @@ static void set_default(const struct tf_row *row, void *object)
     if (!row->def || row->type == TF_ROW_CONST)
         return;
     enum storage storage = storage_of(row);
-    bool list = storage == STRINGS || storage == LIST;
-    TF_AUTO_FREE char *text = tf_strdup(row->def);
-    for (char *item = text, *next; item; item = next) {
-        next = list ? strstr(item, ", ") : NULL;
-        if (next) {
-            *next = '\0';
-            next += 2;
-        }
-        default_item(row, item, object);
-    }
+    if (storage == STRINGS || storage == LIST)
+        default_items(row, object);
+    else
+        parse_default(row, row->def, object);
 }
 
 static void set_defaults(const struct tf_table *table, void *object)

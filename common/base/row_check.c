@@ -127,16 +127,21 @@ static void check_enum(struct check *check, const struct tf_row *row, const void
 
 /* ---- texts ---- */
 
+static void check_name(struct check *check, const char *text)
+{
+    struct tf_error err = TF_ERROR_INIT;
+    if (tf_name_check(text, "the name", &err))
+        complain(check, "%s", err.text);
+}
+
 static void check_text(struct check *check, const struct tf_row *row, const char *text)
 {
     size_t len = strlen(text), min = (size_t)row->min, max = row->max ? (size_t)row->max : TF_TEXT_MAX;
-    struct tf_error err = TF_ERROR_INIT;
     if (!tf_utf8_valid(text, len))
         complain(check, "is not valid UTF-8");
-    else if (row->type == TF_ROW_NAME || row->type == TF_ROW_NAMES) {
-        if (tf_name_check(text, "the name", &err))
-            complain(check, "%s", err.text);
-    } else if (len < min && min == 1)
+    else if (row->type == TF_ROW_NAME || row->type == TF_ROW_NAMES)
+        check_name(check, text);
+    else if (len < min && min == 1)
         complain(check, "is empty");
     else if (len < min || len > max)
         complain(check, "has %zu bytes, which is not between %zu and %zu", len, min, max);

@@ -64,6 +64,17 @@ void tf_trace_jobs_release(struct tf_trace_jobs *jobs);
  * -1 and *err if it is not a valid job. */
 int tf_trace_job_manifest(const struct tf_trace_job *job, struct tf_job_manifest *out, struct tf_error *err);
 
+/* For the manifests of a whole file: most jobs ask for what another one asked for, and get its spec, which is
+ * filled and checked already. Zeroed = empty. */
+struct tf_trace_shapes {
+    struct trace_shape *by_key;
+};
+
+void tf_trace_shapes_release(struct tf_trace_shapes *shapes);
+/* As tf_trace_job_manifest. */
+int tf_trace_shapes_manifest(struct tf_trace_shapes *shapes, const struct tf_trace_job *job,
+                             struct tf_job_manifest *out, struct tf_error *err);
+
 /* ---- nodes ---- */
 
 /* What a node is where the file does not say. */

@@ -160,10 +160,11 @@ static bool run_openb(struct figures *f, const char *traces, int percent)
     }
     struct setting s = {.name = name};
     open_setting(&s, nodes.items, nodes.count);
+    struct tf_trace_shapes shapes = {0};
     bool ok = true;
     for (size_t i = 0; ok && i < jobs.count && s.held * 100 < s.gpus * percent; i++) {
         struct tf_job_manifest manifest = {0};
-        ok = tf_trace_job_manifest(&jobs.items[i], &manifest, &err) == 0;
+        ok = tf_trace_shapes_manifest(&shapes, &jobs.items[i], &manifest, &err) == 0;
         if (ok)
             place(&s, &manifest.spec, jobs.items[i].instances);
         tf_job_manifest_release(&manifest);
@@ -173,6 +174,7 @@ static bool run_openb(struct figures *f, const char *traces, int percent)
     figures_group(f, "openb, %zu nodes, %lld GPUs, %d %% held", nodes.count, (long long)s.gpus, percent);
     ok = ok && measure(f, &s);
     close_setting(&s);
+    tf_trace_shapes_release(&shapes);
     tf_trace_nodes_release(&nodes);
     tf_trace_jobs_release(&jobs);
     return ok;

@@ -114,6 +114,37 @@ static void test_manifest(void)
     tf_trace_jobs_release(&jobs);
 }
 
+/* One by one or together: the same manifests, and the same complaints. */
+static void test_shapes(void)
+{
+    struct tf_trace_jobs jobs = {0};
+    struct tf_trace_shapes shapes = {0};
+    CU_ASSERT_EQUAL_FATAL(read_text(HEADER "a,0,9,16,2,8,4,9,H800|H100,batch,search,train,\n"
+                                           "b,0,9,16,2,8,4,9,H800|H100,batch,other,train,\n"
+                                           "c,0,9,16,2,8,4,9,H800,batch,search,train,\n"
+                                           "d,0,9,16,2,8,4,9,H800|H100,online,search,train,\n"
+                                           "e,0,9,16,2,8,4,9,H800|H100,batch,search,debug,\n"
+                                           "f,0,9,16,2,8,9,4,H800|H100,batch,search,train,\n"
+                                           "g,0,9,8,1,8,,,,,search,,\n"
+                                           "h,0,9,8,1,8,,,,,search,,\n"
+                                           "i,0,9,16,2,8,4,9,H800|H100,batch,search,train,\n",
+                                    NULL, &jobs, NULL),
+                          0);
+    tf_str_set(&jobs.items[8].id, "Not_a_name");
+    tf_vec_each (job, &jobs) {
+        struct tf_job_manifest alone = {0}, together = {0};
+        struct tf_error why = TF_ERROR_INIT, said = TF_ERROR_INIT;
+        int failed = tf_trace_job_manifest(job, &alone, &why);
+        CU_ASSERT_EQUAL(tf_trace_shapes_manifest(&shapes, job, &together, &said), failed);
+        CU_ASSERT_TRUE(tf_job_manifest_eq(&alone, &together));
+        CU_ASSERT_STRING_EQUAL(said.text, why.text);
+        tf_job_manifest_release(&alone);
+        tf_job_manifest_release(&together);
+    }
+    tf_trace_shapes_release(&shapes);
+    tf_trace_jobs_release(&jobs);
+}
+
 static void test_gzip(void)
 {
     static const char text[] = HEADER "a,10,2,8,1,8,,,,low,one,train,\n";
@@ -231,15 +262,11 @@ static void test_public_data(void)
 int main(void)
 {
     static const struct suite_test tests[] = {
-        {"columns", test_columns},
-        {"order of columns", test_order_of_columns},
-        {"options", test_options},
-        {"manifest", test_manifest},
-        {"gzip", test_gzip},
-        {"errors", test_errors},
-        {"long lines", test_long_lines},
-        {"any bytes", test_any_bytes},
-        {"public data", test_public_data},
+        {"columns", test_columns},     {"order of columns", test_order_of_columns},
+        {"options", test_options},     {"manifest", test_manifest},
+        {"shapes", test_shapes},       {"gzip", test_gzip},
+        {"errors", test_errors},       {"long lines", test_long_lines},
+        {"any bytes", test_any_bytes}, {"public data", test_public_data},
     };
     return suite_run("trace/jobs", tests, TF_ARRAY_LEN(tests));
 }

@@ -318,12 +318,13 @@ static struct course course_of(const struct scenario_job *job, const struct tf_t
 }
 
 /* Of a row of the file at path; with a class that the scenario has: a user would be refused, one by one. */
-static int read_manifest(const struct play *play, const char *path, const struct tf_trace_job *from,
-                         struct tf_job_manifest *manifest, struct tf_error *err)
+static int read_manifest(const struct play *play, struct tf_trace_shapes *shapes, const char *path,
+                         const struct tf_trace_job *from, struct tf_job_manifest *manifest,
+                         struct tf_error *err)
 {
     struct tf_error why = TF_ERROR_INIT;
     const struct tf_classes *classes = &play->scenario->settings.federation.policy.classes;
-    if (tf_trace_job_manifest(from, manifest, &why))
+    if (tf_trace_shapes_manifest(shapes, from, manifest, &why))
         return tf_error_set(err, TF_ERR_INVALID, "%s:%" PRId64 ": %s", path, from->line, why.text);
     if (tf_classes_rank(classes, manifest->spec.priority) >= 0)
         return 0;
@@ -382,15 +383,17 @@ static int add_trace(struct play *play, const struct scenario_job *job, struct t
     if (tf_trace_jobs_read(path, &options, &jobs, err))
         return wrong_job(play, ".from.csv");
     note_trace(play, job, &jobs);
+    struct tf_trace_shapes shapes = {0};
     int failed = 0;
     for (size_t i = 0; i < jobs.count && !failed; i++) {
         struct tf_job_manifest manifest = {0};
         const struct tf_trace_job *from = &jobs.items[i];
-        if (read_manifest(play, path, from, &manifest, err))
+        if (read_manifest(play, &shapes, path, from, &manifest, err))
             failed = wrong_job(play, ".from.csv");
         else
             failed = add_job(play, job, &manifest, course_of(job, from), err);
     }
+    tf_trace_shapes_release(&shapes);
     tf_trace_jobs_release(&jobs);
     return failed;
 }
