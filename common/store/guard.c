@@ -374,7 +374,7 @@ void tf_guard_release(struct tf_guard *guard)
     struct tf_error none = TF_ERROR_INIT;
     int64_t lease = guard->lease;
     let_go(guard);
-    free(TF_STEAL(guard->commit.request));
+    tf_store_request_drop(TF_STEAL(guard->commit.request));
     guard->load.active = false;
     guard->lease = lease;
     if (lease)
@@ -417,21 +417,17 @@ static void step_try(struct tf_guard *guard)
     }
 }
 
-static bool due(const struct tf_guard *guard, const struct tf_guard_task *task)
-{
-    return task->at.ms <= tf_guard_now(guard).ms;
-}
-
 void tf_guard_wake(struct tf_guard *guard)
 {
+    int64_t now = tf_guard_now(guard).ms;
     guard->armed = TF_NEVER; /* whatever was asked for is asked for again below */
-    if (due(guard, &guard->step))
+    if (guard->step.at.ms <= now)
         step_try(guard);
-    if (due(guard, &guard->keepalive))
+    if (guard->keepalive.at.ms <= now)
         keepalive_try(guard);
-    if (due(guard, &guard->commit.task))
+    if (guard->commit.task.at.ms <= now)
         tf_guard_commit_try(guard);
-    if (due(guard, &guard->load.task))
+    if (guard->load.task.at.ms <= now)
         tf_guard_load_try(guard);
     tf_guard_rearm(guard);
 }
@@ -471,7 +467,7 @@ void tf_guard_destroy(struct tf_guard *guard)
                                    &guard->head_value,  &guard->commit.value, &guard->load.after};
     for (size_t i = 0; i < TF_ARRAY_LEN(bufs); i++)
         tf_buf_release(bufs[i]);
-    free(guard->commit.request);
+    tf_store_request_drop(guard->commit.request);
     free(guard);
 }
 

@@ -40,9 +40,10 @@ static int check_free(const struct tf_guard *guard, struct tf_error *err)
     return 0;
 }
 
-/* The guarded transaction around the writes, copied. */
-static struct tf_store_request *make_request(const struct tf_guard *guard, struct tf_bytes new_head,
-                                             const struct tf_store_write *writes, size_t count)
+/* The guarded transaction around the writes, kept. */
+static const struct tf_store_request *make_request(const struct tf_guard *guard, struct tf_bytes new_head,
+                                                   const struct tf_store_write *writes, size_t count,
+                                                   struct tf_error *err)
 {
     struct tf_bytes head_key = tf_guard_buf_bytes(&guard->head_key);
     struct tf_bytes owner_key = tf_guard_buf_bytes(&guard->owner_key);
@@ -60,7 +61,7 @@ static struct tf_store_request *make_request(const struct tf_guard *guard, struc
     struct tf_store_request request = {.kind = TF_STORE_TXN,
                                        .timeout_ms = guard->timeout_ms,
                                        .txn = {compares, 2, all, 1 + count, reads, 2}};
-    return tf_store_request_copy(&request);
+    return tf_store_request_check(&request, err) == 0 ? tf_store_request_keep(&request) : NULL;
 }
 
 int tf_guard_commit(struct tf_guard *guard, const struct tf_store_write *writes, size_t count,
@@ -76,11 +77,9 @@ int tf_guard_commit(struct tf_guard *guard, const struct tf_store_write *writes,
     memcpy(commit->head.id, words, sizeof words);
     tf_buf_clear(&commit->value);
     tf_guard_head_format(&commit->value, &commit->head);
-    TF_AUTO_FREE struct tf_store_request *request =
-        make_request(guard, tf_guard_buf_bytes(&commit->value), writes, count);
-    if (tf_store_request_check(request, err) != 0)
+    commit->request = make_request(guard, tf_guard_buf_bytes(&commit->value), writes, count, err);
+    if (!commit->request)
         return -1;
-    commit->request = TF_STEAL(request);
     commit->unknown = false;
     commit->done = done;
     commit->cookie = cookie;
@@ -94,7 +93,7 @@ void tf_guard_commit_end(struct tf_guard *guard, const struct tf_error *error)
     struct tf_guard_commit *commit = &guard->commit;
     if (!commit->request)
         return;
-    free(TF_STEAL(commit->request));
+    tf_store_request_drop(TF_STEAL(commit->request));
     commit->task = (struct tf_guard_task){.at = TF_NEVER};
     guard->inside++;
     commit->done(commit->cookie, error);

@@ -28,10 +28,10 @@ struct tf_guard_task {
 
 struct tf_guard_commit {
     struct tf_guard_task task;
-    struct tf_store_request *request; /* the same for every try; NULL = no commit */
-    struct tf_guard_head head;        /* that it writes */
-    struct tf_buf value;              /* of it */
-    bool unknown;                     /* a try is without an answer: it may be done any time */
+    const struct tf_store_request *request; /* kept: the same for every try; NULL = no commit */
+    struct tf_guard_head head;              /* that it writes */
+    struct tf_buf value;                    /* of it */
+    bool unknown;                           /* a try is without an answer: it may be done any time */
     tf_guard_commit_f done;
     void *cookie;
 };

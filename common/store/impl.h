@@ -23,8 +23,10 @@ struct tf_store {
 int tf_store_request_check(const struct tf_store_request *request, struct tf_error *err);
 /* True if the request changes something, so that a lost answer leaves its outcome unknown. */
 bool tf_store_kind_writes(enum tf_store_kind kind);
-/* A deep copy in one piece of memory, owned by the caller; free(). */
-struct tf_store_request *tf_store_request_copy(const struct tf_store_request *request);
+/* For whoever needs a request longer than the call: a deep copy, or, of what is such a copy already, the same
+ * once more. Each is given back by tf_store_request_drop (NULL is fine). */
+const struct tf_store_request *tf_store_request_keep(const struct tf_store_request *request);
+void tf_store_request_drop(const struct tf_store_request *request);
 /* The first key after all keys that begin with prefix; empty if there is none. Appended to out. */
 void tf_store_prefix_end(struct tf_buf *out, struct tf_bytes prefix);
 

@@ -30,8 +30,8 @@ struct client {
 /* A request between its sending and its two ends: applied by the server, answered to the client. */
 struct pending {
     uint64_t id;
-    struct client *client; /* NULL: nobody waits for the answer */
-    struct tf_store_request *request;
+    struct client *client;                  /* NULL: nobody waits for the answer */
+    const struct tf_store_request *request; /* kept */
     tf_store_done_f done;
     void *cookie;
     struct tf_mono apply_at, answer_at; /* TF_NEVER: will not happen, or has happened */
@@ -54,7 +54,7 @@ struct tf_memory_store {
     TF_VEC(struct pending *) spare;    /* used once, to be used again */
     struct tf_mono next;               /* when something is due, unless next_stale */
     bool next_stale;
-    bool *stirred; /* NULL: nobody wants to know */
+    struct tf_mono *first; /* of many stores; NULL: nobody wants to know */
     uint64_t last_id;
     size_t clients;
     struct tf_memory_counts counts;
@@ -75,12 +75,18 @@ static struct tf_mono later(struct tf_mono t, int64_t ms)
     return (struct tf_mono){t.ms + ms};
 }
 
-/* Something else may be due first now. */
+/* Something else may be due first now, and later. */
 static void stir(struct tf_memory_store *server)
 {
     server->next_stale = true;
-    if (server->stirred)
-        *server->stirred = true;
+    if (server->first)
+        *server->first = TF_MEMORY_ASK;
+}
+
+static void lower(struct tf_mono *first, int64_t ms)
+{
+    if (ms < first->ms)
+        first->ms = ms;
 }
 
 /* ---- leases ---- */
@@ -366,8 +372,13 @@ static struct pending *pending_create(struct tf_memory_store *server)
 static void pending_destroy(struct tf_memory_store *server, struct pending *p)
 {
     tf_store_answer_release(&p->answer);
-    free(p->request);
+    tf_store_request_drop(p->request);
     tf_vec_push(&server->spare, p);
+}
+
+static int64_t pending_next_ms(const struct pending *p)
+{
+    return p->apply_at.ms < p->answer_at.ms ? p->apply_at.ms : p->answer_at.ms;
 }
 
 static void pending_take_out(struct tf_memory_store *server, const struct pending *p)
@@ -507,12 +518,14 @@ static uint64_t client_send(struct tf_store *store, const struct tf_store_reques
     struct pending *p = pending_create(server);
     p->id = ++server->last_id;
     p->client = client;
-    p->request = tf_store_request_copy(request);
+    p->request = tf_store_request_keep(request);
     p->done = done;
     p->cookie = cookie;
     plan(server, client, p);
     tf_vec_push(&server->pendings, p);
-    stir(server);
+    lower(&server->next, pending_next_ms(p));
+    if (server->first)
+        lower(server->first, pending_next_ms(p));
     return p->id;
 }
 
@@ -560,7 +573,7 @@ struct tf_memory_store *tf_memory_store_create(const struct tf_memory_options *o
     server->faults.latency_min_ms = server->faults.latency_max_ms = DEFAULT_LATENCY_MS;
     tf_rng_init(&server->rng, options->seed);
     server->next = TF_NEVER;
-    server->stirred = options->stirred;
+    server->first = options->first;
     return server;
 }
 
@@ -578,11 +591,6 @@ void tf_memory_store_destroy(struct tf_memory_store *server)
     leases_clear(&server->leases);
     tf_memory_map_destroy(server->map);
     free(server);
-}
-
-static int64_t pending_next_ms(const struct pending *p)
-{
-    return p->apply_at.ms < p->answer_at.ms ? p->apply_at.ms : p->answer_at.ms;
 }
 
 static struct pending *first_pending(const struct tf_memory_store *server)
@@ -614,7 +622,7 @@ struct tf_mono tf_memory_store_next(struct tf_memory_store *server)
 
 static void do_first(struct tf_memory_store *server)
 {
-    stir(server);
+    server->next_stale = true;
     struct pending *p = first_pending(server);
     struct lease *lease = lease_first_to_end(server);
     if (lease && (!p || lease->ends.ms <= pending_next_ms(p))) {

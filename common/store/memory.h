@@ -13,15 +13,18 @@
  * destroyed does not take back what it sent. */
 struct tf_memory_store;
 
+#define TF_MEMORY_ASK ((struct tf_mono){INT64_MIN})
+
 struct tf_memory_options {
     uint64_t seed;
     struct tf_mono start;
     /* Whoever has many stores keeps the time for all: borrowed. NULL: the time is what
      * tf_memory_store_advance said last. */
     const struct tf_mono *clock;
-    /* Set whenever tf_memory_store_next may have changed: saves whoever has many stores from asking each.
-     * Borrowed; NULL: nobody wants to know. */
-    bool *stirred;
+    /* Shared by many stores, so that their owner need not ask each when it has something to do: each lowers
+     * it when it gets something to do earlier, and sets it to TF_MEMORY_ASK when that may have come later.
+     * Who advances a store asks it anew. Borrowed; NULL: nobody wants to know. */
+    struct tf_mono *first;
     int64_t quota_bytes;    /* 0 = 2 GiB, as etcd */
     int64_t keep_revisions; /* compacts by itself what is older; 0 = keeps all until it is asked to */
 };

@@ -144,69 +144,88 @@ int tf_store_request_check(const struct tf_store_request *request, struct tf_err
     return tf_error_set(err, TF_ERR_INVALID, "unknown kind of request to the store: %d", (int)request->kind);
 }
 
-/* Where the copy of a request puts its bytes; data NULL while they are only counted. */
-struct packer {
-    char *data;
-    size_t used;
+/* ---- kept requests ---- */
+
+/* Everything of it in one piece of memory: the arrays and the bytes follow. */
+struct tf_store_kept {
+    struct tf_store_request request;
+    size_t holders;
 };
 
-static struct tf_bytes pack(struct packer *packer, struct tf_bytes bytes)
-{
-    char *at = packer->data ? packer->data + packer->used : NULL;
-    if (at && bytes.len)
-        memcpy(at, bytes.data, bytes.len);
-    packer->used += bytes.len;
-    return (struct tf_bytes){at, bytes.len};
-}
-
-static void pack_request(struct packer *packer, const struct tf_store_request *from, struct tf_bytes *key,
-                         struct tf_bytes *after, struct tf_store_compare *compares,
-                         struct tf_store_write *writes, struct tf_bytes *reads)
-{
-    struct tf_bytes unused;
-    *key = pack(packer, from->key);
-    *after = pack(packer, from->after);
-    for (size_t i = 0; i < from->txn.compare_count; i++) {
-        *(compares ? &compares[i].key : &unused) = pack(packer, from->txn.compares[i].key);
-        *(compares ? &compares[i].value : &unused) = pack(packer, from->txn.compares[i].value);
-    }
-    for (size_t i = 0; i < from->txn.write_count; i++) {
-        *(writes ? &writes[i].key : &unused) = pack(packer, from->txn.writes[i].key);
-        *(writes ? &writes[i].value : &unused) = pack(packer, from->txn.writes[i].value);
-    }
-    for (size_t i = 0; i < from->txn.read_count; i++)
-        *(reads ? &reads[i] : &unused) = pack(packer, from->txn.reads[i]);
-}
-
-struct tf_store_request *tf_store_request_copy(const struct tf_store_request *request)
+static size_t bytes_of(const struct tf_store_request *request)
 {
     const struct tf_store_txn *txn = &request->txn;
-    struct tf_bytes unused;
-    struct packer packer = {0};
-    pack_request(&packer, request, &unused, &unused, NULL, NULL, NULL);
+    size_t bytes = request->key.len + request->after.len;
+    for (size_t i = 0; i < txn->compare_count; i++)
+        bytes += txn->compares[i].key.len + txn->compares[i].value.len;
+    for (size_t i = 0; i < txn->write_count; i++)
+        bytes += txn->writes[i].key.len + txn->writes[i].value.len;
+    for (size_t i = 0; i < txn->read_count; i++)
+        bytes += txn->reads[i].len;
+    return bytes;
+}
 
-    size_t compares_at = sizeof *request;
+/* Moves bytes to *room, and *room behind them. */
+static void pack(char **room, struct tf_bytes *bytes)
+{
+    if (bytes->len)
+        memcpy(*room, bytes->data, bytes->len);
+    bytes->data = *room;
+    *room += bytes->len;
+}
+
+static struct tf_store_request *copy_request(const struct tf_store_request *request)
+{
+    const struct tf_store_txn *txn = &request->txn;
+    size_t compares_at = sizeof(struct tf_store_kept);
     size_t writes_at = compares_at + txn->compare_count * sizeof *txn->compares;
     size_t reads_at = writes_at + txn->write_count * sizeof *txn->writes;
     size_t bytes_at = reads_at + txn->read_count * sizeof *txn->reads;
-    char *memory = tf_malloc(bytes_at + packer.used + 1);
-    struct tf_store_request *copy = (void *)memory;
+    char *memory = tf_malloc(bytes_at + bytes_of(request) + 1);
+    char *room = memory + bytes_at;
+    struct tf_store_kept *kept = (void *)memory;
     struct tf_store_compare *compares = (void *)(memory + compares_at);
     struct tf_store_write *writes = (void *)(memory + writes_at);
     struct tf_bytes *reads = (void *)(memory + reads_at);
 
-    *copy = *request;
-    for (size_t i = 0; i < txn->compare_count; i++)
+    *kept = (struct tf_store_kept){*request, 1};
+    kept->request.kept = kept;
+    kept->request.txn =
+        (struct tf_store_txn){compares, txn->compare_count, writes, txn->write_count, reads, txn->read_count};
+    pack(&room, &kept->request.key);
+    pack(&room, &kept->request.after);
+    for (size_t i = 0; i < txn->compare_count; i++) {
         compares[i] = txn->compares[i];
-    for (size_t i = 0; i < txn->write_count; i++)
+        pack(&room, &compares[i].key);
+        pack(&room, &compares[i].value);
+    }
+    for (size_t i = 0; i < txn->write_count; i++) {
         writes[i] = txn->writes[i];
-    copy->txn.compares = compares;
-    copy->txn.writes = writes;
-    copy->txn.reads = reads;
-    packer = (struct packer){.data = memory + bytes_at};
-    pack_request(&packer, request, &copy->key, &copy->after, compares, writes, reads);
-    return copy;
+        pack(&room, &writes[i].key);
+        pack(&room, &writes[i].value);
+    }
+    for (size_t i = 0; i < txn->read_count; i++) {
+        reads[i] = txn->reads[i];
+        pack(&room, &reads[i]);
+    }
+    return &kept->request;
 }
+
+const struct tf_store_request *tf_store_request_keep(const struct tf_store_request *request)
+{
+    if (!request->kept)
+        return copy_request(request);
+    request->kept->holders++;
+    return request;
+}
+
+void tf_store_request_drop(const struct tf_store_request *request)
+{
+    if (request && --request->kept->holders == 0)
+        free(request->kept);
+}
+
+/* ---- prefixes and answers ---- */
 
 void tf_store_prefix_end(struct tf_buf *out, struct tf_bytes prefix)
 {

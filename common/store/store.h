@@ -69,6 +69,7 @@ struct tf_store_txn {
 
 /* Only the fields of its kind count. All bytes are borrowed until tf_store_send returns. */
 struct tf_store_request {
+    struct tf_store_kept *kept; /* the stores' own: NULL */
     enum tf_store_kind kind;
     int64_t timeout_ms; /* > 0 */
     struct tf_bytes key;

@@ -15,7 +15,7 @@ static struct tf_memory_store *make_server(struct sim_world *world)
     return tf_memory_store_create(&(struct tf_memory_options){.seed = tf_rng_next(&world->rng),
                                                               .start = world->agenda.now,
                                                               .clock = &world->agenda.now,
-                                                              .stirred = &world->stirred,
+                                                              .first = &world->stores_next,
                                                               .keep_revisions = KEEP_REVISIONS});
 }
 
@@ -31,7 +31,7 @@ struct tf_uid world_uid(struct sim_world *world)
 
 void world_init(struct sim_world *world, uint64_t seed, bool aloud)
 {
-    *world = (struct sim_world){.seed = seed, .stirred = true};
+    *world = (struct sim_world){.seed = seed, .stores_next = TF_MEMORY_ASK};
     tf_rng_init(&world->rng, seed);
     sim_agenda_init(&world->agenda, tf_rng_next(&world->rng));
     sim_diary_init(&world->diary, aloud);
@@ -120,14 +120,19 @@ static struct tf_mono earlier(struct tf_mono a, struct tf_mono b)
     return a.ms < b.ms ? a : b;
 }
 
+static void ask(struct sim_world *world, struct sim_store *store)
+{
+    world->stores_next = earlier(world->stores_next, tf_memory_store_next(store->server));
+}
+
 static struct tf_mono stores_next(struct sim_world *world)
 {
-    if (!world->stirred)
+    if (world->stores_next.ms != TF_MEMORY_ASK.ms)
         return world->stores_next;
-    world->stirred = false;
-    world->stores_next = tf_memory_store_next(world->store.server);
+    world->stores_next = TF_NEVER;
+    ask(world, &world->store);
     tf_vec_each (site, &world->sites)
-        world->stores_next = earlier(world->stores_next, tf_memory_store_next((*site)->store.server));
+        ask(world, &(*site)->store);
     return world->stores_next;
 }
 
@@ -136,10 +141,13 @@ static void look(struct sim_world *world, struct sim_store *store)
     if (tf_memory_store_next(store->server).ms <= world->agenda.now.ms &&
         tf_memory_store_advance(store->server, world->agenda.now))
         store_look(world, store);
+    ask(world, store);
 }
 
+/* One store's answer may lead to a request to another that was looked at: that one lowers stores_next. */
 static void look_at_stores(struct sim_world *world)
 {
+    world->stores_next = TF_NEVER;
     look(world, &world->store);
     tf_vec_each (site, &world->sites)
         look(world, &(*site)->store);

@@ -84,8 +84,7 @@ struct sim_world {
     int64_t profile_interval, loss_cap, engine_delay_max, delay_min, delay_max; /* ms */
     int32_t resize_loss;                                                        /* 1/10000 */
 
-    bool stirred;               /* a store may have something to do earlier than stores_next says */
-    struct tf_mono stores_next; /* of all */
+    struct tf_mono stores_next; /* when the first of all stores has something to do; TF_MEMORY_ASK */
     struct sim_store store;     /* the federation's */
     TF_VEC(struct sim_fedd *) fedds;
     TF_VEC(struct sim_site *) sites;
