@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <time.h>
 
 /* digits * 10^-scale: what a decimal number is without floating point. */
 struct decimal {
@@ -236,5 +237,18 @@ const char *tf_fraction_format(int64_t basis_points, char text[TF_QUANTITY_TEXT]
         snprintf(text, TF_QUANTITY_TEXT, "%" PRId64 ".%" PRId64 "%%", whole, rest / 10);
     else
         snprintf(text, TF_QUANTITY_TEXT, "%" PRId64 ".%02" PRId64 "%%", whole, rest);
+    return text;
+}
+
+/* ---- moments ---- */
+
+const char *tf_moment_format(struct tf_wall at, char text[TF_QUANTITY_TEXT])
+{
+    time_t seconds = (time_t)(at.ms / 1000);
+    struct tm tm;
+    if (!gmtime_r(&seconds, &tm))
+        return "?";
+    snprintf(text, TF_QUANTITY_TEXT, "%04d-%02d-%02d %02d:%02d:%02d UTC", tm.tm_year + 1900, tm.tm_mon + 1,
+             tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec);
     return text;
 }

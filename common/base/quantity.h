@@ -2,6 +2,7 @@
 #ifndef TF_BASE_QUANTITY_H
 #define TF_BASE_QUANTITY_H
 
+#include "common/base/clock.h"
 #include "common/base/error.h"
 
 #include <stdbool.h>
@@ -31,5 +32,8 @@ const char *tf_cpu_format(int64_t millicores, char text[TF_QUANTITY_TEXT]);
 /* "10%", "12.5 %" or "0.125". Result in basis points (1/10,000); finer is refused. format writes "12.5%". */
 int tf_fraction_parse(const char *s, int64_t *basis_points, struct tf_error *err);
 const char *tf_fraction_format(int64_t basis_points, char text[TF_QUANTITY_TEXT]);
+
+/* "2026-11-30 09:12:03 UTC": in sentences, which are read far from where they are made. */
+const char *tf_moment_format(struct tf_wall at, char text[TF_QUANTITY_TEXT]);
 
 #endif

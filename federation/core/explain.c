@@ -17,20 +17,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 
-enum { MOMENT_TEXT = 40, MORE_TEXT = 200 };
-
-static const char *moment(struct tf_wall at, char text[MOMENT_TEXT])
-{
-    time_t seconds = (time_t)(at.ms / TF_SECOND);
-    struct tm tm;
-    if (!gmtime_r(&seconds, &tm))
-        return "?";
-    snprintf(text, MOMENT_TEXT, "%04d-%02d-%02d %02d:%02d:%02d UTC", tm.tm_year + 1900, tm.tm_mon + 1,
-             tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec);
-    return text;
-}
+enum { MORE_TEXT = 200 };
 
 /* ---- a subcluster that may not be given the job ---- */
 
@@ -180,12 +168,12 @@ static const struct tf_freeze *frozen_out(const struct fed *fed, const struct cl
 
 static void explain_frozen(const struct tf_freeze *freeze, struct fed_blocker *row)
 {
-    char text[MOMENT_TEXT];
+    char text[TF_QUANTITY_TEXT];
     row->reason = TF_REASON_FROZEN;
     row->until = freeze->until;
     row->unblock = tf_strdup("`fedctl unfreeze`, or time");
     row->text = tf_asprintf("lower levels would give way, but evictions are frozen until %s%s%s",
-                            moment(freeze->until, text), freeze->reason ? ": " : "",
+                            tf_moment_format(freeze->until, text), freeze->reason ? ": " : "",
                             freeze->reason ? freeze->reason : "");
 }
 
@@ -263,7 +251,7 @@ static void list_reserved(const struct tf_fit_view *view, const struct tf_demand
 static void say_reserved(const struct question *q, const struct fed_uids *uids, struct fed_blocker *out)
 {
     enum { NAMED = 3 };
-    char text[MOMENT_TEXT];
+    char text[TF_QUANTITY_TEXT];
     struct tf_buf names = TF_BUF_INIT;
     size_t named = 0;
     out->reason = TF_REASON_CLAIMED;
@@ -273,7 +261,8 @@ static void say_reserved(const struct question *q, const struct fed_uids *uids, 
             continue;
         struct tf_wall until = {r->record.submitted.ms + r->record.spec.reserve.expires};
         if (named++ < NAMED)
-            tf_buf_fmt(&names, "%s%s (until %s)", names.len ? ", " : "", r->key, moment(until, text));
+            tf_buf_fmt(&names, "%s%s (until %s)", names.len ? ", " : "", r->key,
+                       tf_moment_format(until, text));
         if (out->until.ms == 0 || until.ms < out->until.ms)
             out->until = until;
     }
@@ -315,7 +304,7 @@ static bool explain_moves(const struct question *q, const struct cluster *c, con
     struct tf_fit_view view = tf_fit_rows_view(c->room);
     struct tf_demand usual = *demand; /* borrows its lists */
     struct tf_fit fit = {0};
-    char text[MOMENT_TEXT];
+    char text[TF_QUANTITY_TEXT];
     usual.level = (tf_level)(tf_level_core(demand->rank) - 1);
     bool here = strcmp(r->claims_in, c->record.name) == 0;
     if (!here)
@@ -330,7 +319,7 @@ static bool explain_moves(const struct question *q, const struct cluster *c, con
                                    r->claims_in);
     out->unblock =
         tf_asprintf("the end of those moves: `fedctl get migrations --cluster %s`; at %s others give way",
-                    r->claims_in, moment(r->claim_until, text));
+                    r->claims_in, tf_moment_format(r->claim_until, text));
     return true;
 }
 
@@ -489,12 +478,12 @@ char *fed_explain_waiting(const struct fed *fed, const struct job *job, const ch
 {
     const struct fed_explain_row *best = nearest(rows);
     const struct tf_job_record *r = &job->record;
-    char text[MOMENT_TEXT];
+    char text[TF_QUANTITY_TEXT];
     if (r->claims_in && r->claim_move_cost > 0)
         return tf_asprintf(
             "%s %s (IN_FLIGHT): instances are being moved in %s to make room for it, which costs less "
             "than evicting others; these give way if it is not placed by %s",
-            job->key, waits, r->claims_in, moment(r->claim_until, text));
+            job->key, waits, r->claims_in, tf_moment_format(r->claim_until, text));
     if (fed->waits_for_all)
         return tf_asprintf(
             "%s %s (NOT_CONSIDERED_YET): after --accept-rollback nothing is placed until every "
@@ -552,7 +541,7 @@ static char *add_move(const struct tf_cross *cross, char *answer)
 
 static char *answer_placed(const struct fed *fed, const struct job *job, const struct tf_placement *p)
 {
-    char text[MOMENT_TEXT], more[MORE_TEXT];
+    char text[TF_QUANTITY_TEXT], more[MORE_TEXT];
     int32_t ready = job->report ? job->report->ready : 0;
     const char *trouble = job->record.message && ready < p->size ? job->record.message : "";
     const char *because = *trouble ? "; latest failure: " : "";
@@ -560,15 +549,15 @@ static char *answer_placed(const struct fed *fed, const struct job *job, const s
     case TF_PHASE_PENDING:
         return tf_asprintf("%s was placed in %s at %s (epoch %" PRIu64
                            ", size %d) and waits for it to accept",
-                           job->key, p->cluster, moment(p->placed, text), p->epoch, p->size);
+                           job->key, p->cluster, tf_moment_format(p->placed, text), p->epoch, p->size);
     case TF_PHASE_STARTING:
         return tf_asprintf(
             "%s is starting in %s since %s (epoch %" PRIu64 "): %d of %d instances are ready%s%s", job->key,
-            p->cluster, moment(p->accepted, text), p->epoch, ready, p->size, because, trouble);
+            p->cluster, tf_moment_format(p->accepted, text), p->epoch, ready, p->size, because, trouble);
     case TF_PHASE_RUNNING:
         return tf_asprintf("%s runs in %s since %s (epoch %" PRIu64 ", size %d%s)%s%s", job->key, p->cluster,
-                           moment(p->started, text), p->epoch, p->size, why_no_larger(fed, job, p, more),
-                           because, trouble);
+                           tf_moment_format(p->started, text), p->epoch, p->size,
+                           why_no_larger(fed, job, p, more), because, trouble);
     default:
         return tf_asprintf("%s is stopping in %s (epoch %" PRIu64 "%s%s)", job->key, p->cluster, p->epoch,
                            p->release ? ", told so because of: " : "",
@@ -579,9 +568,10 @@ static char *answer_placed(const struct fed *fed, const struct job *job, const s
 static char *answer_final(const struct job *job)
 {
     const struct tf_job_record *r = &job->record;
-    char text[MOMENT_TEXT];
+    char text[TF_QUANTITY_TEXT];
     return tf_asprintf("%s has ended: %s at %s%s%s", job->key, tf_phase_name(r->phase),
-                       moment(r->finished, text), r->message ? ": " : "", r->message ? r->message : "");
+                       tf_moment_format(r->finished, text), r->message ? ": " : "",
+                       r->message ? r->message : "");
 }
 
 int fed_explain(const struct fed *fed, const char *tenant, const char *name, struct tf_now now,

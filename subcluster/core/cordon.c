@@ -5,6 +5,7 @@
 #include "subcluster/core/cordon_domain.h"
 #include "subcluster/core/drain.h"
 #include "subcluster/core/drain_domain.h"
+#include "subcluster/core/drain_was.h"
 #include "subcluster/core/notes.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/trace.h"
@@ -99,6 +100,45 @@ static bool set(struct sub *sub, const struct tf_ask *ask, struct ledger_node *n
     return tf_cordon_drain(&node->cordon, &terms, NULL, ask->reason, sub->now.wall);
 }
 
+static void add_part(struct tf_buf *text, char *part)
+{
+    if (part)
+        tf_buf_fmt(text, "%s%s", text->len ? "; " : "", part);
+    free(part);
+}
+
+static bool is_drain(const struct tf_ask *ask)
+{
+    return ask->on && ask->drain.on && !ask->gpus;
+}
+
+/* It may be done. */
+static void carry_out(struct sub *sub, const struct tf_ask *ask, struct ledger_node *node)
+{
+    struct tf_buf text = TF_BUF_INIT;
+    struct drains_were were = {0};
+    bool drained = node->cordon.drain.on;
+    if (is_drain(ask))
+        drains_were_add(&were, node);
+    bool changed = set(sub, ask, node);
+    if (changed) {
+        ledger_cordoned(&sub->ledger, node);
+        trace_change(sub, ask);
+        out_touch_node(sub, node->node.name);
+    }
+    if (changed && is_drain(ask)) /* by other terms, too: jobs are told of the deadline that holds now */
+        note_drain(sub, &node, 1);
+    add_part(&text, drain_changed(sub, node, drained));
+    add_part(&text, remark(sub, ask, node));
+    drains_were_say(sub, &were, &text);
+    if (drained && !node->cordon.drain.on)
+        note_drain_over(sub, &node, 1, NULL);
+    drains_were_release(&were);
+    char *words = text.len ? tf_buf_take(&text) : NULL;
+    tf_buf_release(&text);
+    ask_answer(sub, ask, TF_OK, words);
+}
+
 void cordon_asked(struct sub *sub, const struct tf_ask *ask)
 {
     if (ask->domain) {
@@ -111,33 +151,12 @@ void cordon_asked(struct sub *sub, const struct tf_ask *ask)
     struct ledger_node *node = ask->node ? ledger_find(&sub->ledger, ask->node) : NULL;
     enum tf_error_code code = TF_OK;
     char *why = ask->node ? refusal(sub, ask, node, &code) : tf_strdup("no node was named");
-    if (why) {
+    if (why)
         ask_answer(sub, ask, code == TF_OK ? TF_ERR_INVALID : code, why);
-        return;
-    }
-    if (ask->on && ask->drain.dry) {
+    else if (ask->on && ask->drain.dry)
         ask_answer(sub, ask, TF_OK, drain_plan(sub, &node, 1));
-        return;
-    }
-    bool drained = node->cordon.drain.on;
-    if (set(sub, ask, node)) {
-        ledger_cordoned(&sub->ledger, node);
-        trace_change(sub, ask);
-        out_touch_node(sub, node->node.name);
-    }
-    if (node->cordon.drain.on && !drained)
-        note_drain(sub, &node, 1);
-    char *undone = drain_changed(sub, node, drained), *other = remark(sub, ask, node);
-    if (drained && !node->cordon.drain.on)
-        note_drain_over(sub, &node, 1, NULL);
-    if (undone && other) {
-        char *both = tf_asprintf("%s; %s", undone, other);
-        free(undone);
-        free(other);
-        undone = both;
-        other = NULL;
-    }
-    ask_answer(sub, ask, TF_OK, undone ? undone : other);
+    else
+        carry_out(sub, ask, node);
 }
 
 bool cordon_load(struct sub *sub, struct tf_cordon *cordon, const char **fault)

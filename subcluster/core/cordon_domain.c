@@ -49,7 +49,7 @@ static void begin(struct sub *sub, const struct tf_ask *ask, const struct domain
     tf_vec_each (node, &sub->ledger.nodes) /* those that have left the domain since get the reason, too */
         if (tf_cordon_with(&(*node)->cordon, ask->domain))
             join(sub, *node, order);
-    domain_answer(sub, ask, "cordoned", nodes->count);
+    domain_answer(sub, ask, "cordoned", nodes->count, "");
 }
 
 void cordon_domain_asked(struct sub *sub, const struct tf_ask *ask)

@@ -106,13 +106,14 @@ char *domain_list(const struct sub *sub, const char *domain, struct domain_nodes
     return out->count == 0 || !sub->listed ? none_there(sub, domain) : NULL;
 }
 
-void domain_answer(struct sub *sub, const struct tf_ask *ask, const char *done, size_t count)
+void domain_answer(struct sub *sub, const struct tf_ask *ask, const char *done, size_t count,
+                   const char *more)
 {
     TF_AUTO_BUF text = TF_BUF_INIT;
     domain_say(sub, ask->domain, &text);
     trace(sub, "%s is %s, %zu nodes%s%s", tf_buf_text(&text), done, count, ask->reason ? ": " : "",
           ask->reason ? ask->reason : "");
     ask_answer(sub, ask, TF_OK,
-               tf_asprintf("%zu node%s %s together, and what comes to them later is, too", count,
-                           count == 1 ? " is" : "s are", done));
+               tf_asprintf("%zu node%s %s together, and what comes to them later is, too%s%s", count,
+                           count == 1 ? " is" : "s are", done, *more ? "; " : "", more));
 }

@@ -24,8 +24,9 @@ void domain_say_end(const struct sub *sub, const char *domain, struct tf_buf *te
 /* Those that the engine lists. NULL, or what is wrong with what is named, or that no node is there. Owned. */
 char *domain_list(const struct sub *sub, const char *domain, struct domain_nodes *out,
                   enum tf_error_code *code);
-/* An order about it was carried out: done is "cordoned" or "drained", of so many nodes. Traced and answered.
- */
-void domain_answer(struct sub *sub, const struct tf_ask *ask, const char *done, size_t count);
+/* An order about it was carried out: done is "cordoned" or "drained", of so many nodes. Traced and answered;
+ * more: what else the answer says, or "". */
+void domain_answer(struct sub *sub, const struct tf_ask *ask, const char *done, size_t count,
+                   const char *more);
 
 #endif

@@ -6,10 +6,12 @@
 #include "subcluster/core/cordon_domain.h"
 #include "subcluster/core/domain.h"
 #include "subcluster/core/drain.h"
+#include "subcluster/core/drain_was.h"
 #include "subcluster/core/notes.h"
 #include "subcluster/core/outbox.h"
 #include "subcluster/core/trace.h"
 
+#include "common/base/cleanup.h"
 #include "common/base/text.h"
 
 enum { NAMED = 10 }; /* cordons that are left, named one by one */
@@ -46,10 +48,16 @@ static void drain_one(struct sub *sub, struct ledger_node *node, const struct tf
 static void begin(struct sub *sub, const struct tf_ask *ask, const struct domain_nodes *nodes)
 {
     struct tf_drain terms = drain_terms(sub, &ask->drain);
-    tf_vec_each (node, nodes)
+    struct drains_were were = {0};
+    TF_AUTO_BUF text = TF_BUF_INIT;
+    tf_vec_each (node, nodes) {
+        drains_were_add(&were, *node);
         drain_one(sub, *node, &terms, ask->domain, ask->reason);
+    }
     note_drain(sub, nodes->items, nodes->count);
-    domain_answer(sub, ask, "drained", nodes->count);
+    drains_were_say(sub, &were, &text);
+    domain_answer(sub, ask, "drained", nodes->count, tf_buf_text(&text));
+    drains_were_release(&were);
 }
 
 static void order(struct sub *sub, const struct tf_ask *ask)

@@ -137,9 +137,17 @@ static void test_round_trips(void)
     CU_ASSERT_STRING_EQUAL(tf_fraction_format(1205, text), "12.05%");
 }
 
+static void test_moments(void)
+{
+    char text[TF_QUANTITY_TEXT];
+    CU_ASSERT_STRING_EQUAL(tf_moment_format((struct tf_wall){1796029923999}, text),
+                           "2026-11-30 09:12:03 UTC");
+    CU_ASSERT_STRING_EQUAL(tf_moment_format((struct tf_wall){0}, text), "1970-01-01 00:00:00 UTC");
+}
+
 static const struct suite_test tests[] = {
     {"durations", test_durations}, {"memory", test_memory},           {"cpu", test_cpu},
-    {"fractions", test_fractions}, {"round trips", test_round_trips},
+    {"fractions", test_fractions}, {"round trips", test_round_trips}, {"moments", test_moments},
 };
 
 int main(void)

@@ -434,6 +434,51 @@ static void test_a_cluster_and_a_rack_of_it(void)
     end();
 }
 
+/* The later order holds, and says what it took the place of. */
+static void test_an_order_in_place_of_another(void)
+{
+    begin_racks();
+    drain("n1", TF_HOUR, false);
+    TF_AUTO_FREE char *first = tf_strdup(strstr(tf_buf_text(&d.log), "code 0"));
+    CU_ASSERT_PTR_NULL(strstr(first, "before")); /* there was none */
+    driver_clear(&d);
+    drain("n1", 2 * TF_HOUR, true);
+    CU_ASSERT_TRUE(answered("node n1 was drained before: deadline 2"));
+    CU_ASSERT_TRUE(answered(" UTC -> 2"));
+    CU_ASSERT_TRUE(answered(" UTC, force no -> yes"));
+    CU_ASSERT_EQUAL(driver_allocation(&d, 1)->notes.count, 2); /* of the deadline that holds now */
+    driver_clear(&d);
+    drain("n1", 0, false);
+    CU_ASSERT_TRUE(answered(" UTC -> none, force yes -> no"));
+    driver_clear(&d);
+    drain("n1", 0, false);
+    CU_ASSERT_TRUE(answered("node n1 was drained before, just so: nothing changes"));
+    CU_ASSERT_PTR_NULL(strstr(tf_buf_text(&d.log), "persist"));
+    ask_domain("rack-1", true, (struct tf_drain_order){.on = true, .max_at_once = 2});
+    CU_ASSERT_TRUE(answered("2 nodes are drained together, and what comes to them later is, too; node n1 was "
+                            "drained by itself before: moves at once none -> 2, reason none -> new switch"));
+    ask_domain(TF_ALL_DOMAINS, true, (struct tf_drain_order){.on = true, .max_at_once = 2});
+    CU_ASSERT_TRUE(answered("; 2 nodes were drained with domain bj-a/rack-1 before, on the same terms"));
+    driver_clear(&d);
+    drain("n3", 0, false);
+    CU_ASSERT_TRUE(answered(
+        "node n3 was drained with cluster bj-a before: moves at once 2 -> none, reason new switch -> none"));
+    end();
+}
+
+/* A node that was cordoned keeps the reason of that, whoever drains it with others. */
+static void test_an_order_over_one_that_was_cordoned(void)
+{
+    begin_racks();
+    ask("n2", true, (struct tf_drain_order){0});
+    ask_domain("rack-1", true, (struct tf_drain_order){.on = true});
+    ask_domain("rack-1", true, (struct tf_drain_order){.on = true, .max_at_once = 3});
+    CU_ASSERT_TRUE(
+        answered("; node n1 was drained before: moves at once none -> 3; node n2 was drained before: "
+                 "moves at once none -> 3"));
+    end();
+}
+
 /* Who looks at the job later finds what was done to it, and why. */
 static void test_what_is_noted(void)
 {
@@ -445,7 +490,7 @@ static void test_what_is_noted(void)
                     "InstanceMoved: instance 1 from n1 to n2 (drain of node n1)\n");
     driver_crash(&d, false);
     CU_ASSERT_EQUAL(driver_allocation(&d, 1)->noted, 3);
-    ask("n1", true, (struct tf_drain_order){.on = true}); /* the same again, by other terms */
+    ask("n1", true, (struct tf_drain_order){.on = true}); /* the same again, by other terms: none is there */
     CU_ASSERT_EQUAL(driver_allocation(&d, 1)->noted, 3);
     end();
 }
@@ -706,6 +751,8 @@ int main(void)
         {"domains that overlap", test_domains_that_overlap},
         {"a domain that is drained and cordoned", test_a_domain_that_is_drained_and_cordoned},
         {"what is no domain to cordon", test_what_is_no_domain_to_cordon},
+        {"an order in place of another", test_an_order_in_place_of_another},
+        {"an order over one that was cordoned", test_an_order_over_one_that_was_cordoned},
         {"what is noted", test_what_is_noted},
         {"what starts again meets the deadline", test_what_starts_again_meets_the_deadline},
         {"the end is noted", test_the_end_is_noted},
