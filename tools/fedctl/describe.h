@@ -19,5 +19,6 @@ void describe_table(struct fedctl *ctl, const char *title, struct columns *colum
 
 /* Kinds of things that have a file of their own. Ask for what the word names; give the exit code. */
 int describe_migration(struct fedctl *ctl, const char *word, struct tf_buf *text);
+int describe_drain(struct fedctl *ctl, const char *word, struct tf_buf *text); /* data it prints itself */
 
 #endif

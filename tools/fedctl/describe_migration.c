@@ -25,6 +25,26 @@ static void chain_moves(struct fedctl *ctl, const struct tf_migration *chain, st
     describe_table(ctl, "Moves:", &columns, buf);
 }
 
+/* When each state was reached, beside one another: what took long is seen at once. */
+static void chain_moments(struct fedctl *ctl, const struct tf_migration *chain, struct tf_buf *buf)
+{
+    static const struct column titles[] = {
+        {"JOB", 0},   {"INDEX", COLUMN_RIGHT}, {"RESERVED", 0}, {"STARTED", 0},
+        {"READY", 0}, {"SWITCHED", 0},         {"STOPPING", 0}, {"ENDED", 0}};
+    struct columns columns;
+    char local[WHEN_TEXT];
+    columns_init(&columns, titles, TF_ARRAY_LEN(titles));
+    tf_vec_each (move, &chain->moves) {
+        const struct tf_wall at[] = {move->reserved, move->started,  move->ready,
+                                     move->switched, move->stopping, move->ended};
+        columns_add_fmt(&columns, "%s/%s", move->tenant, move->name);
+        columns_add_fmt(&columns, "%u", move->index);
+        for (size_t i = 0; i < TF_ARRAY_LEN(at); i++)
+            columns_add(&columns, when_local(at[i], local));
+    }
+    describe_table(ctl, "Moments:", &columns, buf);
+}
+
 static void print_chain(struct fedctl *ctl, const struct tf_chain_info *info, struct tf_buf *buf)
 {
     const struct tf_migration *chain = &info->chain;
@@ -41,6 +61,7 @@ static void print_chain(struct fedctl *ctl, const struct tf_chain_info *info, st
     describe_time(buf, "Begun:", chain->created, now);
     describe_time(buf, "Ended:", chain->ended, now);
     chain_moves(ctl, chain, buf);
+    chain_moments(ctl, chain, buf);
 }
 
 static void print_job_move(const struct tf_job_move *job, struct tf_buf *buf)

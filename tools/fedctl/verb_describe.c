@@ -7,7 +7,15 @@
 #include "tools/fedctl/resource.h"
 #include "tools/fedctl/when.h"
 
-static const struct option options[] = {OPTION_OUTPUT_ALL, OPTION_TENANT};
+static const struct option options[] = {
+    OPTION_OUTPUT_ALL,
+    OPTION_TENANT,
+    {'l',
+     "SELECTOR",
+     {.key = "selector",
+      TF_STRING(struct options, selector),
+      .help = "the drain of the nodes with these labels, in the cluster that is named"}},
+};
 
 /* ---- jobs ---- */
 
@@ -362,18 +370,22 @@ static int run(struct fedctl *ctl)
     enum resource_kind kind;
     struct tf_error err = TF_ERROR_INIT;
     unsigned allowed = 1u << RESOURCE_JOBS | 1u << RESOURCE_CLUSTERS | 1u << RESOURCE_NODES |
-                       1u << RESOURCE_RESERVATIONS | 1u << RESOURCE_MIGRATIONS;
+                       1u << RESOURCE_RESERVATIONS | 1u << RESOURCE_MIGRATIONS | 1u << RESOURCE_DRAINS;
     if (target_kind(ctl, allowed, &kind, &err))
         return fedctl_usage(ctl, "%s", err.text);
     if (ctl->words.count != 1)
         return fedctl_usage(ctl, "describe which one? Name exactly one");
-    if (ctl->options.output != OUTPUT_TABLE && ctl->options.output != OUTPUT_WIDE)
+    if (ctl->options.selector && kind != RESOURCE_DRAINS)
+        return fedctl_usage(ctl, "-l says which drain is meant: `describe drain CLUSTER -l SELECTOR`");
+    bool data = ctl->options.output != OUTPUT_TABLE && ctl->options.output != OUTPUT_WIDE;
+    if (data && kind != RESOURCE_DRAINS)
         return as_data(ctl, kind);
     TF_AUTO_BUF text = TF_BUF_INIT;
     const char *word = ctl->words.items[0];
     int code = kind == RESOURCE_CLUSTERS     ? describe_cluster(ctl, word, &text)
                : kind == RESOURCE_NODES      ? describe_node(ctl, word, &text)
                : kind == RESOURCE_MIGRATIONS ? describe_migration(ctl, word, &text)
+               : kind == RESOURCE_DRAINS     ? describe_drain(ctl, word, &text)
                                              : describe_job(ctl, word, kind == RESOURCE_RESERVATIONS, &text);
     out_buf(&ctl->out, &text);
     return code;
@@ -381,11 +393,14 @@ static int run(struct fedctl *ctl)
 
 const struct verb verb_describe = {
     .name = "describe",
-    .usage = "[job] TENANT/NAME\ncluster NAME\nnode CLUSTER/NODE\nreservation TENANT/NAME\nmigration ID",
-    .help = "Show everything about one job, cluster, node, reservation or migration",
+    .usage = "[job] TENANT/NAME\ncluster NAME\nnode CLUSTER/NODE\nreservation TENANT/NAME\nmigration ID\n"
+             "drain CLUSTER/NODE|CLUSTER/PATH|CLUSTER\ndrain CLUSTER -l SELECTOR",
+    .help = "Show everything about one job, cluster, node, reservation, migration or drain",
     .examples = "fedctl describe job web/hello\nfedctl describe cluster bj-a\nfedctl describe node bj-a/n1\n"
                 "# How a move went, and why\n"
-                "fedctl describe migration 1a2b3c4d\n",
+                "fedctl describe migration 1a2b3c4d\n"
+                "# What is left on a rack that is drained, and where it is to go\n"
+                "fedctl describe drain bj-a/rdma-pod-3/switch-12\n",
     .options = OPTION_LIST(options),
     .run = run,
 };

@@ -77,9 +77,6 @@ static int run(struct fedctl *ctl)
         return fedctl_usage(ctl, "%s", err.text);
     if (ctl->options.archived && kind != RESOURCE_JOBS)
         return fedctl_usage(ctl, "only jobs are archived: say `fedctl get jobs --archived`");
-    if (ctl->options.follow && kind == RESOURCE_MIGRATIONS)
-        return fedctl_usage(
-            ctl, "migrations are not watched: `watch -n 2 fedctl get migrations` shows them again and again");
     if (ctl->options.follow && ctl->options.archived)
         return fedctl_usage(ctl, "what is archived does not change: --watch has no use there");
     if (ctl->options.follow && ctl->options.limit)

@@ -29,7 +29,8 @@ static int run(struct fedctl *ctl)
     struct tf_error err = TF_ERROR_INIT;
     enum resource_kind kind = RESOURCE_JOBS;
     unsigned allowed = 1u << RESOURCE_JOBS | 1u << RESOURCE_CLUSTERS | 1u << RESOURCE_NODES |
-                       1u << RESOURCE_GPUS | 1u << RESOURCE_INSTANCES | 1u << RESOURCE_RESERVATIONS;
+                       1u << RESOURCE_GPUS | 1u << RESOURCE_INSTANCES | 1u << RESOURCE_RESERVATIONS |
+                       1u << RESOURCE_MIGRATIONS | 1u << RESOURCE_DRAINS;
     if (ctl->words.count && target_kind(ctl, allowed, &kind, &err))
         return fedctl_usage(ctl, "%s", err.text);
     return watching(ctl, kind);
@@ -37,8 +38,8 @@ static int run(struct fedctl *ctl)
 
 const struct verb verb_watch = {
     .name = "watch",
-    .usage = "[jobs|clusters|nodes|gpus|instances] [FILTER...]",
-    .help = "Show a live list of jobs, clusters, nodes, GPUs or instances",
+    .usage = "[jobs|clusters|nodes|gpus|instances|reservations|migrations|drains] [FILTER...]",
+    .help = "Show a live list of jobs, nodes, migrations or whatever else can be listed",
     .more =
         "On a terminal the list is drawn anew as it changes, what lives first. Elsewhere it is printed once, "
         "then a line\n"
@@ -47,6 +48,9 @@ const struct verb verb_watch = {
                 "# What waits, of one tenant\n"
                 "fedctl watch jobs --tenant llm --phase pending\n"
                 "fedctl watch nodes --cluster bj-a\n"
+                "# How far moves and drains are\n"
+                "fedctl watch migrations\n"
+                "fedctl watch drains\n"
                 "# For programs: one object a line for each change\n"
                 "fedctl watch jobs -A -o json\n",
     .options = OPTION_LIST(options),

@@ -56,7 +56,7 @@ static void fill(const void *object, void *document, struct tf_arena *arena)
                               .since = view_time(drain->since, arena),
                               .deadline = view_time(drain->terms.deadline, arena),
                               .state = view_word(drain_is_done(drain) ? "Drained" : "Draining"),
-                              .nodes = drain->nodes,
+                              .nodes = (int32_t)drain->covers.count,
                               .empty = drain->empty,
                               .at_once = drain->terms.max_at_once,
                               .force = drain->terms.force,

@@ -359,7 +359,9 @@ static void migrate(struct fake *fake, const struct tf_migrate_request *request,
         return;
     }
     fake->aborted |= order->verb == TF_MIGRATE_ABORT;
-    if (order->verb == TF_MIGRATE_LIST)
+    if (order->verb == TF_MIGRATE_LIST && request->cluster && strcmp(request->cluster, "dr-e") == 0)
+        world_drain_moves(now_of(fake), reply);
+    else if (order->verb == TF_MIGRATE_LIST)
         world_moves(now_of(fake), reply);
     if (order->verb == TF_MIGRATE_LIST && !tf_uid_is_none(fake->defrag))
         world_defrag_chain(fake->defrag, fake->looks++, fake->stops, fake->aborted,

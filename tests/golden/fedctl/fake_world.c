@@ -503,6 +503,25 @@ static void two_moves(struct tf_wall now, struct tf_migrate_reply *reply)
     chain->moves.items[1].index = 1;
     chain->moves.items[1].why = tf_strdup("there was no place for it in time");
     chain->ended.ms = now.ms - 100500;
+    struct tf_move *done = &chain->moves.items[0];
+    done->reserved.ms = done->started.ms = now.ms - 190500;
+    done->ready.ms = done->switched.ms = done->stopping.ms = now.ms - 120500;
+    done->ended.ms = chain->moves.items[1].ended.ms = chain->ended.ms;
+}
+
+void world_drain_moves(struct tf_wall now, struct tf_migrate_reply *reply)
+{
+    static const enum tf_move_state states[] = {TF_MOVE_ROLLED_BACK, TF_MOVE_STARTING};
+    for (size_t i = 0; i < TF_ARRAY_LEN(states); i++) {
+        struct tf_chain_info *info = tf_vec_add(&reply->chains);
+        info->cluster = tf_strdup("dr-e");
+        info->chain = (struct tf_migration){.id = {{0xd0, (uint8_t)i}},
+                                            .cause = TF_MOVE_BY_DRAIN,
+                                            .owner = tf_strdup("l0"),
+                                            .created = before(now, 200)};
+        defrag_step(&info->chain, "refresh", 7, "l0", "m4", states[i]);
+        tf_str_set(&info->chain.moves.items[0].tenant, "data");
+    }
 }
 
 void world_moves(struct tf_wall now, struct tf_migrate_reply *reply)
@@ -660,6 +679,31 @@ static void suspect(struct tf_node_info *info, struct tf_wall now)
     info->free_gpus &= ~UINT64_C(4);
 }
 
+static void drained(struct tf_nodes_reply *reply, const char *name, const char *with, uint64_t held,
+                    struct tf_wall since)
+{
+    node(reply, "dr-e", name, "H800", 8, held);
+    struct tf_node_info *info = &reply->nodes.items[reply->nodes.count - 1];
+    struct tf_drain terms = {.on = true, .max_at_once = with ? 2 : 0};
+    if (!with)
+        terms.deadline.ms = since.ms + 6 * TF_HOUR;
+    tf_cordon_drain(&info->cordon, &terms, with, with ? "power works" : "fan", since);
+    info->node.state = TF_NODE_DRAINING;
+}
+
+/* A cluster is drained; one node of it and one rack were drained again, by later orders. */
+static void drained_nodes(struct tf_wall now, struct tf_nodes_reply *reply)
+{
+    size_t first = reply->nodes.count;
+    drained(reply, "l0", TF_ALL_DOMAINS, 7, before(now, 11550));
+    drained(reply, "l1", TF_ALL_DOMAINS, 0, before(now, 11550));
+    drained(reply, "l2", NULL, 1, before(now, 5430));
+    drained(reply, "l3", "rdma-1", 0, before(now, 1230));
+    drained(reply, "l4", TF_BY_LABELS "disk=sata", 0, before(now, 1230));
+    tf_str_set(&reply->nodes.items[first + 3].node.domains.items[0], "rdma-1");
+    tf_pairs_set(&reply->nodes.items[first + 4].node.labels, "disk", "sata");
+}
+
 void world_nodes(const char *in, struct tf_wall now, struct tf_nodes_reply *reply)
 {
     if (!in || strcmp(in, "bj-a") == 0) {
@@ -685,6 +729,8 @@ void world_nodes(const char *in, struct tf_wall now, struct tf_nodes_reply *repl
     }
     if (in && strcmp(in, "us-c") == 0)
         tf_strs_add(&reply->missing, "us-c");
+    if (in && strcmp(in, "dr-e") == 0)
+        drained_nodes(now, reply);
 }
 
 /* ---- configuration ---- */

@@ -21,6 +21,8 @@ void world_clusters(bool events, struct tf_wall now, struct tf_clusters_reply *r
 void world_defrag(const struct tf_defrag_request *request, struct tf_defrag_plan *plan);
 /* The chain of that plan, so many looks after it began; stops: its second move waits until it is aborted. */
 void world_defrag_chain(struct tf_uid id, size_t looks, bool stops, bool aborted, struct tf_chain_info *info);
+/* Of the cluster that is drained: a move that was rolled back, and its second try. */
+void world_drain_moves(struct tf_wall now, struct tf_migrate_reply *reply);
 /* A chain that is over, and jobs that go to other clusters. */
 void world_moves(struct tf_wall now, struct tf_migrate_reply *reply);
 void world_plan(const char *name, struct tf_wall now, struct tf_plan_reply *reply);

@@ -165,6 +165,20 @@ run describe node bj-a/n2
 run describe node bj-a/none
 run describe node gz-b/a2
 golden describe
+run get drains -c dr-e
+run get drains -c dr-e -o json
+run get drains -c dr-e -o name
+run get drains -c us-c
+run describe drain dr-e
+run describe drain dr-e/l2
+run describe drain dr-e/rdma-1
+run describe drain dr-e -l disk=sata
+run describe drain dr-e -l disk=sata -o yaml
+run describe drain dr-e/l0
+run describe drain dr-e -l "disk in ("
+run describe node dr-e/l0 -l disk=sata
+run watch drains -c dr-e --duration 100ms
+golden drains
 
 run explain job rec/wants-b300
 run explain rec/wants-b300 -o json
