@@ -242,14 +242,16 @@ static void settle(struct sub *sub)
 {
     if (!sub->loaded)
         return;
+    /* Before anything starts: a node that came, or that one of two orders has let go, is closed by the other.
+     */
+    cordon_domain_note(sub);
+    drain_note(sub);
     moments(sub);
     sweep(sub);
     stakes_look(sub);
     reclaim_look(sub);
     node_claims_look(sub);
     link_orders(sub);
-    cordon_domain_note(sub);
-    drain_note(sub);
     ledger_refresh(&sub->ledger);
     offers_note(sub);
     repair_look(sub);
