@@ -280,6 +280,8 @@ static void take_answer(void *arg, uint64_t tag)
         bool done = code == TF_OK, final = !done && is_final(wish, code);
         if (code == TF_ERR_NOT_FOUND && wish->verb != SIM_MIGRATE) /* it may be of the target */
             audit_not_found(world_of(wish)->audit, wish->uid);
+        if (code == TF_ERR_CONFLICT && wish->verb == SIM_SUBMIT)
+            audit_name_taken(world_of(wish)->audit, wish->uid);
         if (done || final)
             tell_world(wish, SIM_FACT_ANSWERED, code, letter->text);
         if (done)

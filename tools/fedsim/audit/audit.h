@@ -78,6 +78,8 @@ void audit_told_down(struct audit *audit, const char *cluster, const struct tf_d
 /* ---- clients ---- */
 void audit_submit_asked(struct audit *audit, struct tf_uid uid, const struct tf_job_manifest *manifest);
 void audit_submit_acked(struct audit *audit, struct tf_uid uid);
+/* A client was told that the name is taken. */
+void audit_name_taken(struct audit *audit, struct tf_uid uid);
 void audit_delete_asked(struct audit *audit, struct tf_uid uid);
 void audit_delete_acked(struct audit *audit, struct tf_uid uid);
 void audit_hold_asked(struct audit *audit, struct tf_uid uid);

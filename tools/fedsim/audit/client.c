@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What clients ask and are answered: I1 of DESIGN.md §9. */
+#include "common/base/text.h"
 #include "tools/fedsim/audit/facts.h"
 
 #include <inttypes.h>
@@ -19,6 +20,19 @@ void audit_submit_acked(struct audit *audit, struct tf_uid uid)
     job->acked = true;
     if (!job->stored && !job->archived)
         audit_fail(audit, "I1: the submit of job %s is acknowledged, but it is not stored", audit_uid(uid));
+}
+
+/* Job names are unique in their tenant (DESIGN.md §3.1). */
+void audit_name_taken(struct audit *audit, struct tf_uid uid)
+{
+    const struct audit_job *job = audit_job(audit, uid);
+    for (const struct audit_job *other = audit->jobs; other; other = other->hh.next)
+        if (other != job && other->version && tf_str_eq(other->manifest.tenant, job->manifest.tenant) &&
+            tf_str_eq(other->manifest.name, job->manifest.name))
+            return;
+    audit_fail(audit,
+               "I1: the submit of job %s/%s is refused for its name, which no job of that tenant ever had",
+               job->manifest.tenant, job->manifest.name);
 }
 
 void audit_delete_asked(struct audit *audit, struct tf_uid uid)

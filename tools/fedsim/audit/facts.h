@@ -25,9 +25,12 @@ struct audit_job {
     bool asked, acked, delete_asked, delete_acked, hold_asked, scale_asked;
     bool stored; /* the federation's store has it now: record is that */
     const struct tf_job_record
-        *record;       /* else an empty one, audit_no_record: most jobs of a long run are over */
-    uint64_t version;  /* highest that was ever stored */
-    bool acked_before; /* the store was restored; it is acknowledged again if the copy has the job */
+        *record;              /* else an empty one, audit_no_record: most jobs of a long run are over */
+    uint64_t version;         /* highest that was ever stored */
+    struct tf_wall submitted; /* as stored */
+    struct tf_mono waits;     /* first stored then without a placement; 0: it never was */
+    struct tf_mono placed;    /* first stored then with one */
+    bool acked_before;        /* the store was restored; it is acknowledged again if the copy has the job */
     bool archived;
     enum tf_phase archived_phase;
     TF_VEC(struct audit_epoch *) epochs;
@@ -213,6 +216,9 @@ struct audit_instance *audit_instance(struct audit *audit, const char *cluster,
                                       const struct tf_instance_id *id);                        /* NULL */
 struct audit_allocation *audit_allocation(const struct audit_site *site, struct tf_uid uid);   /* NULL */
 struct audit_job *audit_stored_job(struct audit *audit, const char *tenant, const char *name); /* NULL */
+
+/* At rest: jobs that are alike have been placed in the order of the queue (order.c). */
+void audit_check_order(struct audit *audit);
 
 /* Words for messages; valid until the fourth next call. */
 const char *audit_uid(struct tf_uid uid);

@@ -14,6 +14,47 @@ static struct audit_chain *find(struct audit_site *site, struct tf_uid id)
     return NULL;
 }
 
+/* The move that brings the instance to where this one takes it from; NULL: it is there. */
+static const struct tf_move *first_half(const struct tf_migration *m, size_t second)
+{
+    const struct tf_move *s = &m->moves.items[second];
+    for (size_t i = 0; i < second; i++) {
+        const struct tf_move *f = &m->moves.items[i];
+        if (tf_uid_eq(f->uid, s->uid) && f->epoch == s->epoch && f->index == s->index &&
+            tf_str_eq(f->claim.node, s->from))
+            return f;
+    }
+    return NULL;
+}
+
+static bool others_stand(const struct tf_migration *m, size_t but)
+{
+    for (size_t i = 0; i < m->moves.count; i++)
+        if (i != but && m->moves.items[i].state == TF_MOVE_ROLLED_BACK)
+            return false;
+    return true;
+}
+
+/* An instance on its way to a spare place goes on from there; it has lost its turn only if nothing starts,
+ * and its next place only if another move came to nothing, or the node did. from: before, NULL if it is new.
+ */
+static void check_second_half(struct audit *audit, const struct audit_site *site,
+                              const struct tf_migration *from, const struct tf_migration *to, size_t i)
+{
+    const struct tf_move *second = &to->moves.items[i], *first = first_half(to, i);
+    bool fresh = !from || i >= from->moves.count || !tf_move_is_over(from->moves.items[i].state);
+    if (!fresh || second->state != TF_MOVE_ROLLED_BACK || !first || first->state != TF_MOVE_STARTING)
+        return;
+    const struct audit_allocation *known = audit_allocation(site, second->uid);
+    const struct audit_node *node = audit_find_node(site, second->claim.node);
+    bool has_place = !second->claim.node || (node && node->node.state == TF_NODE_READY);
+    if (has_place && others_stand(to, i) && known && known->a.epoch == second->epoch &&
+        known->a.phase == TF_ALLOCATION_RUNNING && second->index < known->a.members.count)
+        audit_fail(audit,
+                   "I10: in %s a move of job %s from %s is given up while its instance is on its way there",
+                   site->name, audit_uid(second->uid), second->from);
+}
+
 static void check_states(struct audit *audit, const struct audit_site *site, const struct tf_migration *from,
                          const struct tf_migration *to)
 {
@@ -63,11 +104,14 @@ void audit_chain_stored(struct audit *audit, struct audit_site *site, const stru
         }
         return;
     }
-    if (!chain) {
+    bool fresh = !chain;
+    if (fresh) {
         chain = tf_vec_add(&site->chains);
         *chain = (struct audit_chain){0};
     } else if (!site->copied)
         check_states(audit, site, &chain->m, record);
+    for (size_t i = 0; i < record->moves.count && !site->copied; i++)
+        check_second_half(audit, site, fresh ? NULL : &chain->m, record, i);
     count_claims(site, &chain->m, -1);
     tf_migration_copy(&chain->m, record);
     count_claims(site, &chain->m, 1);

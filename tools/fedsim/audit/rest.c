@@ -227,6 +227,7 @@ void audit_rest(struct audit *audit)
         note_strange(i);
     for (const struct audit_job *job = audit->jobs; job; job = job->hh.next)
         check_job(audit, job);
+    audit_check_order(audit);
     tf_vec_each (site, &audit->sites)
         audit_check_chains_at_rest(audit, *site);
     tf_vec_each (site, &audit->sites)

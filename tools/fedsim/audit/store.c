@@ -179,6 +179,7 @@ static void check_gone(struct audit *audit, struct audit_job *job)
 static void is_stored(struct audit *audit, struct audit_job *job, const struct tf_job_record *record)
 {
     job->stored = true;
+    job->submitted = record->submitted;
     job->stored_as = tf_asprintf("%s/%s", record->tenant, record->name);
     HASH_ADD_KEYPTR(by_name, audit->names, job->stored_as, strlen(job->stored_as), job);
 }
@@ -226,11 +227,12 @@ static bool may_be_running(struct audit *audit, const struct tf_job_record *reco
     return e && (e->was_ready || e->rolled || e->local_rolled);
 }
 
-/* An epoch of it may run that a restored store knows no more, and so the leader waits for who has it. */
-static bool was_forgotten(struct audit *audit, struct tf_uid uid)
+/* It had epochs when the store was restored. More may run than the copy, or what was adopted since, knows of,
+ * and so the leader waits for each subcluster. */
+static bool was_restored(struct audit *audit, struct tf_uid uid)
 {
     tf_vec_each (e, &audit_job(audit, uid)->epochs)
-        if ((*e)->rolled && !(*e)->placed)
+        if ((*e)->rolled)
             return true;
     return false;
 }
@@ -244,7 +246,7 @@ static void check_phase(struct audit *audit, const struct tf_job_record *record)
     if (record->phase == TF_PHASE_RUNNING && !may_be_running(audit, record, last) && !audit->copied)
         audit_fail(audit, "§3.1: job %s is stored as Running, and its core was never ready",
                    audit_uid(record->uid));
-    if (record->deleted && !last && !tf_phase_is_final(record->phase) && !was_forgotten(audit, record->uid))
+    if (record->deleted && !last && !tf_phase_is_final(record->phase) && !was_restored(audit, record->uid))
         audit_fail(audit, "§3.1: job %s is deleted, nothing of it is left, and it is stored as %s",
                    audit_uid(record->uid), tf_phase_name(record->phase));
 }
@@ -276,6 +278,9 @@ static void take_job(struct audit *audit, struct tf_job_record *record)
         is_stored(audit, job, record);
     job->acked |= job->acked_before;
     job->acked_before = false;
+    struct tf_mono *since = record->placements.count ? &job->placed : &job->waits;
+    if (!since->ms)
+        *since = audit->now;
     job->version = record->version;
     keep_record(job, record);
     drop_epochs(audit, job, job->record);

@@ -54,7 +54,7 @@ static void draw_settings(struct draw *draw)
     s->refusal_backoff_max = draw_between(draw, 2, 20) * TF_SECOND;
     s->policy.absorb_cooldown = s->refusal_backoff_max; /* short enough for a run to see their end */
     s->policy.surplus_dwell = s->cluster_lost_after;
-    s->max_min_runtime = TF_MINUTE;
+    s->max_min_runtime = TF_HOUR;
     s->lease_ttl = draw_between(draw, 3, 6) * TF_SECOND;
     s->decision_budget = draw_one_in(draw, 3) ? 10 : 1000000;
     s->claim_after = draw_between(draw, 5, 120) * TF_SECOND;
@@ -161,6 +161,9 @@ void chaos_draw(uint64_t seed, enum chaos_size size, struct scenario *scenario)
     draw_lent(&draw);
     draw_stuck(&draw);
     draw_domains(&draw);
+    draw_twins(&draw);
+    draw_protected(&draw);
+    draw_cycle(&draw);
     if (scenario_check(scenario, &complaints))
         return;
     fprintf(stderr, "seed %llu draws a wrong scenario: %s: %s\n", (unsigned long long)seed,

@@ -157,6 +157,24 @@ static void draw_wishes(struct draw *draw, const struct scenario_job *job)
         wish(draw, at, 40 * TF_SECOND)->restart = tf_asprintf("%s/%s", tenant, name);
 }
 
+static bool has_name(const struct draw *draw, const char *tenant, const char *name)
+{
+    tf_vec_each (job, &draw->s->jobs)
+        if (strcmp(job->tenant, tenant) == 0 && strcmp(job->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* A name is its tenant's: others may use it, too. Nothing is drawn for it. */
+static void share_name(struct draw *draw, struct scenario_job *job)
+{
+    tf_vec_each (other, &draw->s->jobs)
+        if (strcmp(other->tenant, job->tenant) != 0 && !has_name(draw, job->tenant, other->name)) {
+            tf_str_set(&job->name, other->name);
+            return;
+        }
+}
+
 static void draw_job(struct draw *draw, size_t number, int64_t at)
 {
     struct scenario_job job = {.at = {.from = at}, .work = -1, .run = -1};
@@ -168,6 +186,8 @@ static void draw_job(struct draw *draw, size_t number, int64_t at)
     job.chance = draw_chance(draw);
     if (job.chance.seed % 3 == 0) /* no draw of its own, so that all else stays as it is */
         job.checkpoint_every = (5 + job.chance.seed / 3 % 25) * TF_SECOND;
+    if (job.chance.seed % 5 == 0)
+        share_name(draw, &job);
     if (draw->alike)
         make_alike(&job);
     tf_job_spec_fill(&job.spec);

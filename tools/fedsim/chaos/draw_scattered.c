@@ -5,6 +5,7 @@
 #include "tools/fedsim/chaos/private.h"
 
 #include "common/base/alloc.h"
+#include "common/base/cleanup.h"
 #include "common/base/clock.h"
 
 enum { NODES = 3, WHOLE = 8 /* GPUs */ };
@@ -58,11 +59,10 @@ static struct scenario_job *draw_service(struct draw *draw, const char *name, in
     return draw_own_service(draw, name, class, at, model, gpus);
 }
 
-static void put_on(struct scenario_job *job, const struct scenario_cluster *cluster, size_t node)
+void draw_put_on(struct scenario_job *job, const struct scenario_cluster *cluster, size_t node)
 {
-    char *name = tf_asprintf("%s/%s0", cluster->name, cluster->nodes.items[node].prefix);
+    TF_AUTO_FREE char *name = tf_asprintf("%s/%s0", cluster->name, cluster->nodes.items[node].prefix);
     tf_strs_add(&job->on, name);
-    free(name);
 }
 
 /* It comes when the victim has run for so long that moves cost less. */
@@ -83,14 +83,14 @@ void draw_scattered(struct draw *draw)
     struct scenario_cluster *cluster = &draw->s->clusters.items[draw_below(draw, draw->s->clusters.count)];
     size_t first = draw_own_nodes(draw, cluster, model, NODES);
     tf_classes_add(&draw->s->settings.federation.policy.classes, class, 40);
-    put_on(draw_service(draw, "movable", TF_SECOND, 2), cluster, first);
+    draw_put_on(draw_service(draw, "movable", TF_SECOND, 2), cluster, first);
     struct scenario_job *locked = draw_service(draw, "locked", TF_SECOND, 4);
     locked->spec.migration = TF_MIGRATION_NEVER;
-    put_on(locked, cluster, first + 1);
+    draw_put_on(locked, cluster, first + 1);
     struct scenario_job *victim = draw_service(draw, "victim", TF_SECOND, WHOLE);
     tf_str_set(&victim->spec.priority, "low"); /* no other could be evicted, and it has no checkpoint */
     victim->spec.workload = TF_WORKLOAD_TRAINING;
-    put_on(victim, cluster, first + 2);
+    draw_put_on(victim, cluster, first + 2);
     draw_whole(draw, 1);
     if (draw_one_in(draw, 2))
         draw_whole(draw, 2);

@@ -46,7 +46,6 @@
     X(CORDON, "people: a subcluster is cordoned", e->cordon != NULL)                                     \
     X(DRAIN_MANY, "people: a domain, a cluster or what has some labels is drained", e->drain != NULL)    \
     X(DRAIN, "people: a node is drained", e->state == SCENARIO_DRAINING)                                 \
-    X(DRAIN_DOMAIN, "people: a domain, a cluster or what has some labels is drained", e->drain != NULL)  \
     X(FREEZE, "people: evictions, growth or moves are frozen", e->freeze != NULL)                        \
     X(MOVE, "people: instances, or a job, are moved", e->migrate != NULL)                                \
     X(DEFRAG, "people: nodes are made free", e->defrag != NULL)                                          \

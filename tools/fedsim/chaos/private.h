@@ -26,6 +26,7 @@ struct scenario_event *draw_event(struct draw *draw, bool fault, int64_t at);
 size_t draw_own_nodes(struct draw *draw, struct scenario_cluster *cluster, const char *of, size_t count);
 struct scenario_job *draw_own_service(struct draw *draw, const char *name, const char *priority, int64_t at,
                                       const char *of, int32_t gpus);
+void draw_put_on(struct scenario_job *job, const struct scenario_cluster *cluster, size_t node);
 
 void draw_fleet(struct draw *draw);
 void draw_jobs(struct draw *draw);
@@ -44,5 +45,8 @@ void draw_travels(struct draw *draw);      /* likewise */
 void draw_lent(struct draw *draw);         /* likewise */
 void draw_stuck(struct draw *draw);        /* likewise */
 void draw_domains(struct draw *draw);      /* likewise */
+void draw_twins(struct draw *draw);        /* likewise */
+void draw_protected(struct draw *draw);    /* likewise */
+void draw_cycle(struct draw *draw);        /* likewise */
 
 #endif
