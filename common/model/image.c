@@ -237,6 +237,17 @@ void tf_image_vacatable(struct tf_image *image, struct tf_vacatable *v)
     tf_image_close(image);
 }
 
+static void image_emptying(struct tf_image *image, struct tf_emptying *e)
+{
+    tf_image_open(image, e);
+    tf_image_uid(image, &e->chain);
+    tf_image_string(image, &e->owner);
+    tf_image_number(image, &e->class);
+    tf_image_number(image, &e->nodes);
+    tf_image_vector(image, &e->room);
+    tf_image_close(image);
+}
+
 void tf_image_profile(struct tf_image *image, struct tf_profile *profile)
 {
     tf_image_open(image, profile);
@@ -254,6 +265,7 @@ void tf_image_profile(struct tf_image *image, struct tf_profile *profile)
     image_health(image, &profile->health);
     tf_image_list(image, &profile->vacatable, tf_image_vacatable);
     tf_image_strings(image, &profile->moving_for);
+    tf_image_list(image, &profile->emptying, image_emptying);
     tf_image_number(image, &profile->brakes);
     tf_image_number(image, &profile->loss_cap);
     tf_image_close(image);

@@ -105,6 +105,13 @@ static void release_rows(struct tf_profile *profile)
     tf_vec_release(&profile->rows);
 }
 
+static void release_emptying(struct tf_profile *profile)
+{
+    tf_vec_each (e, &profile->emptying)
+        free(e->owner);
+    tf_vec_release(&profile->emptying);
+}
+
 void tf_profile_release(struct tf_profile *profile)
 {
     tf_planes_release(&profile->planes);
@@ -116,6 +123,7 @@ void tf_profile_release(struct tf_profile *profile)
     tf_vec_release(&profile->costs);
     tf_vec_release(&profile->vacatable);
     tf_strs_release(&profile->moving_for);
+    release_emptying(profile);
     *profile = (struct tf_profile){0};
 }
 
@@ -145,6 +153,11 @@ static void copy_whole(struct tf_profile *to, const struct tf_profile *from)
     tf_vec_each (v, &from->vacatable)
         tf_vec_push(&to->vacatable, *v);
     tf_strs_copy(&to->moving_for, &from->moving_for);
+    release_emptying(to);
+    tf_vec_each (e, &from->emptying) {
+        tf_vec_push(&to->emptying, *e);
+        to->emptying.items[to->emptying.count - 1].owner = tf_strdup(e->owner);
+    }
 }
 
 void tf_profile_copy(struct tf_profile *to, const struct tf_profile *from)
@@ -326,6 +339,9 @@ int tf_profile_check(const struct tf_profile *profile, struct tf_error *err)
         if (v->nodes <= 0 || v->cost < 0 || v->cost > TF_GPU_SECONDS_MAX ||
             (profile->full && v->class >= profile->classes.count))
             return tf_error_set(err, TF_ERR_INVALID, "profile: what could be freed is out of bounds");
+    tf_vec_each (e, &profile->emptying)
+        if (e->nodes <= 0 || (profile->full && e->class >= profile->classes.count))
+            return tf_error_set(err, TF_ERR_INVALID, "profile: what is being emptied is out of bounds");
     return check_rows(profile, err);
 }
 
@@ -364,6 +380,10 @@ static int check_delta(const struct tf_profile *profile, const struct tf_profile
             return tf_error_set(err, TF_ERR_INVALID,
                                 "profile: nodes of class %u could be freed, there are %zu", v->class,
                                 classes);
+    tf_vec_each (e, &delta->emptying)
+        if (e->class >= classes)
+            return tf_error_set(err, TF_ERR_INVALID, "profile: nodes of class %u are emptied, there are %zu",
+                                e->class, classes);
     tf_vec_each (row, &delta->rows) {
         if (row->count > 0 && row->class >= classes)
             return tf_error_set(err, TF_ERR_INVALID, "profile row %u names class %u, there are %zu", row->id,

@@ -126,6 +126,16 @@ struct tf_vacatables {
 
 bool tf_vacatables_eq(const struct tf_vacatables *a, const struct tf_vacatables *b);
 
+/* Nodes of one class that a chain of moves empties: they are in no vector until that is over. Only told: what
+ * keeps work from them is explained by it, and nothing is placed on its strength. */
+struct tf_emptying {
+    struct tf_uid chain;
+    char *owner; /* TENANT/NAME of the job that they are for; NULL: of no job */
+    uint32_t class;
+    int32_t nodes;         /* > 0 */
+    struct tf_vector room; /* of one of them when it is empty: the least */
+};
+
 struct tf_health_counts {
     int32_t nodes, ready, unreachable, lost, cordoned, draining, bad_gpus;
     int32_t gpus, free_gpus, held_gpus, foreign_gpus;
@@ -147,8 +157,9 @@ struct tf_profile {
     struct tf_health_counts health;
     struct tf_vacatables vacatable; /* by class; none while nothing may be moved for who waits */
     struct tf_strs moving_for; /* TENANT/NAME of jobs that wait, and for which instances are being moved */
-    int32_t brakes;            /* set of enum tf_brake */
-    int64_t loss_cap;          /* ms: work that an instance may lose at most, in costs */
+    TF_VEC(struct tf_emptying) emptying; /* by chain, then class */
+    int32_t brakes;                      /* set of enum tf_brake */
+    int64_t loss_cap;                    /* ms: work that an instance may lose at most, in costs */
 };
 
 void tf_profile_release(struct tf_profile *profile);

@@ -526,6 +526,24 @@ static const struct tf_wire_table wire_vacatable =
 #undef MODEL
 #undef WIRE
 
+#define MODEL struct tf_emptying
+#define WIRE Tidefed__V1__Emptying
+static const struct tf_wire_row emptying_rows[] = {
+    WIRE_UID(chain, 0),
+    WIRE_STRING(owner, ),
+    {.name = "class",
+     .kind = TF_WIRE_UINT32,
+     .model = offsetof(MODEL, class),
+     .wire = offsetof(WIRE, class_),
+     .max = TF_PROFILE_CLASSES_MAX - 1},
+    WIRE_INT32(nodes, 0, TF_PROFILE_ROWS_MAX),
+    WIRE_OBJECT(room, tf_wire_vector, 0),
+};
+static const struct tf_wire_table wire_emptying =
+    WIRE_TABLE(emptying_rows, tidefed__v1__emptying__descriptor);
+#undef MODEL
+#undef WIRE
+
 #define MODEL struct tf_profile
 #define WIRE Tidefed__V1__Profile
 static const struct tf_wire_row profile_rows[] = {
@@ -549,6 +567,7 @@ static const struct tf_wire_row profile_rows[] = {
     WIRE_LIST(vacatable, wire_vacatable, TF_PROFILE_CLASSES_MAX),
     WIRE_DURATION(loss_cap),
     WIRE_STRINGS(moving_for),
+    WIRE_LIST(emptying, wire_emptying, TF_PROFILE_CLASSES_MAX),
 };
 const struct tf_wire_table tf_wire_profile = WIRE_TABLE(profile_rows, tidefed__v1__profile__descriptor);
 #undef MODEL

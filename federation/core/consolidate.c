@@ -9,6 +9,7 @@
 #include "federation/core/claims.h"
 #include "federation/core/freeze.h"
 #include "federation/core/jobs.h"
+#include "federation/core/more_rows.h"
 #include "federation/core/outbox.h"
 #include "federation/core/trace.h"
 
@@ -21,36 +22,11 @@ bool fed_consolidate_takes_cores(tf_level level)
 
 /* ---- what moves could give ---- */
 
-/* The rows of a subcluster, and behind them the nodes that could be freed. */
-struct freed {
-    TF_VEC(struct tf_profile_row) rows;
-    TF_VEC(struct tf_level_vector) vectors;
-};
-
-static struct tf_fit_view with_freed(const struct cluster *cluster, struct freed *freed)
+static struct tf_fit_view with_freed(const struct cluster *cluster, struct more_rows *more)
 {
-    const struct tf_vacatables *more = &cluster->profile->vacatable;
-    struct tf_fit_view view = tf_fit_rows_view(cluster->room);
-    tf_vec_reserve(&freed->vectors, more->count + 1);
-    for (size_t i = 0; i < view.count; i++)
-        tf_vec_push(&freed->rows, view.rows[i]);
-    tf_vec_each (v, more) {
-        tf_vec_push(&freed->vectors, (struct tf_level_vector){TF_LEVEL_FREE, v->room});
-        struct tf_profile_row row = {.id = (uint32_t)freed->rows.count,
-                                     .class = v->class,
-                                     .count = v->nodes,
-                                     .levels = {&freed->vectors.items[freed->vectors.count - 1], 1, 1},
-                                     .claim_rank = -1};
-        tf_vec_push(&freed->rows, row);
-    }
-    return (struct tf_fit_view){
-        .catalog = view.catalog, .rows = freed->rows.items, .count = freed->rows.count};
-}
-
-static void freed_release(struct freed *freed)
-{
-    tf_vec_release(&freed->rows);
-    tf_vec_release(&freed->vectors);
+    tf_vec_each (v, &cluster->profile->vacatable)
+        more_rows_add(more, v->class, v->nodes, v->room);
+    return more_rows_view(cluster, more);
 }
 
 /* Of as many nodes as it lacks; at least, since the cheapest count for all of a class. */
@@ -79,7 +55,7 @@ static bool fits_after(const struct fed *fed, const struct job *job, const struc
     struct tf_demand demand = {0};
     struct tf_fit fit = {0}, after = {0};
     if (tf_demand_resolve(&demand, spec, job->rank, view.catalog, NULL) == 0) {
-        struct freed freed = {0};
+        struct more_rows freed = {0};
         if (spec->max_runtime > 0)
             demand.ends.ms = now.wall.ms + spec->max_runtime;
         demand.step = 1; /* single instances: how many are missing */
@@ -87,7 +63,7 @@ static bool fits_after(const struct fed *fed, const struct job *job, const struc
         demand.step = spec->elastic.step;
         view = with_freed(cluster, &freed);
         tf_fit_count(&view, &demand, TF_LEVEL_FREE, fed->scratch, &after);
-        freed_release(&freed);
+        more_rows_release(&freed);
         *cost = cost_of(cluster, &demand, demand.core - fit.count);
     }
     tf_demand_release(&demand);

@@ -9,9 +9,11 @@
 #include "federation/core/freeze.h"
 #include "federation/core/jobs.h"
 #include "federation/core/ledger.h"
+#include "federation/core/more_rows.h"
 #include "federation/core/refusals.h"
 
 #include "common/base/buf.h"
+#include "common/base/cleanup.h"
 #include "common/base/quantity.h"
 #include "common/fit/explain.h"
 
@@ -323,6 +325,72 @@ static bool explain_moves(const struct question *q, const struct cluster *c, con
     return true;
 }
 
+static bool is_for(const struct tf_emptying *e, const struct job *job)
+{
+    return e->owner && strcmp(e->owner, job->key) == 0;
+}
+
+/* The plans by which nodes are emptied, each once: "search/rank (migration 1a2b3c4d)". */
+static void say_plans(const struct cluster *c, struct tf_buf *out)
+{
+    enum { NAMED = 3, ID = 8 }; /* as much of an id as fedctl shows */
+    const struct tf_emptying *before = NULL;
+    char id[TF_UID_TEXT];
+    size_t count = 0;
+    tf_vec_each (e, &c->profile->emptying) {
+        bool same = before && tf_uid_eq(before->chain, e->chain);
+        before = e;
+        if (same || ++count > NAMED)
+            continue;
+        tf_uid_format(e->chain, id);
+        tf_buf_fmt(out, "%s%s (migration %.*s)", count > 1 ? ", " : "", e->owner ? e->owner : "no job", ID,
+                   id);
+    }
+    if (count > NAMED)
+        tf_buf_fmt(out, " and %zu more", count - NAMED);
+}
+
+static void say_emptying(const struct question *q, const struct cluster *c, struct fed_blocker *out)
+{
+    TF_AUTO_BUF plans = TF_BUF_INIT;
+    int32_t nodes = 0;
+    bool own = true;
+    tf_vec_each (e, &c->profile->emptying) {
+        nodes += e->nodes;
+        own &= is_for(e, q->job);
+    }
+    say_plans(c, &plans);
+    out->reason = own ? TF_REASON_IN_FLIGHT : TF_REASON_CLAIMED;
+    out->text =
+        tf_asprintf("it would fit with %d node%s that %s being emptied for %s; until that is over %s %s "
+                    "nothing%s",
+                    nodes, nodes == 1 ? "" : "s", nodes == 1 ? "is" : "are", tf_buf_text(&plans),
+                    nodes == 1 ? "it" : "they", nodes == 1 ? "takes" : "take", own ? "" : " else");
+    out->unblock =
+        tf_asprintf("the end of those moves: `fedctl get migrations --cluster %s`; `fedctl abort ID` "
+                    "ends them",
+                    c->record.name);
+}
+
+/* It would fit if the nodes that are being emptied took it. They are in no row, so that no other reason names
+ * them. */
+static bool explain_emptying(const struct question *q, const struct cluster *c,
+                             const struct tf_demand *demand, struct fed_blocker *out)
+{
+    struct more_rows more = {0};
+    struct tf_fit fit = {0};
+    if (c->profile->emptying.count == 0)
+        return false;
+    tf_vec_each (e, &c->profile->emptying)
+        more_rows_add(&more, e->class, e->nodes, e->room);
+    struct tf_fit_view view = more_rows_view(c, &more);
+    tf_fit_count(&view, demand, demand->level, q->fed->scratch, &fit);
+    if (fit.fits)
+        say_emptying(q, c, out);
+    more_rows_release(&more);
+    return fit.fits;
+}
+
 static void explain_demand(const struct question *q, const struct cluster *c, const struct tf_demand *demand,
                            bool spares, int32_t *has, struct fed_blocker *out)
 {
@@ -342,6 +410,8 @@ static void explain_demand(const struct question *q, const struct cluster *c, co
     else if (why.reason >= TF_REASON_HIGHER_PRIORITY && c->flights.count &&
              fits_without_flights(fed, c, demand))
         explain_flying(c, out);
+    else if (explain_emptying(q, c, demand, out))
+        return;
     else if (why.reason < TF_REASON_HIGHER_PRIORITY || !explain_reserved(q, c, demand, out))
         take_why(q, c, demand, &why, out);
 }

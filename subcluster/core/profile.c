@@ -86,6 +86,37 @@ static bool count_again(struct sub *sub)
     return count_anew(sub);
 }
 
+/* Whole again when the chain is over, as far as it is ours and healthy. */
+static void tell_emptied(const struct sub *sub, const struct tf_migration *chain, const char *name,
+                         struct tf_profile *profile)
+{
+    const struct ledger_node *node = ledger_find(&sub->ledger, name);
+    const struct tf_profile_row *row = node ? &ledger_view(&sub->ledger).rows[node->number] : NULL;
+    if (!row || row->count == 0)
+        return;
+    struct tf_vector room = ledger_capacity(node);
+    for (size_t i = profile->emptying.count; i-- > 0;) {
+        struct tf_emptying *e = &profile->emptying.items[i];
+        if (!tf_uid_eq(e->chain, chain->id) || e->class != row->class)
+            continue;
+        e->nodes++;
+        e->room = tf_vector_min(e->room, room);
+        return;
+    }
+    if (profile->emptying.count < TF_PROFILE_CLASSES_MAX)
+        tf_vec_push(&profile->emptying,
+                    (struct tf_emptying){chain->id, tf_strdup(chain->owner), row->class, 1, room});
+}
+
+static void tell_emptying(const struct sub *sub, struct tf_profile *profile)
+{
+    const struct tf_migration *chain;
+    for (size_t i = 0; (chain = migrate_at(sub, i)) != NULL; i++)
+        if (chain->ended.ms == 0)
+            tf_vec_each (name, &chain->empties)
+                tell_emptied(sub, chain, *name, profile);
+}
+
 static void tell_moves(const struct sub *sub, struct tf_profile *profile)
 {
     const struct tf_migration *m;
@@ -146,6 +177,7 @@ static void fill(const struct sub *sub, struct tf_profile *profile)
     profile->brakes = brakes(sub);
     add_costs(sub, profile);
     tell_moves(sub, profile);
+    tell_emptying(sub, profile);
 }
 
 static struct tf_profile next_profile(struct sub *sub)

@@ -157,6 +157,13 @@ static bool eq_vacatable(const struct tf_vacatable *a, const struct tf_vacatable
     return EQ_END;
 }
 
+static bool eq_emptying(const struct tf_emptying *a, const struct tf_emptying *b)
+{
+    EQ_BEGIN(struct tf_emptying);
+    EQ_STR(owner);
+    return EQ_END;
+}
+
 bool eq_profile(const struct tf_profile *a, const struct tf_profile *b)
 {
     EQ_BEGIN(struct tf_profile);
@@ -167,6 +174,7 @@ bool eq_profile(const struct tf_profile *a, const struct tf_profile *b)
     EQ_LIST(costs, eq_cost);
     EQ_LIST(vacatable, eq_vacatable);
     EQ_WITH(moving_for, tf_strs_eq);
+    EQ_LIST(emptying, eq_emptying);
     return EQ_END;
 }
 

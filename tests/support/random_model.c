@@ -333,6 +333,15 @@ static void random_vacatable(struct tf_rng *r, struct tf_vacatable *out)
                                  R(0, TF_GPU_SECONDS_MAX)};
 }
 
+static void random_emptying(struct tf_rng *r, struct tf_emptying *out)
+{
+    *out = (struct tf_emptying){random_uid(r),
+                                random_text(r),
+                                (uint32_t)R(0, TF_PROFILE_CLASSES_MAX - 1),
+                                R32(0, TF_PROFILE_ROWS_MAX),
+                                {COUNT, COUNT, QUANTITY, QUANTITY}};
+}
+
 void random_profile(struct tf_rng *r, struct tf_profile *out)
 {
     *out = (struct tf_profile){random_generation(r),
@@ -349,6 +358,7 @@ void random_profile(struct tf_rng *r, struct tf_profile *out)
                                random_health(r),
                                LATER,
                                LATER,
+                               LATER,
                                COUNT,
                                TIME};
     RANDOM_LIST(r, &out->planes, random_plane);
@@ -358,6 +368,7 @@ void random_profile(struct tf_rng *r, struct tf_profile *out)
     RANDOM_LIST(r, &out->costs, random_cost);
     RANDOM_LIST(r, &out->vacatable, random_vacatable);
     random_strs(r, &out->moving_for);
+    RANDOM_LIST(r, &out->emptying, random_emptying);
 }
 
 /* ---- records ---- */

@@ -146,8 +146,10 @@ static int explain_job(struct fedctl *ctl, const char *word)
 {
     struct tf_reply reply;
     int code = target_ask(ctl, TF_METHOD_EXPLAIN, word, &reply);
-    if (code == FEDCTL_DONE)
+    if (code == FEDCTL_DONE) {
+        explain_add_drains(ctl, &reply.explain);
         print_job(ctl, &reply.explain);
+    }
     tf_reply_release(&reply);
     return code;
 }

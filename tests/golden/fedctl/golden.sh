@@ -51,7 +51,8 @@ plain() {
         -e 's/(begun as )[0-9a-f-]{32,36}/\1<id>/g' \
         -e 's/(golden\/[a-z.-]+-)[a-z2-9]{5}\b/\1<new>/g' \
         -e 's/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}\.[0-9]{3}Z/<utc>/g' \
-        -e 's/[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8} [+-][0-9]{4}/<local>/g'
+        -e 's/[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8} [+-][0-9]{4}/<local>/g' \
+        -e 's/[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8} UTC/<moment>/g'
 }
 
 # run ARGUMENT...: adds a run of fedctl, its output, messages and exit code to what the next `golden` compares.

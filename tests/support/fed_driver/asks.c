@@ -392,13 +392,23 @@ static bool add_short(struct tf_profile *p, const char *text)
 }
 
 /* "moves2:8:40": 2 nodes of 8 GPUs of the first class could be freed by moves, the cheapest for 40
- * GPU-seconds; "moving:rec/x": such moves are being made for that job. */
+ * GPU-seconds; "moving:rec/x": such moves are being made for that job; "emptied2:8:rec/x": 2 nodes of 8 GPUs
+ * of the first class are emptied for that job, or for "-", by a chain of its own. */
 static bool add_moves(struct tf_profile *p, const char *text)
 {
     int nodes = 0, gpus = 0, cost = 0;
     char job[64];
     if (sscanf(text, "moving:%63s", job) == 1) {
         tf_strs_add(&p->moving_for, job);
+        return true;
+    }
+    if (sscanf(text, "emptied%d:%d:%63s", &nodes, &gpus, job) == 3) {
+        struct tf_emptying e = {
+            .chain = {{0xe0, (uint8_t)p->emptying.count}},
+            .owner = strcmp(job, "-") == 0 ? NULL : tf_strdup(job),
+            .nodes = nodes,
+            .room = {.gpus = gpus, .slots = 64, .cpu = gpus * 16000, .memory = gpus * 128 * 1024}};
+        tf_vec_push(&p->emptying, e);
         return true;
     }
     if (sscanf(text, "moves%d:%d:%d", &nodes, &gpus, &cost) != 3)

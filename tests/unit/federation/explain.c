@@ -68,6 +68,43 @@ static void test_reasons_of_waiting(void)
     drive_release(&d);
 }
 
+static void waits_there(struct drive *d, enum tf_reason reason, const char *text)
+{
+    struct fed_explanation e = ask(d, "x");
+    CU_ASSERT_EQUAL_FATAL(e.rows.count, 1);
+    CU_ASSERT_EQUAL(e.rows.items[0].first.reason, reason);
+    CU_ASSERT_STRING_EQUAL(e.rows.items[0].first.text, text);
+    fed_explanation_release(&e);
+}
+
+/* What keeps the room is named, and not whatever else would be in the way if it were not there. */
+static void test_nodes_that_are_emptied(void)
+{
+    struct drive d;
+    drive_init(&d);
+    drive_cluster_up(&d, "a", "1x8");
+    drive_submit(&d, "rec/x", "n=3 gpus=8");
+    drive_profile(&d, "a", "1x8 emptied2:8:llm/big");
+    waits_there(
+        &d, TF_REASON_CLAIMED,
+        "it would fit with 2 nodes that are being emptied for llm/big (migration e0000000); until that "
+        "is over they take nothing else");
+    drive_profile(&d, "a", "1x8 emptied1:8:- emptied1:8:llm/big");
+    waits_there(&d, TF_REASON_CLAIMED,
+                "it would fit with 2 nodes that are being emptied for no job (migration e0000000), llm/big "
+                "(migration e0010000); until that is over they take nothing else");
+    drive_profile(&d, "a", "1x8 emptied2:8:rec/x");
+    waits_there(
+        &d, TF_REASON_IN_FLIGHT,
+        "it would fit with 2 nodes that are being emptied for rec/x (migration e0000000); until that is "
+        "over they take nothing");
+    drive_profile(&d, "a", "1x8 emptied1:8:llm/big"); /* which would not do */
+    reasons(&d, "x", "a NOT_ENOUGH_NODES 1/3");
+    drive_profile(&d, "a", "1x8 emptied2:4:llm/big");
+    reasons(&d, "x", "a NOT_ENOUGH_NODES 1/3");
+    drive_release(&d);
+}
+
 static void test_a_refusal_says_until_when(void)
 {
     struct drive d;
@@ -271,6 +308,7 @@ static void test_the_decision_trace(void)
 
 static const struct suite_test tests[] = {
     {"reasons of waiting", test_reasons_of_waiting},
+    {"nodes that are emptied", test_nodes_that_are_emptied},
     {"a refusal says until when", test_a_refusal_says_until_when},
     {"all that is in the way", test_all_that_is_in_the_way},
     {"a refusal, and no room besides", test_a_refusal_and_no_room},

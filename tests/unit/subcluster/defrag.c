@@ -224,12 +224,20 @@ static void test_apply(void)
     CU_ASSERT_EQUAL_FATAL(m->empties.count, 1);
     CU_ASSERT_STRING_EQUAL(m->empties.items[0], "n2");
     CU_ASSERT_EQUAL(free_on("n2"), 0); /* nothing of it is given to anybody */
+    driver_pass(&d, TF_SECOND);
+    CU_ASSERT_EQUAL_FATAL(d.profile.emptying.count, 1); /* and the leader hears what keeps it */
+    CU_ASSERT_EQUAL(d.profile.emptying.items[0].nodes, 1);
+    CU_ASSERT_EQUAL(d.profile.emptying.items[0].room.gpus, 8);
+    CU_ASSERT_TRUE(tf_uid_eq(d.profile.emptying.items[0].chain, apply.id));
+    CU_ASSERT_PTR_NULL(d.profile.emptying.items[0].owner);
     add_job(7, 3, TF_MIGRATION_ALLOW);
     CU_ASSERT_STRING_EQUAL(driver_allocation(&d, 7)->members.items[0].node, "n3");
     order(8, &apply); /* a repeat */
     CU_ASSERT_PTR_NULL(sub_migration_at(d.sub, 1));
     let_moves_happen();
     CU_ASSERT_NOT_EQUAL(m->ended.ms, 0);
+    driver_pass(&d, TF_SECOND);
+    CU_ASSERT_EQUAL(d.profile.emptying.count, 0);
     CU_ASSERT_EQUAL(free_on("n2"), 8);
     add_job(8, 8, TF_MIGRATION_ALLOW);
     CU_ASSERT_STRING_EQUAL(driver_allocation(&d, 8)->members.items[0].node, "n2");
@@ -256,6 +264,9 @@ static void test_apply_for(void)
     tf_str_set(&claim.name, "big");
     driver_change(&d, claim);
     CU_ASSERT_PTR_NOT_NULL(strstr(tf_buf_text(&d.traces), "web/big claims 1 node, n2"));
+    driver_pass(&d, TF_SECOND);
+    CU_ASSERT_EQUAL_FATAL(d.profile.emptying.count, 1);
+    CU_ASSERT_STRING_EQUAL(d.profile.emptying.items[0].owner, "web/big");
     let_moves_happen();
     CU_ASSERT_EQUAL(free_on("n2"), 8);
     add_job(7, 8, TF_MIGRATION_ALLOW); /* one of its priority */
