@@ -49,7 +49,8 @@ static void look(struct found *found, const struct tf_node_info *info)
     if (cordon->reason && !cordon->stays)
         tf_buf_fmt(&found->text, " (%s)", cordon->reason);
     if (cordon->drain.deadline.ms)
-        tf_buf_fmt(&found->text, ", and what is there at %s is stopped", tf_moment_format(cordon->drain.deadline, when));
+        tf_buf_fmt(&found->text, ", and what is there at %s is stopped",
+                   tf_moment_format(cordon->drain.deadline, when));
 }
 
 /* The answer stands, also when it cannot be completed. */
