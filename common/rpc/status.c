@@ -100,8 +100,8 @@ static void timed_out(const struct tf_status_context *c, struct tf_error *error)
     else
         tf_error_set(
             error, TF_ERR_TIMEOUT,
-            "cannot reach %s: nothing there spoke gRPC in time; check the address, and that no firewall "
-            "drops the packets",
+            "cannot reach %s: nothing there spoke gRPC in time; check the address, that the daemon is not "
+            "stopped or stuck, and that no firewall drops the packets",
             c->address);
 }
 

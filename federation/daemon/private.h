@@ -184,6 +184,8 @@ void view_record(const struct tf_job_record *job, bool whole, struct tf_job_view
 bool view_events(const struct tf_job_record *job, struct tf_wall since, struct tf_job_view *out);
 /* The subcluster of the job's present epoch, if what runs there cannot be known now; else NULL. Borrowed. */
 const char *view_away(const struct fedd *fedd, const struct tf_job_record *job);
+/* The same in words; owned by the caller. */
+char *view_away_text(const struct fedd *fedd, const struct tf_job_record *job);
 bool view_matches(const struct tf_job_record *job, const struct tf_job_filter *filter);
 
 /* archive.c, archive_read.c */

@@ -114,6 +114,8 @@ static void add_place_trouble(const struct fedd *fedd, const struct tf_job_recor
     const char *cluster =
         job->placements.count ? job->placements.items[job->placements.count - 1].cluster : NULL;
     TF_AUTO_FREE char *why = cluster ? store_trouble(fedd, cluster) : NULL;
+    if (!why)
+        why = view_away_text(fedd, job);
     TF_AUTO_FREE char *text = why ? TF_STEAL(*answer) : NULL;
     if (why)
         *answer = tf_asprintf("%s; %s", text ? text : "", why);

@@ -62,6 +62,16 @@ const char *view_away(const struct fedd *fedd, const struct tf_job_record *job)
     return known || placement->phase == TF_PHASE_PENDING ? NULL : placement->cluster;
 }
 
+char *view_away_text(const struct fedd *fedd, const struct tf_job_record *job)
+{
+    const char *cluster = view_away(fedd, job);
+    if (!cluster)
+        return NULL;
+    return tf_asprintf("%s %s", cluster,
+                       is_attached(fedd, cluster) ? "has not reported yet: what runs there goes on"
+                                                  : "is not attached: what runs there goes on unseen");
+}
+
 /* What else is to be said of the job now goes before. */
 static void view_move(const struct tf_cross *cross, struct tf_job_view *out)
 {
@@ -72,6 +82,24 @@ static void view_move(const struct tf_cross *cross, struct tf_job_view *out)
         out->reason_text = tf_asprintf("goes from %s to %s: %s%s%s", cross->from, cross->to,
                                        tf_cross_state_name(cross->state), cross->why ? ": " : "",
                                        cross->why ? cross->why : "");
+}
+
+enum { COUNTER_MAX = 1 << 30 }; /* what a peer adds to stays within what can be sent */
+
+static void count_up(int32_t *counter, int32_t more)
+{
+    *counter = more > COUNTER_MAX - *counter ? COUNTER_MAX : *counter + more;
+}
+
+/* The record counts those of epochs that have ended. One that gave surplus away goes on, and has lost work,
+ * too. */
+static void add_counts(const struct tf_report *report, struct tf_job_view *out)
+{
+    int64_t lost = report->ended.lost_gpu_seconds;
+    count_up(&out->restarts, report->restarts);
+    count_up(&out->evictions, report->ended.evictions);
+    out->lost_gpu_seconds =
+        lost > INT64_MAX - out->lost_gpu_seconds ? INT64_MAX : out->lost_gpu_seconds + lost;
 }
 
 /* The present epoch, and how much of it is there. */
@@ -90,11 +118,8 @@ static void view_placement(const struct fedd *fedd, const struct tf_job_record *
     out->started = placement->started;
     const struct tf_report *report = fed_job_report(fedd->fed, job);
     if (view_away(fedd, job)) {
-        bool attached = is_attached(fedd, placement->cluster);
         out->conditions |= TF_CONDITION_UNREACHABLE;
-        out->reason_text = tf_asprintf("%s %s", placement->cluster,
-                                       attached ? "has not reported yet: what runs there goes on"
-                                                : "is not attached: what runs there goes on unseen");
+        out->reason_text = view_away_text(fedd, job);
         return;
     }
     if (!report)
@@ -105,7 +130,7 @@ static void view_placement(const struct fedd *fedd, const struct tf_job_record *
         out->conditions |= TF_CONDITION_SHORT;
     if (is_moving(report))
         out->conditions |= TF_CONDITION_MOVING;
-    out->restarts += report->restarts; /* the record counts those of ended epochs */
+    add_counts(report, out);
     out->retries_used = report->retries_used;
     out->checkpoint = report->checkpoint;
     out->restart_took = report->restart_took;

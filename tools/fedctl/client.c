@@ -27,6 +27,7 @@ struct endpoint {
     bool tried;                 /* in this round */
     bool failed;                /* in this call; why is in last */
     bool ours;                  /* it was a fedd that said so: the address is right */
+    size_t named;               /* the endpoint that leads by its word; SIZE_MAX: it named none */
     struct tf_error last;
 };
 
@@ -301,20 +302,30 @@ static void begin_round(struct client *client)
 
 /* ---- the end without an answer ---- */
 
-/* What each endpoint said: its own text if there is one, else a line each. Gives how many failed. */
+/* Whether what it said is worth a line. A standby only passed the question on, if the leader that it named
+ * has answered for itself. */
+static bool has_say(const struct client *client, const struct endpoint *endpoint)
+{
+    if (!endpoint->failed || endpoint->named == SIZE_MAX)
+        return endpoint->failed;
+    const struct endpoint *leader = &client->endpoints.items[endpoint->named];
+    return leader == endpoint || !leader->failed || !leader->ours || leader->named != SIZE_MAX;
+}
+
+/* What each endpoint said: its own text if there is one, else a line each. Gives how many there are. */
 static size_t failures(const struct client *client, struct tf_buf *text, bool *timed_out)
 {
     size_t failed = 0;
     tf_vec_each (endpoint, &client->endpoints)
-        failed += endpoint->failed;
+        failed += has_say(client, endpoint);
     if (failed > 1)
         tf_buf_str(text, "no endpoint of the federation could do it:");
     tf_vec_each (endpoint, &client->endpoints) {
-        if (!endpoint->failed)
+        if (!has_say(client, endpoint))
             continue;
         *timed_out |= endpoint->last.code == TF_ERR_TIMEOUT;
-        if (failed > 1)
-            tf_buf_fmt(text, "\n  %s: %.200s", endpoint->address, endpoint->last.text);
+        if (failed > 1) /* of two, what to do next is not cut off */
+            tf_buf_fmt(text, "\n  %s: %.*s", endpoint->address, failed > 2 ? 150 : 250, endpoint->last.text);
         else
             tf_buf_fmt(text, "%.600s", endpoint->last.text);
     }
@@ -353,7 +364,8 @@ static int give_up(const struct client *client, const struct attempt *a, int64_t
     tf_error_set(err, timed_out ? TF_ERR_TIMEOUT : TF_ERR_UNAVAILABLE, "%.600s", tf_buf_text(&text));
     advise_on_endpoints(client, failed, err);
     if (timed_out) {
-        TF_AUTO_FREE char *more = tf_asprintf(" It took longer than %s; --timeout gives more.",
+        const char *end = err && err->text[0] && err->text[strlen(err->text) - 1] == '.' ? "" : ".";
+        TF_AUTO_FREE char *more = tf_asprintf("%s It took longer than %s; --timeout gives more.", end,
                                               tf_duration_format(timeout_ms, span));
         append(err, more);
     }
@@ -395,7 +407,8 @@ static int run_round(struct client *client, struct attempt *a, int64_t deadline,
         int64_t left = deadline - tf_clock_read().mono.ms;
         if (left <= 0)
             return 1;
-        struct endpoint *e = &client->endpoints.items[client->current];
+        size_t at = client->current; /* the leader that is named may move the list */
+        struct endpoint *e = &client->endpoints.items[at];
         int64_t part = share(client, a, left, unlimited);
         e->tried = true;
         int failed = run_attempt(client, a, e, part);
@@ -413,10 +426,12 @@ static int run_round(struct client *client, struct attempt *a, int64_t deadline,
         }
         e->failed = true;
         e->ours = a->detail.code != TF_OK;
+        e->named = SIZE_MAX;
         e->last = a->error;
         *later |= verdict == LATER || verdict == FOLLOW;
         if (verdict == FOLLOW) {
             size_t leader = find_endpoint(client, a->detail.leader);
+            client->endpoints.items[at].named = leader;
             if (!client->endpoints.items[leader].tried) {
                 client->current = leader;
                 continue;

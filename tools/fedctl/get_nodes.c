@@ -135,6 +135,28 @@ int tell_missing(const struct tf_strs *clusters, const char *what)
     return clusters->count ? FEDCTL_FAILED : FEDCTL_DONE;
 }
 
+/* Whether word, "CLUSTER/NODE" or "NODE", may name a node of a cluster that did not answer. */
+static bool may_be_missing(const struct tf_strs *missing, const char *word)
+{
+    const char *slash = strchr(word, '/');
+    if (!slash)
+        return missing->count > 0;
+    TF_AUTO_FREE char *cluster = tf_strndup(word, (size_t)(slash - word));
+    return tf_strs_has(missing, cluster);
+}
+
+int tell_no_node(const char *word, const struct tf_strs *missing)
+{
+    if (!may_be_missing(missing, word)) {
+        message("there is no node %.200s; see fedctl get nodes", word);
+        return FEDCTL_NOT_FOUND;
+    }
+    message("%.200s: nothing can be said of it while its cluster is away or does not answer: see `fedctl get "
+            "clusters`, and ask again when it is back",
+            word);
+    return FEDCTL_FAILED;
+}
+
 /* True if word names the node: "CLUSTER/NODE", or "NODE" alone. */
 static bool is_named(const struct tf_node_info *info, const char *word)
 {
@@ -159,8 +181,8 @@ static int each_named(struct fedctl *ctl, const struct tf_nodes_reply *reply, no
         }
         if (found)
             continue;
-        message("there is no node %s; see fedctl get nodes", ctl->words.items[i]);
-        code = FEDCTL_NOT_FOUND;
+        int told = tell_no_node(ctl->words.items[i], &reply->missing);
+        code = code ? code : told;
     }
     return code;
 }

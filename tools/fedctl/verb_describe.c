@@ -343,10 +343,8 @@ static int describe_node(struct fedctl *ctl, const char *word, struct tf_buf *te
         tf_vec_each (info, &reply.nodes.nodes)
             if (strcmp(info->node.name, slash + 1) == 0)
                 print_node(ctl, info, text);
-    if (code == FEDCTL_DONE && text->len == 0) {
-        message("there is no node %.100s; see fedctl get nodes", word);
-        code = FEDCTL_NOT_FOUND;
-    }
+    if (code == FEDCTL_DONE && text->len == 0)
+        code = tell_no_node(word, &reply.nodes.missing);
     tf_reply_release(&reply);
     tf_request_release(&request);
     return code;

@@ -430,6 +430,11 @@ static void answer(struct fake *fake, const struct tf_request *request, struct t
         status(fake, &reply->status);
         break;
     case TF_METHOD_GET_CONFIG:
+        if (tf_str_eq(request->get_config.cluster, "sh-d")) {
+            fail(failure, TF_ERR_UNAVAILABLE,
+                 "subcluster sh-d is not attached: it can be asked when it is back (`fedctl get clusters`)");
+            break;
+        }
         world_config(request->get_config.key, &reply->config);
         if (!reply->config.values.count)
             fail(failure, TF_ERR_NOT_FOUND, "fedd.yaml has no such key; `fedctl config get` lists all");

@@ -74,6 +74,8 @@ run get nodes -o name --limit 2
 run get nodes --cluster us-c
 run get nodes gz-b/a1
 run get nodes n1 nowhere
+run get nodes us-c/l0 --cluster us-c
+run describe node us-c/l0
 run get node gz-b/a1 -o json
 run get nodes --cluster gz-b -o yaml
 golden get-nodes
@@ -584,6 +586,8 @@ run --endpoints "$address" get clusters -o name
 run --endpoints "$address" wait rec/soon --for=running --timeout 20s
 run --endpoints "$address" version
 run --endpoints "$address" version -o yaml
+# what the leader says counts, not that others passed the question on
+run --endpoints "$address,$leader" config get settings --cluster sh-d --timeout 700ms
 serve LEADERLESS "$fake" --standby ""
 run --endpoints "$address" get clusters -o name --timeout 20s
 closed CLOSED

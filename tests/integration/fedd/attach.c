@@ -389,6 +389,37 @@ static void test_store_trouble(void)
     bench_close(&b);
 }
 
+/* ---- what a report says of an epoch that goes on ---- */
+
+/* Who gave surplus away and runs on is told of it at once. */
+static bool is_counted(void *arg)
+{
+    const int *evictions = arg;
+    struct tf_job_view job = {0};
+    CU_ASSERT_TRUE_FATAL(bench_get(&b, 0, "one", &job));
+    bool counted = job.evictions == *evictions && job.lost_gpu_seconds == (int64_t)*evictions * 16;
+    tf_job_view_release(&job);
+    return counted;
+}
+
+static void test_surplus_given_away(void)
+{
+    int none = 0, two = 2;
+    if (!bench_open_steady(&b, NULL, 0))
+        return;
+    fake_join(&fake, &b);
+    fake_run_job(&fake, "one", 1);
+    CU_ASSERT_TRUE(is_counted(&none));
+    fake_report_gave_way(&fake, fake_entry(&fake, TF_ENTRY_PLACE, 1), 2, 32);
+    CU_ASSERT_TRUE(bench_until(&b, is_counted, &two));
+    CU_ASSERT_FALSE(explains("one", "attached"));
+    fake_leave(&fake); /* what is not known is not said as if it were */
+    CU_ASSERT_TRUE(bench_until(&b, is_away, NULL));
+    CU_ASSERT_TRUE(explains("one", "bj-a is not attached: what runs there goes on unseen"));
+    fake_release(&fake);
+    bench_close(&b);
+}
+
 /* ---- the configuration of a subcluster: its subclusterd is asked ---- */
 
 static enum tf_error_code config_of(const char *cluster, const char *words)
@@ -448,6 +479,7 @@ static void test_torn_archive(void)
 
 static const struct suite_test tests[] = {
     {"a whole life", test_life},
+    {"surplus that was given away", test_surplus_given_away},
     {"delete of what runs", test_delete_of_running},
     {"attach again, and an orphan", test_again},
     {"nodes", test_nodes},

@@ -254,7 +254,7 @@ static struct tf_up report_about(const struct tf_entry *place)
     return up;
 }
 
-void fake_report(struct fake *fake, const struct tf_entry *place, enum tf_phase phase)
+static struct tf_up live_report(const struct fake *fake, const struct tf_entry *place, enum tf_phase phase)
 {
     struct tf_up up = report_about(place);
     up.report.phase = phase;
@@ -270,6 +270,20 @@ void fake_report(struct fake *fake, const struct tf_entry *place, enum tf_phase 
         up.report.ready = place->size;
         up.report.started.ms = 2;
     }
+    return up;
+}
+
+void fake_report(struct fake *fake, const struct tf_entry *place, enum tf_phase phase)
+{
+    struct tf_up up = live_report(fake, place, phase);
+    fake_say(fake, &up);
+}
+
+void fake_report_gave_way(struct fake *fake, const struct tf_entry *place, int32_t times, int64_t lost)
+{
+    struct tf_up up = live_report(fake, place, TF_PHASE_RUNNING);
+    up.report.ended.evictions = times;
+    up.report.ended.lost_gpu_seconds = lost;
     fake_say(fake, &up);
 }
 

@@ -51,6 +51,8 @@ const struct tf_ask *fake_wait_ask(struct fake *fake, size_t n);
 
 /* Reports about the placement of an entry: as many ready as it has, on nodes "NAME-0", ... */
 void fake_report(struct fake *fake, const struct tf_entry *place, enum tf_phase phase);
+/* It runs on after it gave surplus away so often, which lost so many GPU-seconds. */
+void fake_report_gave_way(struct fake *fake, const struct tf_entry *place, int32_t times, int64_t lost);
 /* Submits a job to fedd 0, and takes its placement: it is seen to run. */
 void fake_run_job(struct fake *fake, const char *name, uint64_t uid);
 void fake_end(struct fake *fake, const struct tf_entry *place, enum tf_end end);
