@@ -152,15 +152,17 @@ static bool check_count(struct check *check, size_t count, size_t min, size_t ma
     if (count >= min && count <= max)
         return true;
     if (count < min)
-        complain(check, "has %zu items, at least %zu are needed", count, min);
+        complain(check, "has %zu items, at least %zu %s needed", count, min, min == 1 ? "is" : "are");
     else
         complain(check, "has %zu items, more than %zu", count, max);
     return false;
 }
 
-static void check_strings(struct check *check, const struct tf_row *row, const struct tf_strs *list)
+/* Of a required list: one without items says as little as one that is missing. */
+static void check_strings(struct check *check, const struct tf_row *row, const struct tf_strs *list,
+                          bool required)
 {
-    if (!check_count(check, list->count, 0, row->count ? row->count : TF_ITEMS_MAX))
+    if (!check_count(check, list->count, required ? 1 : 0, row->count ? row->count : TF_ITEMS_MAX))
         return;
     for (size_t i = 0; i < list->count; i++) {
         struct step step;
@@ -275,7 +277,7 @@ static void check_row(struct check *check, const struct tf_row *row, const void 
     else if (row->type == TF_ROW_ENUM || row->type == TF_ROW_CHOICE)
         check_enum(check, row, object, required);
     else if (row->type == TF_ROW_STRINGS || row->type == TF_ROW_NAMES)
-        check_strings(check, row, field);
+        check_strings(check, row, field, required);
     else if (row->type == TF_ROW_PAIRS)
         check_pairs(check, row, field);
     else if (row->type == TF_ROW_OBJECTS || row->type == TF_ROW_MAP)

@@ -299,12 +299,28 @@ static const struct node *said(const struct node *node, const char *key)
     return node_child(node, key, strlen(key));
 }
 
+/* The key is there in another spelling, of which people are told: that it is missing, too, would only
+ * confuse. */
+static bool is_misspelt(const struct reader *r, const struct tf_table *table, size_t first,
+                        const struct node *node, const char *key)
+{
+    for (const struct node *other = node->first; other; other = other->next) {
+        TF_AUTO_BUF elsewhere = TF_BUF_INIT;
+        const char *word = other->key->text;
+        if (!tf_table_find(table, word) && tf_str_eq(tf_table_nearest(table, first, word), key) &&
+            !find_elsewhere(r->top, word, &elsewhere))
+            return true;
+    }
+    return false;
+}
+
 /* What rows say about keys, not values: required, and not together. */
-static void check_presence(struct reader *r, const struct tf_row *row, const struct node *node)
+static void check_presence(struct reader *r, const struct tf_table *table, size_t first,
+                           const struct tf_row *row, const struct node *node)
 {
     const struct node *value = said(node, row->key);
     size_t len = push_key(r, row->key);
-    if (!value && row->flags & TF_ROW_REQUIRED)
+    if (!value && row->flags & TF_ROW_REQUIRED && !is_misspelt(r, table, first, node, row->key))
         problem(r, node->key ? node->key : node, "is missing");
     if (value && row->excludes && said(node, row->excludes))
         problem(r, value->key, "cannot be combined with %s: say one of the two", row->excludes);
@@ -350,7 +366,7 @@ static void read_rows(struct reader *r, const struct tf_table *table, size_t fir
         pop(r, len);
     }
     for (size_t i = first; i < table->count; i++)
-        check_presence(r, &table->rows[i], node);
+        check_presence(r, table, first, &table->rows[i], node);
 }
 
 /* ---- places ---- */

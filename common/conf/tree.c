@@ -186,7 +186,8 @@ static int on_document_end(struct builder *b)
     if (!b->root || node_is_null(b->root))
         return 0;
     if (b->conf->docs.count == TF_CONF_DOCS_MAX) {
-        tf_conf_problems_add(b->problems, b->root->line, 1, "", "more than %d documents", TF_CONF_DOCS_MAX);
+        tf_conf_problems_add(b->problems, b->root->line, 1, "", "more than %d documents: split the file",
+                             TF_CONF_DOCS_MAX);
         return -1;
     }
     struct tf_conf_doc doc = {b->root};

@@ -80,14 +80,19 @@ static bool is_below(const char *key, const char *wanted)
 static int no_such_key(const struct tf_live_config *live, const char *wanted,
                        const struct tf_row_items *items, struct tf_error *err)
 {
-    TF_VEC(const char *) keys = {0};
-    tf_vec_each (item, items)
-        tf_vec_push(&keys, item->key);
-    const char *nearest = tf_nearest(wanted, keys.items, keys.count);
+    struct tf_strs keys = {0};
+    tf_vec_each (item, items) {
+        tf_strs_add(&keys, item->key);
+        for (const char *at = strpbrk(item->key, ".["); at; at = strpbrk(at + 1, ".[")) { /* its groups */
+            TF_AUTO_FREE char *group = tf_strndup(item->key, (size_t)(at - item->key));
+            tf_strs_add(&keys, group);
+        }
+    }
+    const char *nearest = tf_nearest(wanted, (const char *const *)keys.items, keys.count);
     tf_error_set(err, TF_ERR_NOT_FOUND, "%s has no key \"%.200s\"%s%s%s", live->file, wanted,
                  nearest ? "; did you mean " : ": `fedctl config get` lists all", nearest ? nearest : "",
                  nearest ? "?" : "");
-    tf_vec_release(&keys);
+    tf_strs_release(&keys);
     return -1;
 }
 

@@ -6,6 +6,7 @@
 #include "common/base/cleanup.h"
 #include "common/log/log.h"
 #include "common/monitor/pages.h"
+#include "common/net/address.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -26,7 +27,20 @@ static const struct tf_row rows[] = {
              "`127.0.0.1:9770`; they show names of subclusters and classes to whoever can reach them; absent "
              "= none"},
 };
-const struct tf_table tf_monitor_table = TF_TABLE(struct tf_monitor_config, rows);
+
+static void check(const void *object, struct tf_complaints *out)
+{
+    const struct tf_monitor_config *config = object;
+    struct tf_error err = TF_ERROR_INIT;
+    if (!config->listen)
+        return;
+    if (tf_address_is_unix(config->listen))
+        tf_complaints_add(out, "listen", "\"%s\" is no HOST:PORT", config->listen);
+    else if (tf_address_check(config->listen, &err))
+        tf_complaints_add(out, "listen", "%s", err.text);
+}
+
+const struct tf_table tf_monitor_table = TF_TABLE(struct tf_monitor_config, rows, .check = check);
 
 enum { BUILD_INFO, LOOP_LAG, CERTIFICATE, CPU, MEMORY, FDS, MAX_FDS, STARTED };
 

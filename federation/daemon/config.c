@@ -62,6 +62,8 @@ static bool needs_advertise(const struct fedd_config *config, const char *addres
 
 int fedd_config_set_listen(struct fedd_config *config, const char *address, struct tf_error *err)
 {
+    if (tf_address_check(address, err))
+        return tf_error_wrap(err, "--listen");
     if (!may_listen(config, address))
         return tf_error_set(err, TF_ERR_INVALID, "--listen: " NOT_LOCAL, address);
     if (needs_advertise(config, address))
@@ -87,7 +89,12 @@ static void settle(void *object)
 static void check(const void *object, struct tf_complaints *out)
 {
     const struct fedd_config *config = object;
-    if (config->listen && !may_listen(config, config->listen))
+    struct tf_error err = TF_ERROR_INIT;
+    if (config->advertise && tf_address_check(config->advertise, &err))
+        tf_complaints_add(out, "advertise", "%s", err.text);
+    if (config->listen && tf_address_check(config->listen, &err))
+        tf_complaints_add(out, "listen", "%s", err.text);
+    else if (config->listen && !may_listen(config, config->listen))
         tf_complaints_add(out, "listen", NOT_LOCAL, config->listen);
     else if (config->listen && needs_advertise(config, config->listen))
         tf_complaints_add(out, "listen", NO_ADDRESS, config->listen);

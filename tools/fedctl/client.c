@@ -424,10 +424,12 @@ static int run_round(struct client *client, struct attempt *a, int64_t deadline,
             client->answered = client->current;
             return -1;
         }
+        if (!e->failed || !e->ours || a->error.code != TF_ERR_TIMEOUT || part >= TRY_LEAST_MS) {
+            e->ours = a->detail.code != TF_OK; /* else its word from before stands: the time was short */
+            e->named = SIZE_MAX;
+            e->last = a->error;
+        }
         e->failed = true;
-        e->ours = a->detail.code != TF_OK;
-        e->named = SIZE_MAX;
-        e->last = a->error;
         *later |= verdict == LATER || verdict == FOLLOW;
         if (verdict == FOLLOW) {
             size_t leader = find_endpoint(client, a->detail.leader);

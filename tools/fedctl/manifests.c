@@ -53,13 +53,35 @@ static void complain_no_command(const struct tf_conf_doc *doc, struct tf_conf_pr
                          "is missing: an instance needs a command, or an image that has one");
 }
 
+static void complain_unknown(const struct tf_conf_doc *doc, const char *key, const char *found,
+                             const char *wanted, struct tf_conf_problems *problems)
+{
+    int line, column;
+    tf_conf_locate(doc, key, &line, &column);
+    tf_conf_problems_add(problems, line, column, key, "\"%.60s\" is not known here: it must be %s", found,
+                         wanted);
+}
+
+/* The other keys of a document of an unknown kind mean nothing. */
+static bool is_known(const struct tf_conf_doc *doc, const char *kind, struct tf_conf_problems *problems)
+{
+    const char *version = tf_conf_text(doc, "apiVersion");
+    if (!kind || tf_str_eq(kind, TF_KIND_JOB) || tf_str_eq(kind, TF_KIND_RESERVATION))
+        return true;
+    if (version && !tf_str_eq(version, TF_API_VERSION))
+        complain_unknown(doc, "apiVersion", version, TF_API_VERSION, problems);
+    complain_unknown(doc, "kind", kind, TF_KIND_JOB " or " TF_KIND_RESERVATION, problems);
+    return false;
+}
+
 static void read_doc(struct manifests *manifests, size_t file, size_t doc, struct tf_conf_problems *problems)
 {
     const struct tf_conf_doc *from = tf_conf_doc(manifests->files.items[file].conf, doc);
     struct tf_job_manifest job;
     const char *kind = tf_conf_text(from, "kind");
     bool reserves = kind && strcmp(kind, TF_KIND_RESERVATION) == 0;
-    if (tf_conf_read(from, reserves ? &tf_reservation_manifest_table : &tf_job_manifest_table, &job,
+    if (!is_known(from, kind, problems) ||
+        tf_conf_read(from, reserves ? &tf_reservation_manifest_table : &tf_job_manifest_table, &job,
                      problems))
         return;
     const struct manifest *first = find_same(manifests, &job);

@@ -587,7 +587,7 @@ run --endpoints "$address" wait rec/soon --for=running --timeout 20s
 run --endpoints "$address" version
 run --endpoints "$address" version -o yaml
 # what the leader says counts, not that others passed the question on
-run --endpoints "$address,$leader" config get settings --cluster sh-d --timeout 700ms
+run --endpoints "$address,$leader" config get settings --cluster sh-d --timeout 2s
 serve LEADERLESS "$fake" --standby ""
 run --endpoints "$address" get clusters -o name --timeout 20s
 closed CLOSED

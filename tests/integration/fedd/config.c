@@ -59,6 +59,7 @@ static void check(const char *config, const char *option, int wanted_code, const
 #define NEEDS_TLS                                                                                          \
     " can be reached from other machines, so it needs `tls` (deploy/tls.sh makes the files); without it, " \
     "listen on 127.0.0.1, [::1] or unix:/path\n"
+#define NO_PORT ": no port from 0 to 65535 at the end (write host:port, or unix:/path)\n"
 #define GOOD "listen: 127.0.0.1:0\ndataDir: d\n" STORE
 
 static const struct {
@@ -107,9 +108,16 @@ static const struct {
     {GOOD "settings: {refusalBackoff: 2s, fenceMargin: 2m}\n", "--check-config", 0,
      "c.yaml: the configuration is right\n"
      "c.yaml: note: settings.fenceMargin decides nothing yet\n"},
-    {"listen: 127.0.0.1:99999\ndataDir: d\n" STORE, NULL, 2,
-     "fedd: address \"127.0.0.1:99999\": no port from 0 to 65535 at the end (write host:port, or "
-     "unix:/path)\n"},
+    {"listen: 127.0.0.1:99999\ndataDir: d\n" STORE, "--check-config", 2,
+     "fedd: c.yaml:1:9: listen: address \"127.0.0.1:99999\"" NO_PORT},
+    {"advertise: here\n" GOOD, "--check-config", 2, "fedd: c.yaml:1:12: advertise: address \"here\"" NO_PORT},
+    {GOOD "metrics: {listen: 9770}\n", "--check-config", 2,
+     "fedd: c.yaml:5:19: metrics.listen: address \"9770\"" NO_PORT},
+    {GOOD "metrics: {listen: unix:/m}\n", "--check-config", 2,
+     "fedd: c.yaml:5:19: metrics.listen: \"unix:/m\" is no HOST:PORT\n"},
+    {GOOD, "--listen=here", 2, "fedd: --listen: address \"here\"" NO_PORT},
+    {"listen: 127.0.0.1:0\ndataDir: d\nstore:\n  endpoints: []\n", "--check-config", 2,
+     "fedd: c.yaml:4:3: store.endpoints: has 0 items, at least 1 is needed\n"},
     {"listen: unix:/no/such/dir/s\ndataDir: d\n" STORE, NULL, 2,
      "fedd: cannot listen on unix:/no/such/dir/s: no socket can be made in /no/such/dir: No such file or "
      "directory\n"},

@@ -81,7 +81,7 @@ static void test_sizes(void)
     TF_AUTO_FREE char *items = repeat("1,", 5000, "[", "]");
     expect(items, "f:1:8194: more than 4096 items in one list or mapping\n");
     TF_AUTO_FREE char *documents = repeat("--- 1\n", 2000, "", "");
-    expect(documents, "f:1001:1: more than 1000 documents\n");
+    expect(documents, "f:1001:1: more than 1000 documents: split the file\n");
     TF_AUTO_FREE char *huge = repeat("#0123456789abcdef0123456789abcdef\n", 600 * 1000, "", "");
     expect(huge, "f: 19921 KiB are too much: at most 16384 KiB are read\n");
 }

@@ -302,7 +302,6 @@ static void test_all_at_once(void)
     expect(
         "apiVersion: tidefed/v1\nkind: Job\nmetadata: {tenant: search, nam: rank}\nspec:\n  priority: [a]\n"
         "  instance: {gpus: x, grace: 30, memory: 1Zi}\n  readyMin: 5000\n",
-        "job.yaml:3:1: metadata.name: is missing\n"
         "job.yaml:3:28: metadata: unknown key \"nam\"; did you mean \"name\"?\n"
         "job.yaml:5:13: spec.priority: must be a name, not a list\n"
         "job.yaml:6:20: spec.instance.gpus: \"x\" is not a whole number\n"

@@ -115,7 +115,7 @@ static void test_items(void)
 static void test_problems(void)
 {
     expect("", "");
-    expect("classes: {}\n", "f:1:1: classes: has 0 items, at least 1 are needed\n");
+    expect("classes: {}\n", "f:1:1: classes: has 0 items, at least 1 is needed\n");
     expect("classes: {a: 1, a: 2}\n", "f:1:17: classes.a: the key is there twice; the first is on line 1\n");
     expect("classes: {A b: 1}\n",
            "f:1:16: classes.A b: the name \"A b\": use lower-case letters, digits, '-' and "

@@ -31,7 +31,7 @@ static const struct {
     {"priority: train", "priority: tarin",
      "6:51: jobs[0].spec.priority: \"tarin\" is none of the classes: offline, batch, train, online\n"},
     {"clusters:\n", "clusters: []\nworld:\n",
-     "2:1: clusters: has 0 items, at least 1 are needed\n"
+     "2:1: clusters: has 0 items, at least 1 is needed\n"
      "4:3: world: must be a mapping of keys, not a list\n"},
     {", nodes: [{count: 4, model: H800, gpus: 8}]", "",
      "3:5: clusters[0].nodes: is missing: a cluster has nodes, or nodesFrom\n"},
