@@ -158,6 +158,8 @@ of_a 0 '^settings.profileInterval +500ms +default +reload' get settings.profileI
 of_a 0 '^stateDir +.*/state/a +file +restart' get stateDir
 of_a 0 '^nodes\[0\].model +H800 +file +restart' get nodes
 of_a 3 'subclusterd.yaml has no key "dataDir"' get dataDir
+of_a 3 'did you mean process.outputLimit[?]' get process.outputLimits
+of_a 3 'did you mean settings[?]' get setings # a group is a key, too
 of_a 0 'no differences' diff -f "$home/conf/a.yaml"
 sed 's/^region: north/region: south/; s/^settings: {/&profileInterval: 50ms, /' "$home/conf/a.yaml" >"$home/conf/other.yaml"
 of_a 1 '^region +north +south +restart' diff -f "$home/conf/other.yaml"

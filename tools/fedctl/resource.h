@@ -34,8 +34,8 @@ extern const struct fetcher fetchers[];
 
 /* Says of which subclusters something is missing. Gives FEDCTL_DONE when there is none. */
 int tell_missing(const struct tf_strs *clusters, const char *what);
-/* Says that the node word is not there, or that nobody knows since its cluster is among the missing. Gives the
- * exit code. */
+/* Says that the node word is not there, or that nobody knows since its cluster is among the missing. Gives
+ * the exit code. */
 int tell_no_node(const char *word, const struct tf_strs *missing);
 /* Asks for the nodes that the options and words name, in *reply (owned by the caller), and tells of
  * subclusters that did not answer. each is called for each node. Gives the exit code. */
