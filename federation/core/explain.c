@@ -609,12 +609,35 @@ static char *add_move(const struct tf_cross *cross, char *answer)
     return text;
 }
 
+/* A reservation that is kept: what is left of it, for whom, and what ends it. */
+static char *answer_kept(const struct job *job, const struct tf_placement *p)
+{
+    const struct tf_reserve *reserve = &job->record.spec.reserve;
+    const struct tf_owner *owner = &reserve->owner;
+    struct tf_wall until = {job->record.submitted.ms + reserve->expires};
+    char since[TF_QUANTITY_TEXT], end[TF_QUANTITY_TEXT];
+    const char *narrow = owner->job ? owner->job : owner->selector ? owner->selector : "";
+    return tf_asprintf(
+        "%s is kept in %s since %s: room for %d of %d instances is left, for %s %s%s%s; it is over "
+        "when that is used up, at %s%s, or by `fedctl delete reservation %s`",
+        job->key, p->cluster, tf_moment_format(p->accepted, since), job->report ? job->report->ready : 0,
+        job->record.spec.elastic.min, owner->job ? "job" : "jobs of tenant",
+        owner->tenant ? owner->tenant : "?",
+        owner->job        ? "/"
+        : owner->selector ? " with "
+                          : "",
+        narrow, tf_moment_format(until, end), owner->job ? ", with that job" : "", job->key);
+}
+
 static char *answer_placed(const struct fed *fed, const struct job *job, const struct tf_placement *p)
 {
     char text[TF_QUANTITY_TEXT], more[MORE_TEXT];
     int32_t ready = job->report ? job->report->ready : 0;
     const char *trouble = job->record.message && ready < p->size ? job->record.message : "";
     const char *because = *trouble ? "; latest failure: " : "";
+    bool is_kept = p->phase == TF_PHASE_STARTING || p->phase == TF_PHASE_RUNNING;
+    if (is_kept && tf_is_reservation(&job->record.spec))
+        return answer_kept(job, p);
     switch (p->phase) {
     case TF_PHASE_PENDING:
         return tf_asprintf("%s was placed in %s at %s (epoch %" PRIu64

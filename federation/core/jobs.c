@@ -266,6 +266,10 @@ void fed_job_delete(struct fed *fed, struct job *job, const char *event, const c
 {
     job->record.deleted = true;
     tf_job_record_event(&job->record, fed->now.wall, 0, event, "%s", why);
+    if (tf_is_reservation(&job->record.spec)) { /* what its archive tells of why it is over */
+        free(job->record.message);
+        job->record.message = tf_asprintf("%s: %s", event, why);
+    }
     fed_job_release(fed, job, TF_RELEASE_DELETE);
     fed_touch_job(fed, job);
     fed_job_settle(fed, job);
@@ -327,7 +331,8 @@ static void note_end(struct fed *fed, struct job *job, const struct tf_placement
     const char *comma = *reason && *words ? ", " : "";
     tf_job_record_event(r, fed->now.wall, p->epoch, end_rules[ended->end].event, "in %s%s%s%s%s", p->cluster,
                         *reason || *words ? ": " : "", reason, comma, words);
-    if (!fed_cross_is_candidate(job, p->epoch))
+    bool told = r->deleted && tf_is_reservation(&r->spec); /* why it is over, which no release knows */
+    if (!fed_cross_is_candidate(job, p->epoch) && !told)
         set_cut(&r->message, ended->message, MESSAGE_BYTES);
 }
 

@@ -3,6 +3,7 @@
  * latest first. */
 #include "common/base/cleanup.h"
 #include "common/base/hash.h"
+#include "common/model/manifest.h"
 #include "tools/fedctl/resource.h"
 #include "tools/fedctl/when.h"
 
@@ -47,6 +48,41 @@ static void name(const void *object, struct tf_buf *buf)
 
 const struct resource resource_archive = {
     "jobs in the archive", columns, TF_ARRAY_LEN(columns), &view_job, cells, name};
+
+/* ---- a reservation ---- */
+
+static const struct column reservation_columns[] = {
+    {"TENANT/NAME", 0},     {"PRIORITY", 0}, {"STATE", 0},         {"CLUSTER", 0}, {"FOR", 0},
+    {"MADE", COLUMN_RIGHT}, {"ENDED", 0},    {"UID", COLUMN_WIDE}, {"WHY", 0},
+};
+
+/* When and why it ended: who looks for it here wonders where it went. */
+static void reservation_cells(const void *object, struct tf_wall now, struct columns *out)
+{
+    const struct tf_job_view *job = object;
+    char text[WHEN_TEXT], uid[TF_UID_TEXT];
+    TF_AUTO_BUF words = TF_BUF_INIT;
+    job_name(job, &words);
+    columns_add(out, tf_buf_text(&words));
+    columns_add(out, job->manifest.spec.priority);
+    columns_add_styled(out, phase_style(job->phase), reservation_state(job));
+    columns_add(out, job->cluster);
+    tf_buf_clear(&words);
+    reservation_owner(&job->manifest.spec.reserve.owner, &words);
+    columns_add(out, tf_buf_text(&words));
+    columns_add(out, when_age(job->submitted, now, text));
+    columns_add(out, when_local(job->finished, text));
+    tf_uid_format(job->uid, uid);
+    columns_add(out, uid);
+    columns_add(out, job->message);
+}
+
+const struct resource resource_archived_reservations = {"reservations in the archive",
+                                                        reservation_columns,
+                                                        TF_ARRAY_LEN(reservation_columns),
+                                                        &view_reservation,
+                                                        reservation_cells,
+                                                        name};
 
 /* ---- the archive of one endpoint, as far as it was fetched ---- */
 
@@ -99,6 +135,7 @@ struct merge {
     struct source *sources;
     size_t count, added;
     struct seen *seen;
+    bool reservations; /* and no jobs of such a name */
     int code;
 };
 
@@ -112,6 +149,11 @@ static bool is_new(struct merge *merge, struct tf_uid uid)
     seen->uid = uid;
     HASH_ADD(hh, merge->seen, uid, sizeof uid, seen);
     return true;
+}
+
+static bool is_wanted(struct merge *merge, const struct tf_job_view *job)
+{
+    return is_new(merge, job->uid) && (!merge->reservations || tf_is_reservation(&job->manifest.spec));
 }
 
 static struct source *latest(struct fedctl *ctl, struct merge *merge)
@@ -129,7 +171,8 @@ static struct source *latest(struct fedctl *ctl, struct merge *merge)
 
 static void merge_begin(struct fedctl *ctl, const struct tf_request *request, struct merge *merge)
 {
-    *merge = (struct merge){.count = client_endpoints(ctl->client)};
+    *merge = (struct merge){.count = client_endpoints(ctl->client),
+                            .reservations = request->list.filter.reservations};
     merge->sources = tf_calloc(merge->count, sizeof *merge->sources);
     for (size_t i = 0; i < merge->count; i++) {
         struct tf_request *own = &merge->sources[i].request;
@@ -138,6 +181,7 @@ static void merge_begin(struct fedctl *ctl, const struct tf_request *request, st
         own->list.filter = (struct tf_job_filter){.tenant = tf_strdup(request->list.filter.tenant),
                                                   .name = tf_strdup(request->list.filter.name),
                                                   .cluster = tf_strdup(request->list.filter.cluster),
+                                                  .reservations = request->list.filter.reservations,
                                                   .phases = request->list.filter.phases};
         tf_selector_copy(&own->list.filter.selector, &request->list.filter.selector);
     }
@@ -164,7 +208,7 @@ static int list(struct fedctl *ctl, struct tf_request *request, struct listing *
     request->list.page_size = fetch_page_size(ctl);
     merge_begin(ctl, request, &merge);
     while (merge.added < limit && !listing_is_over(listing) && (source = latest(ctl, &merge))) {
-        if (is_new(&merge, head(source)->uid)) {
+        if (is_wanted(&merge, head(source))) {
             listing_add(listing, head(source));
             merge.added++;
         }
@@ -175,7 +219,7 @@ static int list(struct fedctl *ctl, struct tf_request *request, struct listing *
     return merge.code;
 }
 
-static int list_named(struct fedctl *ctl, const char *word, struct listing *listing)
+static int list_named(struct fedctl *ctl, const char *word, bool reservations, struct listing *listing)
 {
     struct tf_request request = {.method = TF_METHOD_LIST_ARCHIVE};
     struct tf_job_ref ref = {0};
@@ -186,6 +230,7 @@ static int list_named(struct fedctl *ctl, const char *word, struct listing *list
         return fedctl_usage(ctl, "%s", err.text);
     }
     free(request.list.filter.tenant);
+    request.list.filter.reservations = reservations;
     request.list.filter.tenant = TF_STEAL(ref.tenant);
     request.list.filter.name = TF_STEAL(ref.name);
     target_release(&ref);
@@ -193,24 +238,36 @@ static int list_named(struct fedctl *ctl, const char *word, struct listing *list
     tf_request_release(&request);
     if (added || code)
         return code;
-    tf_error_set(&err, TF_ERR_NOT_FOUND, "%s: no such job in the archive", word);
+    tf_error_set(&err, TF_ERR_NOT_FOUND, "%s: no such %s in the archive", word,
+                 reservations ? "reservation" : "job");
     return fedctl_fail(ctl, &err);
 }
 
-int fetch_archive(struct fedctl *ctl, struct listing *listing)
+static int fetch(struct fedctl *ctl, bool reservations, struct listing *listing)
 {
     struct tf_request request = {.method = TF_METHOD_LIST_ARCHIVE};
     struct tf_error err = TF_ERROR_INIT;
     size_t added = 0;
     int code = FEDCTL_DONE;
     for (size_t i = 0; i < ctl->words.count; i++) {
-        int one = list_named(ctl, ctl->words.items[i], listing);
+        int one = list_named(ctl, ctl->words.items[i], reservations, listing);
         code = one ? one : code;
     }
     if (ctl->words.count)
         return code;
+    request.list.filter.reservations = reservations;
     code = fetch_filter(ctl, &request.list.filter, &err) ? fedctl_usage(ctl, "%s", err.text)
                                                          : list(ctl, &request, listing, &added);
     tf_request_release(&request);
     return code;
+}
+
+int fetch_archive(struct fedctl *ctl, struct listing *listing)
+{
+    return fetch(ctl, false, listing);
+}
+
+int fetch_archived_reservations(struct fedctl *ctl, struct listing *listing)
+{
+    return fetch(ctl, true, listing);
 }

@@ -10,11 +10,13 @@
  * fetched. */
 
 extern const struct resource resource_jobs, resource_archive, resource_clusters, resource_nodes,
-    resource_gpus, resource_instances, resource_reservations, resource_migrations, resource_drains;
+    resource_gpus, resource_instances, resource_reservations, resource_migrations, resource_drains,
+    resource_archived_reservations;
 
 /* Fetch what the words and options name, and add it to the listing. Give the exit code. */
 int fetch_jobs(struct fedctl *ctl, struct listing *listing);
 int fetch_archive(struct fedctl *ctl, struct listing *listing);
+int fetch_archived_reservations(struct fedctl *ctl, struct listing *listing);
 int fetch_clusters(struct fedctl *ctl, struct listing *listing);
 int fetch_nodes(struct fedctl *ctl, struct listing *listing);
 int fetch_gpus(struct fedctl *ctl, struct listing *listing);

@@ -102,10 +102,11 @@ void target_release(struct tf_job_ref *ref)
 void target_about_reservation(struct tf_error *err, const char *word)
 {
     if (err->code == TF_ERR_NOT_FOUND)
-        tf_error_set(err, TF_ERR_NOT_FOUND,
-                     "there is no reservation %s: it may have been used up, have expired, or ended with its "
-                     "job; `fedctl get reservations -A` lists those there are",
-                     word);
+        tf_error_set(
+            err, TF_ERR_NOT_FOUND,
+            "there is no reservation %s: it may have been used up, have expired, or ended with its "
+            "job; `fedctl get reservations -A` lists those there are, and with --archived those that were",
+            word);
 }
 
 static int ask_about(struct fedctl *ctl, enum tf_method method, const char *word, bool reserves,

@@ -159,10 +159,24 @@ static int explain_jobs(struct fedctl *ctl)
     enum resource_kind kind;
     struct tf_error err = TF_ERROR_INIT;
     if (target_kind(ctl, 1u << RESOURCE_JOBS, &kind, &err))
-        return fedctl_usage(ctl, "%s; or say `explain eviction|node|manifest`", err.text);
+        return fedctl_usage(ctl, "%s; or say `explain eviction|node|reservation|manifest`", err.text);
     if (ctl->words.count != 1)
         return fedctl_usage(ctl, "explain which job? Say one TENANT/NAME");
     return explain_job(ctl, ctl->words.items[0]);
+}
+
+/* A job of that name is none: whoever names a kind means it. */
+static int explain_reservation(struct fedctl *ctl, const char *word)
+{
+    struct tf_reply reply;
+    int code = target_ask_of_kind(ctl, word, true, &reply);
+    bool is = code == FEDCTL_DONE && tf_is_reservation(&reply.job.manifest.spec);
+    tf_reply_release(&reply);
+    if (code == FEDCTL_DONE && !is) {
+        message("%s is a job; fedctl explain %s says where it is", word, word);
+        return FEDCTL_NOT_FOUND;
+    }
+    return code == FEDCTL_DONE ? explain_job(ctl, word) : code;
 }
 
 /* ---- a manifest ---- */
@@ -215,6 +229,7 @@ static const struct {
 } others[] = {
     {"eviction", "the evictions of which job? Say one TENANT/NAME", explain_eviction},
     {"node", "which node? Say one CLUSTER/NODE", explain_node},
+    {"reservation", "which reservation? Say one TENANT/NAME", explain_reservation},
 };
 
 /* "node", "nodes" */
@@ -261,8 +276,10 @@ static int run(struct fedctl *ctl)
 
 const struct verb verb_explain = {
     .name = "explain",
-    .usage = "[job] TENANT/NAME\neviction TENANT/NAME\nnode CLUSTER/NODE\nmanifest -f FILE|FOLDER|-",
-    .help = "Say why a job waits or gave way, what a node is used for, or what a manifest means",
+    .usage = "[job] TENANT/NAME\neviction TENANT/NAME\nnode CLUSTER/NODE\nreservation TENANT/NAME\nmanifest "
+             "-f FILE|FOLDER|-",
+    .help =
+        "Say why a job waits or gave way, what a node or a reservation is used for, what a manifest means",
     .more = "The first line is the answer. The table has every cluster: what it has and what is asked, in "
             "instances,\n"
             "the first reason against it, until when that holds, and what would unblock it; lines without a\n"
@@ -277,6 +294,8 @@ const struct verb verb_explain = {
                 "fedctl explain eviction llm/pretrain\n"
                 "# Who has its GPUs\n"
                 "fedctl explain node bj-a/n3\n"
+                "# For whom it keeps room, how much of it is left, and until when\n"
+                "fedctl explain reservation search/launch-room\n"
                 "# The manifest with every default filled in; asks no server\n"
                 "fedctl explain manifest -f job.yaml\n",
     .options = OPTION_LIST(options),

@@ -21,7 +21,7 @@ static const struct option options[] = {
      NULL,
      {.key = "archived",
       TF_BOOL(struct options, archived),
-      .help = "finished jobs that left the store, the latest first, of every endpoint"}},
+      .help = "what has ended and left the store, the latest first, of every endpoint: jobs, reservations"}},
     {0,
      "N",
      {.key = "limit",
@@ -55,7 +55,16 @@ const struct fetcher fetchers[] = {
     [RESOURCE_DRAINS] = {&resource_drains, fetch_drains},
 };
 
-static const struct fetcher archive = {&resource_archive, fetch_archive};
+static const struct fetcher archive = {&resource_archive, fetch_archive},
+                            archived_reservations = {&resource_archived_reservations,
+                                                     fetch_archived_reservations};
+
+static const struct fetcher *fetcher_of(const struct fedctl *ctl, enum resource_kind kind)
+{
+    if (!ctl->options.archived)
+        return &fetchers[kind];
+    return kind == RESOURCE_RESERVATIONS ? &archived_reservations : &archive;
+}
 
 /* One word that can only name one object. A node may have the name of one in another cluster. */
 static bool is_single(const struct fedctl *ctl, enum resource_kind kind)
@@ -75,15 +84,15 @@ static int run(struct fedctl *ctl)
                        1u << RESOURCE_MIGRATIONS | 1u << RESOURCE_DRAINS;
     if (target_kind(ctl, allowed, &kind, &err))
         return fedctl_usage(ctl, "%s", err.text);
-    if (ctl->options.archived && kind != RESOURCE_JOBS)
-        return fedctl_usage(ctl, "only jobs are archived: say `fedctl get jobs --archived`");
+    if (ctl->options.archived && kind != RESOURCE_JOBS && kind != RESOURCE_RESERVATIONS)
+        return fedctl_usage(ctl, "only jobs and reservations are archived: say `fedctl get jobs --archived`");
     if (ctl->options.follow && ctl->options.archived)
         return fedctl_usage(ctl, "what is archived does not change: --watch has no use there");
     if (ctl->options.follow && ctl->options.limit)
         return fedctl_usage(ctl, "--limit does not go with --watch: a screen shows what lives first");
     if (ctl->options.follow)
         return watching(ctl, kind);
-    const struct fetcher *fetcher = ctl->options.archived ? &archive : &fetchers[kind];
+    const struct fetcher *fetcher = fetcher_of(ctl, kind);
     struct listing listing;
     listing_begin(&listing, fetcher->resource, &ctl->options, is_single(ctl, kind), &ctl->out);
     listing.limit = (size_t)ctl->options.limit;
@@ -116,6 +125,8 @@ const struct verb verb_get = {
                 "# What one team ran before, and how the last ten of a name ended\n"
                 "fedctl get jobs --archived -t search\n"
                 "fedctl get jobs --archived search/rank --limit 10 -o yaml\n"
+                "# Which reservations are over, and why\n"
+                "fedctl get reservations --archived -A\n"
                 "# Where the instances of a job are, with their ports\n"
                 "fedctl get instances web/hello\n"
                 "# Free GPUs, node by node\n"

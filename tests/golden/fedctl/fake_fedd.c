@@ -268,6 +268,8 @@ static void archive(struct fake *fake, const struct tf_list_request *request, st
         from = (int64_t)i - 1;
         world_job((size_t)from, request->filter.name != NULL, now_of(fake), &job);
         job.archived.ms = now_of(fake).ms - 1000 * (WORLD_JOBS - from);
+        if (request->filter.reservations && tf_phase_is_final(job.phase))
+            world_reserve(&job);
         bool match = tf_phase_is_final(job.phase) && matches(&request->filter, &job);
         if (match)
             tf_vec_push(&reply->jobs, job);

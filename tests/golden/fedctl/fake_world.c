@@ -292,6 +292,18 @@ void world_job(size_t i, bool full, struct tf_wall now, struct tf_job_view *job)
         details(row, now, job);
 }
 
+void world_reserve(struct tf_job_view *job)
+{
+    bool used = job->phase == TF_PHASE_SUCCEEDED;
+    struct tf_reserve *reserve = &job->manifest.spec.reserve;
+    reserve->expires = TF_HOUR;
+    reserve->owner.tenant = tf_strdup(job->manifest.tenant);
+    reserve->owner.selector = tf_strdup(used ? NULL : "team=rec");
+    job->phase = used ? job->phase : TF_PHASE_DELETED;
+    tf_str_set(&job->message, used ? "used up, the last of it by llm/train" : "Expired: its time is over");
+    tf_str_set(&job->output, NULL);
+}
+
 /* ---- explain ---- */
 
 static void explain_row(struct tf_explain_reply *reply, const char *cluster, enum tf_reason reason,

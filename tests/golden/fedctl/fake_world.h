@@ -11,6 +11,8 @@ enum { WORLD_JOBS = 7 };
 
 /* The i-th job, by tenant and name. full: with what lists leave out. */
 void world_job(size_t i, bool full, struct tf_wall now, struct tf_job_view *job);
+/* The same as a reservation that is over: one that was used, or has expired. */
+void world_reserve(struct tf_job_view *job);
 /* Its place, or -1. */
 int world_find(const char *tenant, const char *name);
 

@@ -54,6 +54,10 @@ run get clusters --archived
 # two members: what both have is shown once; one that is away is missed
 run get jobs --archived -o name --endpoints "$address,$address"
 run get jobs --archived -o name --endpoints "$address,127.0.0.1:1"
+run get reservations --archived
+run get reservations --archived -o yaml --limit 1
+run get reservations --archived rec/flaky -o name
+run get reservations --archived rec/none
 golden get-archive
 
 run get clusters
@@ -216,6 +220,9 @@ run get reservations rec/none
 run get reservations web/hello
 run describe reservation rec/none
 run delete reservation rec/none
+run explain reservation rec/none
+run explain reservation web/hello
+run explain reservation
 run explain nods bj-a/n1
 golden explain-node
 

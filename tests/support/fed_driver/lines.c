@@ -125,6 +125,14 @@ static void add_persist(struct tf_buf *log, const struct fed_action *action)
     tf_buf_char(log, '\n');
 }
 
+/* Of a reservation with why it is over, which nothing else tells then. */
+static void add_archive(struct tf_buf *log, const struct tf_job_record *r)
+{
+    bool reserved = tf_is_reservation(&r->spec);
+    tf_buf_fmt(log, "archive %s/%s %s%s%s\n", r->tenant, r->name, tf_phase_name(r->phase),
+               reserved ? ": " : "", reserved && r->message ? r->message : "");
+}
+
 void lines_add(struct drive *d, const struct fed_action *action)
 {
     struct tf_buf *log = &d->log;
@@ -139,8 +147,7 @@ void lines_add(struct drive *d, const struct fed_action *action)
         tf_buf_fmt(log, "close %s: %s\n", name_of(d, action->link), action->text);
         break;
     case FED_ACT_ARCHIVE:
-        tf_buf_fmt(log, "archive %s/%s %s\n", action->archive.tenant, action->archive.name,
-                   tf_phase_name(action->archive.phase));
+        add_archive(log, &action->archive);
         break;
     case FED_ACT_ALARM:
         tf_buf_fmt(log, "alarm: %s\n", action->text);

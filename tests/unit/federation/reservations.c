@@ -74,9 +74,47 @@ static void test_it_expires(void)
     tf_buf_clear(&d.log);
     drive_elapse(&d, 11 * TF_MINUTE);
     drive_expect(&d, "bj-a CHANGE 3: release #1 e1 delete\n");
+    tf_buf_clear(&d.log);
     drive_end(&d, "bj-a", 1, 1, TF_END_RELEASED);
     CU_ASSERT_STRING_EQUAL(drive_phase(&d, "rec/room"), "none"); /* its name is free */
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(tf_buf_text(&d.log), "archive rec/room Deleted: Expired: its time is over\n"));
     drive_release(&d);
+}
+
+static void test_who_deletes_it_is_told_of(void)
+{
+    kept("");
+    drive_job(&d, FED_EV_DELETE, "rec/room");
+    tf_buf_clear(&d.log);
+    drive_end(&d, "bj-a", 1, 1, TF_END_RELEASED);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(tf_buf_text(&d.log), "archive rec/room Deleted: DeleteAsked: what it keeps is given up\n"));
+    drive_release(&d);
+}
+
+/* The answer to "what is this that keeps my GPUs". */
+static void answers(const char *words, const char *text)
+{
+    struct fed_explanation why = {0};
+    struct tf_error err = TF_ERROR_INIT;
+    kept(words);
+    CU_ASSERT_EQUAL(fed_explain(d.fed, "rec", "room", d.now, &why, &err), 0);
+    if (!strstr(why.answer, text))
+        printf("\ngot %s\n", why.answer);
+    CU_ASSERT_PTR_NOT_NULL(strstr(why.answer, text));
+    CU_ASSERT_PTR_NOT_NULL(strstr(why.answer, "rec/room is kept in bj-a since "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(why.answer, "room for 2 of 2 instances is left"));
+    fed_explanation_release(&why);
+    drive_release(&d);
+}
+
+static void test_it_is_explained(void)
+{
+    answers("", ", for jobs of tenant rec; it is over when that is used up, at ");
+    answers("for=label=a", ", for jobs of tenant rec with label=a; it is over");
+    answers("owner=launch", ", for job rec/launch; it is over when that is used up, at ");
+    answers("owner=launch", " UTC, with that job, or by `fedctl delete reservation rec/room`");
 }
 
 static void test_it_expires_while_it_waits(void)
@@ -204,6 +242,8 @@ int main(void)
         {"a selector", test_a_selector},
         {"it is given once", test_it_is_given_once},
         {"it expires", test_it_expires},
+        {"who deletes it is told of", test_who_deletes_it_is_told_of},
+        {"it is explained", test_it_is_explained},
         {"it expires while it waits", test_it_expires_while_it_waits},
         {"it does not expire under a move", test_it_does_not_expire_under_a_move},
         {"it ends with the job that owns it", test_it_ends_with_the_job_that_owns_it},
