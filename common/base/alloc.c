@@ -2,6 +2,7 @@
 #include "common/base/alloc.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 
 #undef malloc
 #undef calloc
@@ -31,7 +32,11 @@ void *tf_calloc(size_t count, size_t size)
 
 void *tf_reallocarray(void *p, size_t count, size_t size)
 {
-    void *q = reallocarray(p, count ? count : 1, size ? size : 1);
+    size_t bytes;
+    bool fits = !__builtin_mul_overflow(count ? count : 1, size ? size : 1, &bytes);
+    if (!fits)
+        out_of_memory(count, size);
+    void *q = p ? realloc(p, bytes) : malloc(bytes); /* most arrays are new: that is the shorter way */
     if (!q)
         out_of_memory(count, size);
     return q;
@@ -48,7 +53,8 @@ char *tf_strndup(const char *s, size_t n)
 
 char *tf_strdup(const char *s)
 {
-    return s ? tf_strndup(s, strlen(s)) : NULL;
+    size_t size = s ? strlen(s) + 1 : 0;
+    return s ? memcpy(tf_malloc(size), s, size) : NULL;
 }
 
 void *tf_memdup(const void *p, size_t size)

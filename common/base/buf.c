@@ -55,14 +55,57 @@ void tf_buf_char(struct tf_buf *buf, char c)
     tf_buf_add(buf, &c, 1);
 }
 
-void tf_buf_uint(struct tf_buf *buf, uint64_t n)
+void tf_buf_cat_(struct tf_buf *buf, const char *first, ...)
+{
+    va_list args;
+    va_start(args, first);
+    for (const char *s = first; s; s = va_arg(args, const char *))
+        tf_buf_str(buf, s);
+    va_end(args);
+}
+
+/* At least width characters wide. */
+static void add_number(struct tf_buf *buf, uint64_t n, size_t width, char fill)
 {
     char digits[20];
     size_t at = sizeof digits;
     do
         digits[--at] = (char)('0' + n % 10);
     while (n /= 10);
+    while (sizeof digits - at < width)
+        digits[--at] = fill;
     tf_buf_add(buf, digits + at, sizeof digits - at);
+}
+
+void tf_buf_uint(struct tf_buf *buf, uint64_t n)
+{
+    add_number(buf, n, 1, '0');
+}
+
+void tf_buf_int(struct tf_buf *buf, int64_t n)
+{
+    if (n < 0)
+        tf_buf_char(buf, '-');
+    tf_buf_uint(buf, n < 0 ? -(uint64_t)n : (uint64_t)n);
+}
+
+void tf_buf_ints_(struct tf_buf *buf, const int64_t *numbers, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0)
+            tf_buf_char(buf, ',');
+        tf_buf_int(buf, numbers[i]);
+    }
+}
+
+void tf_buf_stamp(struct tf_buf *buf, struct tf_mono at)
+{
+    assert(at.ms >= 0);
+    tf_buf_char(buf, '[');
+    add_number(buf, (uint64_t)at.ms / TF_SECOND, 6, ' ');
+    tf_buf_char(buf, '.');
+    add_number(buf, (uint64_t)at.ms % TF_SECOND, 3, '0');
+    tf_buf_str(buf, "] ");
 }
 
 void tf_buf_vfmt(struct tf_buf *buf, const char *fmt, va_list args)

@@ -2,6 +2,8 @@
 #ifndef TF_BASE_BUF_H
 #define TF_BASE_BUF_H
 
+#include "common/base/clock.h"
+
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,7 +26,18 @@ void tf_buf_reserve(struct tf_buf *buf, size_t more);
 void tf_buf_add(struct tf_buf *buf, const void *bytes, size_t len);
 void tf_buf_str(struct tf_buf *buf, const char *s);
 void tf_buf_char(struct tf_buf *buf, char c);
+/* Appends strings, one or more: tf_buf_cat(&line, "job ", tenant, "/", name). */
+#define tf_buf_cat(buf, ...) tf_buf_cat_(buf, __VA_ARGS__, (const char *)NULL)
+void tf_buf_cat_(struct tf_buf *buf, const char *first, ...) __attribute__((sentinel));
 void tf_buf_uint(struct tf_buf *buf, uint64_t n); /* in decimal */
+void tf_buf_int(struct tf_buf *buf, int64_t n);
+/* Appends whole numbers, one or more, with commas between them. */
+#define tf_buf_ints(buf, ...)                         \
+    tf_buf_ints_(buf, (const int64_t[]){__VA_ARGS__}, \
+                 sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
+void tf_buf_ints_(struct tf_buf *buf, const int64_t *numbers, size_t count);
+/* "[   120.500] ": how a line of a decision trace begins. */
+void tf_buf_stamp(struct tf_buf *buf, struct tf_mono at);
 void tf_buf_fmt(struct tf_buf *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void tf_buf_vfmt(struct tf_buf *buf, const char *fmt, va_list args) __attribute__((format(printf, 2, 0)));
 /* Appends s; bytes that are not UTF-8 become U+FFFD. */

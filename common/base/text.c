@@ -45,9 +45,24 @@ static size_t well_formed(const unsigned char *p, size_t len)
     return n;
 }
 
+/* Most text is ASCII: how many bytes of 1..0x7f it begins with, eight at a time. */
+static size_t ascii_prefix(const char *s, size_t len)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101), highs = UINT64_C(0x8080808080808080);
+    size_t i = 0;
+    for (uint64_t word; i + sizeof word <= len; i += sizeof word) {
+        memcpy(&word, s + i, sizeof word);
+        if ((word | (word - ones)) & highs) /* one has its high bit, or is zero */
+            break;
+    }
+    while (i < len && s[i] > 0)
+        i++;
+    return i;
+}
+
 size_t tf_utf8_prefix(const char *s, size_t len)
 {
-    size_t i = 0;
+    size_t i = ascii_prefix(s, len);
     for (size_t n; i < len; i += n) {
         n = well_formed((const unsigned char *)s + i, len - i);
         if (n == 0)

@@ -214,11 +214,12 @@ struct tf_fit_view tf_fit_rows_view(const struct tf_fit_rows *rows)
 
 static void class_key(const struct tf_node_class *class, struct tf_buf *key)
 {
-    tf_buf_fmt(key, "%s\n%lld", class->model ? class->model : "", (long long)class->gpu_memory);
+    tf_buf_cat(key, class->model ? class->model : "", "\n");
+    tf_buf_int(key, class->gpu_memory);
     tf_vec_each (domain, &class->domains)
-        tf_buf_fmt(key, "\n%s", *domain);
+        tf_buf_cat(key, "\n", *domain);
     tf_vec_each (label, &class->labels)
-        tf_buf_fmt(key, "\n\n%s\n%s", label->key, label->value);
+        tf_buf_cat(key, "\n\n", label->key, "\n", label->value);
 }
 
 static uint32_t append_class(struct tf_fit_rows *rows, const struct tf_node_class *class)

@@ -14,7 +14,6 @@
 #include "federation/core/queue.h"
 
 #include <assert.h>
-#include <inttypes.h>
 
 enum {
     TOLD_MAX = 32,         /* shapes: what a subcluster goes through for each row that has something idle */
@@ -37,9 +36,10 @@ static char *key_of(const struct tf_job_spec *s)
 {
     const struct tf_shape *shape = &s->group.shape;
     struct tf_buf key = TF_BUF_INIT;
-    tf_buf_fmt(&key, "%d,%" PRId64 ",%" PRId64 ",%" PRId64 ",%d;%d,%d;%s;", shape->gpus, shape->gpu_memory,
-               shape->cpu, shape->memory, s->max_nodes, s->elastic.min, s->elastic.step,
-               s->priority ? s->priority : "");
+    tf_buf_ints(&key, shape->gpus, shape->gpu_memory, shape->cpu, shape->memory, s->max_nodes);
+    tf_buf_char(&key, ';');
+    tf_buf_ints(&key, s->elastic.min, s->elastic.step);
+    tf_buf_cat(&key, ";", s->priority ? s->priority : "", ";");
     fed_queue_key(&key, s);
     return tf_buf_take(&key);
 }

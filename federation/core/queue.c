@@ -13,7 +13,6 @@
 #include "federation/core/reservations.h"
 
 #include <assert.h>
-#include <inttypes.h>
 
 int fed_queue_cmp(const struct job *x, const struct job *y)
 {
@@ -53,7 +52,7 @@ int fed_todo_cmp(const struct tf_tree_node *a, const struct tf_tree_node *b)
 static void key_strs(struct tf_buf *key, const struct tf_strs *list)
 {
     tf_vec_each (item, list)
-        tf_buf_fmt(key, "%s,", *item);
+        tf_buf_cat(key, *item, ",");
     tf_buf_char(key, ';');
 }
 
@@ -64,7 +63,7 @@ static void key_topology(struct tf_buf *key, const struct tf_job_spec *spec)
                    (int)rule->mode);
     tf_buf_char(key, ';');
     tf_vec_each (pair, &spec->node_labels)
-        tf_buf_fmt(key, "%s=%s,", pair->key, pair->value);
+        tf_buf_cat(key, pair->key, "=", pair->value, ",");
     tf_buf_char(key, ';');
 }
 
@@ -86,7 +85,7 @@ static void key_reservations(struct tf_buf *key, const struct fed *fed, const st
     fed_reservations_of(fed, job, &uids);
     tf_vec_each (uid, &uids) {
         tf_uid_format(*uid, text);
-        tf_buf_fmt(key, "%s;", text);
+        tf_buf_cat(key, text, ";");
     }
     tf_vec_release(&uids);
 }
@@ -96,9 +95,13 @@ static char *shape_key(const struct fed *fed, const struct job *job)
     const struct tf_job_spec *s = &job->record.spec;
     const struct tf_shape *shape = &s->group.shape;
     struct tf_buf key = TF_BUF_INIT;
-    tf_buf_fmt(&key, "%d;%d,%d,%d,%d;", job->rank, s->elastic.min, s->elastic.max, s->elastic.step, s->grow);
-    tf_buf_fmt(&key, "%d,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%d;", shape->gpus, shape->gpu_memory,
-               shape->cpu, shape->memory, s->max_runtime, s->max_nodes);
+    tf_buf_int(&key, job->rank);
+    tf_buf_char(&key, ';');
+    tf_buf_ints(&key, s->elastic.min, s->elastic.max, s->elastic.step, s->grow);
+    tf_buf_char(&key, ';');
+    tf_buf_ints(&key, shape->gpus, shape->gpu_memory, shape->cpu, shape->memory, s->max_runtime,
+                s->max_nodes);
+    tf_buf_char(&key, ';');
     fed_queue_key(&key, s);
     key_reservations(&key, fed, job);
     if (fed_refusals_any(job) || job->record.claims_in) {

@@ -13,18 +13,14 @@
 
 enum { CLUSTERS_NAMED = 6, TEXT_MAX_BYTES = 1000 /* longer ones are cut */ };
 
-static void add_time(const struct fed *fed, struct tf_buf *line)
-{
-    int64_t ms = fed->now.mono.ms;
-    tf_buf_fmt(line, "[%6" PRId64 ".%03d] ", ms / TF_SECOND, (int)(ms % TF_SECOND));
-}
-
 static void add_shape(const struct tf_job_spec *spec, struct tf_buf *line)
 {
     const struct tf_shape *shape = &spec->group.shape;
-    tf_buf_fmt(line, "%dx%d", spec->elastic.min, shape->gpus);
+    tf_buf_int(line, spec->elastic.min);
+    tf_buf_char(line, 'x');
+    tf_buf_int(line, shape->gpus);
     for (size_t i = 0; i < shape->gpu_models.count; i++)
-        tf_buf_fmt(line, "%c%s", i ? '|' : ' ', shape->gpu_models.items[i]);
+        tf_buf_cat(line, i ? "|" : " ", shape->gpu_models.items[i]);
 }
 
 /* "bj-a free 2, up to surplus(offline) 6 >= 4, cost 1.2 gpu-h" */
@@ -44,19 +40,27 @@ static void add_candidate(const struct fed *fed, const struct shape *shape, cons
     int32_t min = job->record.spec.elastic.min;
     enum tf_reason bar = fed_candidate_bar(fed, job, cluster);
     if (bar != TF_REASON_NONE) {
-        tf_buf_fmt(line, "%s %s", cluster->record.name, tf_reason_name(bar));
+        tf_buf_cat(line, cluster->record.name, " ", tf_reason_name(bar));
         return;
     }
     assert(cluster->slot < shape->verdicts.count && "whoever may take it was asked");
     const struct verdict *v = &shape->verdicts.items[cluster->slot];
-    if (v->change == cluster->change && v->fits && v->level > TF_LEVEL_FREE)
+    if (v->change == cluster->change && v->fits && v->level > TF_LEVEL_FREE) {
         add_taking(line, fed, job, cluster, v);
-    else if (v->change == cluster->change)
-        tf_buf_fmt(line, "%s free %d %s %d", cluster->record.name, v->count, v->fits ? ">=" : "<", min);
-    else if (v->fits)
-        tf_buf_fmt(line, "%s free <= %d", cluster->record.name, v->free); /* it was not looked at again */
-    else
-        tf_buf_fmt(line, "%s free < %d", cluster->record.name, min); /* known from when it had more */
+        return;
+    }
+    tf_buf_cat(line, cluster->record.name, " free ");
+    if (v->change == cluster->change) {
+        tf_buf_int(line, v->count);
+        tf_buf_str(line, v->fits ? " >= " : " < ");
+        tf_buf_int(line, min);
+    } else if (v->fits) { /* it was not looked at again */
+        tf_buf_str(line, "<= ");
+        tf_buf_int(line, v->free);
+    } else { /* known from when it had more */
+        tf_buf_str(line, "< ");
+        tf_buf_int(line, min);
+    }
 }
 
 char *fed_trace_candidates(const struct fed *fed, const struct shape *shape, const struct cluster *chosen)
@@ -64,12 +68,11 @@ char *fed_trace_candidates(const struct fed *fed, const struct shape *shape, con
     const struct job *job = fed_queue_first(shape);
     struct tf_buf line = TF_BUF_INIT;
     char level[TF_LEVEL_TEXT];
-    add_time(fed, &line);
-    tf_buf_fmt(&line, "job %s needs ", job->key);
+    tf_buf_stamp(&line, fed->now.mono);
+    tf_buf_cat(&line, "job ", job->key, " needs ");
     add_shape(&job->record.spec, &line);
     if (job->rank >= 0)
-        tf_buf_fmt(&line, " %s",
-                   tf_level_name(tf_level_core(job->rank), &fed->settings.policy.classes, level));
+        tf_buf_cat(&line, " ", tf_level_name(tf_level_core(job->rank), &fed->settings.policy.classes, level));
     size_t named = 0;
     tf_vec_each (c, &fed->clusters) {
         if (*c != chosen && named >= CLUSTERS_NAMED)
@@ -119,8 +122,8 @@ void fed_trace_waits(struct fed *fed, struct job *job)
 void fed_trace_job(struct fed *fed, struct job *job, const char *fmt, ...)
 {
     struct tf_buf line = TF_BUF_INIT;
-    add_time(fed, &line);
-    tf_buf_fmt(&line, "job %s ", job->key);
+    tf_buf_stamp(&line, fed->now.mono);
+    tf_buf_cat(&line, "job ", job->key, " ");
     size_t before = line.len;
     va_list args;
     va_start(args, fmt);
@@ -139,7 +142,7 @@ void fed_trace_line(struct fed *fed, const char *fmt, ...)
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     struct tf_buf line = TF_BUF_INIT;
-    add_time(fed, &line);
+    tf_buf_stamp(&line, fed->now.mono);
     tf_buf_str(&line, text);
     emit(fed, NULL, tf_buf_take(&line));
 }

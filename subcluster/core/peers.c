@@ -60,7 +60,8 @@ static void write_gpus(struct tf_buf *out, uint64_t gpus)
     for (int i = 0; i < TF_NODE_GPUS_MAX; i++) {
         if (!(gpus >> i & 1))
             continue;
-        tf_buf_fmt(out, "%s%d", comma, i);
+        tf_buf_str(out, comma);
+        tf_buf_int(out, i);
         comma = ",";
     }
     tf_buf_char(out, ']');
@@ -70,7 +71,11 @@ static void write_member(const struct sub *sub, struct tf_buf *out, const struct
 {
     const struct ledger_node *node = ledger_find(&sub->ledger, m->node);
     const char *address = node ? node->node.address : NULL;
-    tf_buf_fmt(out, "{\"rank\":%u,\"index\":%u,\"host\":", rank, m->index);
+    tf_buf_str(out, "{\"rank\":");
+    tf_buf_uint(out, rank);
+    tf_buf_str(out, ",\"index\":");
+    tf_buf_uint(out, m->index);
+    tf_buf_str(out, ",\"host\":");
     tf_buf_json(out, m->node);
     tf_buf_str(out, ",\"addr\":");
     tf_buf_json(out, address ? address : m->node);
@@ -96,8 +101,13 @@ static char *render(const struct sub *sub, const struct tf_allocation *record)
     uint32_t size = 0, rank = 0;
     tf_vec_each (m, &record->members)
         size += is_listed(record, m);
-    tf_buf_fmt(&out, "{\"epoch\":%llu,\"size\":%u,\"version\":%llu}\n", (unsigned long long)record->epoch,
-               size, (unsigned long long)record->peers_version);
+    tf_buf_str(&out, "{\"epoch\":");
+    tf_buf_uint(&out, record->epoch);
+    tf_buf_str(&out, ",\"size\":");
+    tf_buf_uint(&out, size);
+    tf_buf_str(&out, ",\"version\":");
+    tf_buf_uint(&out, record->peers_version);
+    tf_buf_str(&out, "}\n");
     tf_vec_each (m, &record->members)
         if (is_listed(record, m))
             write_member(sub, &out, m, rank++);

@@ -9,12 +9,6 @@
 
 enum { LINE_MAX_BYTES = 2000 }; /* longer ones are cut */
 
-static void stamp(const struct sub *sub, struct tf_buf *line)
-{
-    long long ms = (long long)sub->now.mono.ms;
-    tf_buf_fmt(line, "[%6lld.%03lld] ", ms / 1000, ms % 1000);
-}
-
 static void say(struct sub *sub, struct tf_buf *line, const char *fmt, va_list args)
 {
     size_t before = line->len;
@@ -28,7 +22,7 @@ static void say(struct sub *sub, struct tf_buf *line, const char *fmt, va_list a
 void trace(struct sub *sub, const char *fmt, ...)
 {
     struct tf_buf line = TF_BUF_INIT;
-    stamp(sub, &line);
+    tf_buf_stamp(&line, sub->now.mono);
     va_list args;
     va_start(args, fmt);
     say(sub, &line, fmt, args);
@@ -38,9 +32,10 @@ void trace(struct sub *sub, const char *fmt, ...)
 void trace_epoch(struct sub *sub, const struct job *job, const char *fmt, ...)
 {
     struct tf_buf line = TF_BUF_INIT;
-    stamp(sub, &line);
-    tf_buf_fmt(&line, "job %s/%s epoch %llu ", job->record.tenant, job->record.name,
-               (unsigned long long)job->record.epoch);
+    tf_buf_stamp(&line, sub->now.mono);
+    tf_buf_cat(&line, "job ", job->record.tenant, "/", job->record.name, " epoch ");
+    tf_buf_uint(&line, job->record.epoch);
+    tf_buf_char(&line, ' ');
     va_list args;
     va_start(args, fmt);
     say(sub, &line, fmt, args);

@@ -46,6 +46,21 @@ static void test_buf_grows(void)
     CU_ASSERT_EQUAL(strlen(buf.data), 2000);
 }
 
+static void test_buf_appends(void)
+{
+    TF_AUTO_BUF buf = TF_BUF_INIT;
+    tf_buf_stamp(&buf, (struct tf_mono){120007});
+    tf_buf_cat(&buf, "job ", "a", "/", "b", " ");
+    tf_buf_ints(&buf, 0, -17, INT64_MAX, INT64_MIN);
+    tf_buf_cat(&buf, ";");
+    tf_buf_ints(&buf, 3);
+    CU_ASSERT_STRING_EQUAL(tf_buf_text(&buf),
+                           "[   120.007] job a/b 0,-17,9223372036854775807,-9223372036854775808;3");
+    tf_buf_clear(&buf);
+    tf_buf_stamp(&buf, (struct tf_mono){12345678901});
+    CU_ASSERT_STRING_EQUAL(tf_buf_text(&buf), "[12345678.901] ");
+}
+
 struct entry {
     int key;
     UT_hash_handle hh;
@@ -86,6 +101,7 @@ static const struct suite_test tests[] = {
     {"vec", test_vec},
     {"arena reuses memory", test_arena_reuses_memory},
     {"buf grows", test_buf_grows},
+    {"buf appends", test_buf_appends},
     {"hash keeps order of insertion", test_hash_keeps_order_of_insertion},
     {"rng is repeatable and in range", test_rng_is_repeatable_and_in_range},
 };

@@ -16,6 +16,17 @@ static void test_utf8(void)
     CU_ASSERT_TRUE(valid(""));
     CU_ASSERT_TRUE(valid("plain, \xc3\xa9, \xe2\x82\xac, \xf0\x9f\x98\x80"));
     CU_ASSERT_FALSE(tf_utf8_valid("a\0b", 3));
+    char text[] = "sixteen letters!"; /* each place of a word, and of what is left over */
+    for (size_t i = 0; i < sizeof text - 1; i++) {
+        char letter = text[i];
+        text[i] = '\0';
+        CU_ASSERT_EQUAL(tf_utf8_prefix(text, sizeof text - 1), i);
+        text[i] = '\xff';
+        CU_ASSERT_EQUAL(tf_utf8_prefix(text, sizeof text - 1), i);
+        text[i] = '\x7f';
+        CU_ASSERT_EQUAL(tf_utf8_prefix(text, sizeof text - 1), sizeof text - 1);
+        text[i] = letter;
+    }
     CU_ASSERT_FALSE(valid("\x80"));
     CU_ASSERT_FALSE(valid("\xc0\xaf"));         /* overlong */
     CU_ASSERT_FALSE(valid("\xe0\x80\xaf"));     /* overlong */

@@ -172,7 +172,7 @@ struct audit_job *audit_stored_job(struct audit *audit, const char *tenant, cons
 {
     TF_AUTO_BUF key = TF_BUF_INIT;
     struct audit_job *job = NULL;
-    tf_buf_fmt(&key, "%s/%s", tenant, name);
+    tf_buf_cat(&key, tenant, "/", name);
     HASH_FIND(by_name, audit->names, key.data, key.len, job);
     return job;
 }
@@ -191,16 +191,26 @@ struct audit_epoch *audit_epoch(struct audit *audit, struct tf_uid uid, uint64_t
     return e;
 }
 
-struct audit_site *audit_site(struct audit *audit, const char *name)
+static struct audit_site *find_site(const struct audit *audit, const char *name)
 {
     tf_vec_each (site, &audit->sites)
         if (strcmp((*site)->name, name) == 0)
             return *site;
-    struct audit_site *site = tf_calloc(1, sizeof *site);
-    site->name = tf_strdup(name);
-    site->number = audit->sites.count;
-    tf_vec_push(&audit->sites, site);
-    return site;
+    return NULL;
+}
+
+struct audit_site *audit_site(struct audit *audit, const char *name)
+{
+    if (audit->site && strcmp(audit->site->name, name) == 0)
+        return audit->site;
+    audit->site = find_site(audit, name);
+    if (!audit->site) {
+        audit->site = tf_calloc(1, sizeof *audit->site);
+        audit->site->name = tf_strdup(name);
+        audit->site->number = audit->sites.count;
+        tf_vec_push(&audit->sites, audit->site);
+    }
+    return audit->site;
 }
 
 struct audit_node *audit_find_node(const struct audit_site *site, const char *name)

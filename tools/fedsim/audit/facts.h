@@ -204,6 +204,7 @@ struct audit {
     struct audit_epoch *numbers;
     struct audit_instance *instances;
     TF_VEC(struct audit_site *) sites;
+    struct audit_site *site; /* the one that was asked for last: a step is about one. NULL at first */
     struct audit_counts counts;
 };
 

@@ -636,15 +636,16 @@ void audit_transaction(struct audit *audit, const char *store)
             audit_check_room(audit, *site);
         return;
     }
-    check_promises(audit, audit_site(audit, store));
-    audit_check_offers(audit, audit_site(audit, store)); /* of what others are about to settle */
-    audit_settle_offers(audit, audit_site(audit, store));
-    audit_check_kept(audit, audit_site(audit, store));
-    audit_check_evicted(audit, audit_site(audit, store));
-    audit_check_ledger(audit, audit_site(audit, store));
-    audit_settle_kept(audit_site(audit, store));
-    audit_settle_chains(audit_site(audit, store));
-    audit_settle_drains(audit_site(audit, store));
+    struct audit_site *site = audit_site(audit, store);
+    check_promises(audit, site);
+    audit_check_offers(audit, site); /* of what others are about to settle */
+    audit_settle_offers(audit, site);
+    audit_check_kept(audit, site);
+    audit_check_evicted(audit, site);
+    audit_check_ledger(audit, site);
+    audit_settle_kept(site);
+    audit_settle_chains(site);
+    audit_settle_drains(site);
 }
 
 /* ---- messages ---- */

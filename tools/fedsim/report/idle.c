@@ -5,8 +5,6 @@
 #include "common/base/alloc.h"
 #include "common/base/cleanup.h"
 
-#include <inttypes.h>
-
 /* Looking at idle causes costs more than an event, so it is done once a period; the period doubles whenever
  * it was done often. */
 enum { PERIOD_MS = 10 * TF_SECOND, SAMPLES_A_PERIOD = 512 };
@@ -164,10 +162,10 @@ static void refresh(struct report_site *site, size_t number)
 static void describe(const struct tf_job_spec *spec, struct tf_buf *key)
 {
     const struct tf_shape *s = &spec->group.shape;
-    tf_buf_fmt(key, "%d|%" PRId64 "|%" PRId64 "|%" PRId64 "|%d|%d|%d", s->gpus, s->gpu_memory, s->cpu,
-               s->memory, spec->elastic.min, spec->elastic.step, spec->max_nodes);
+    tf_buf_ints(key, s->gpus, s->gpu_memory, s->cpu, s->memory, spec->elastic.min, spec->elastic.step,
+                spec->max_nodes);
     tf_vec_each (model, &s->gpu_models)
-        tf_buf_fmt(key, "|%s", *model);
+        tf_buf_cat(key, "|", *model);
     tf_vec_each (rule, &spec->topology)
         tf_buf_fmt(key, "|%s/%s/%d/%d", rule->plane ? rule->plane : "", rule->within, (int)rule->of,
                    (int)rule->mode);
