@@ -8,8 +8,8 @@
 
 const char *tf_note_word(enum tf_note_kind kind)
 {
-    static const char *const words[] = {"?",        "InstanceMoved", "InstanceStays",
-                                        "Draining", "SentAway",      "DrainEnded"};
+    static const char *const words[] = {"?",        "InstanceMoved", "InstanceStays", "Draining",
+                                        "SentAway", "DrainEnded",    "InstanceLost"};
     return words[(size_t)kind < sizeof words / sizeof *words ? (size_t)kind : 0];
 }
 

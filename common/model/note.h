@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a subcluster did to instances of a job within one epoch, for the job's events: moves and drains. The
+/* What became of instances of a job within one epoch, for the job's events: moves, drains and losses. The
  * record of the epoch keeps the latest and counts all, so that whoever was told of the first n finds the
  * rest, also after the link, or either side, was away. Strings are owned. */
 
@@ -17,7 +17,9 @@ enum tf_note_kind {
     TF_NOTE_DRAINED = 3,    /* a drain was ordered where it has instances, */
     TF_NOTE_SENT_AWAY = 4,  /* and has stopped some at its deadline, */
     TF_NOTE_DRAIN_OVER = 5, /* or has ended, and they are there yet */
+    TF_NOTE_LOST = 6,       /* instances are gone with their node, or nobody knows what became of them */
 };
+enum { TF_NOTE_LAST = TF_NOTE_LOST };
 /* The type of its event: "InstanceMoved". */
 const char *tf_note_word(enum tf_note_kind kind);
 

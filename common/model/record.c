@@ -185,7 +185,7 @@ void tf_job_record_event(struct tf_job_record *record, struct tf_wall at, uint64
 
 static bool is_note(const struct tf_job_event *event)
 {
-    for (int kind = TF_NOTE_MOVED; kind <= TF_NOTE_DRAIN_OVER; kind++)
+    for (int kind = TF_NOTE_MOVED; kind <= TF_NOTE_LAST; kind++)
         if (strcmp(event->type, tf_note_word((enum tf_note_kind)kind)) == 0)
             return true;
     return false;

@@ -220,7 +220,7 @@ const struct tf_wire_table tf_wire_job_event = WIRE_TABLE(job_event_rows, tidefe
 #define MODEL struct tf_note
 #define WIRE Tidefed__V1__Note
 static const struct tf_wire_row note_rows[] = {
-    WIRE_ENUM(kind, 1, TF_NOTE_DRAIN_OVER),
+    WIRE_ENUM(kind, 1, TF_NOTE_LAST),
     WIRE_TEXT(text, TF_NOTE_TEXT),
 };
 const struct tf_wire_table tf_wire_note = WIRE_TABLE(note_rows, tidefed__v1__note__descriptor);

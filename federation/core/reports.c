@@ -89,7 +89,7 @@ static bool tell_restarts(struct fed *fed, struct job *job, const struct tf_plac
     return true;
 }
 
-/* What the subcluster did to instances since it was last told. */
+/* What became of instances since it was last told. */
 static bool tell_notes(struct fed *fed, struct job *job, struct tf_placement *p,
                        const struct tf_report *report)
 {
@@ -102,8 +102,8 @@ static bool tell_notes(struct fed *fed, struct job *job, struct tf_placement *p,
         return true;
     if (fresh > kept)
         tf_job_record_event(&job->record, fed->now.wall, p->epoch, "Untold",
-                            "in %s, %u moves and drains of instances before the next ones: it keeps the "
-                            "latest %d of an epoch",
+                            "in %s, %u moves, drains and losses of instances before the next ones: it "
+                            "keeps the latest %d of an epoch",
                             p->cluster, fresh - kept, TF_NOTES_MAX);
     for (uint32_t i = fresh < kept ? kept - fresh : 0; i < kept; i++) {
         const struct tf_note *note = &report->notes.items[i];

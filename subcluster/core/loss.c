@@ -8,6 +8,7 @@
 #include "subcluster/core/leave.h"
 #include "subcluster/core/members_private.h"
 #include "subcluster/core/moving.h"
+#include "subcluster/core/notes.h"
 #include "subcluster/core/peers.h"
 #include "subcluster/core/repair.h"
 #include "subcluster/core/retries.h"
@@ -170,6 +171,7 @@ void members_lost(struct sub *sub, struct job *job, const struct places *all, co
         if (ends_it(job)) {
             end_lost(sub, job, &lost);
         } else {
+            note_lost(sub, job, &lost, why);
             grow_undo(sub, job);
             if (stops && tf_size_align(e, job->record.size - (int32_t)lost.count) < e->min)
                 miss(sub, job, &lost);

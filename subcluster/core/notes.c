@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Owns the words in which jobs are told of moves and drains. */
+/* Owns the words in which jobs are told of moves, drains and losses. */
 #include "subcluster/core/notes.h"
 
 #include "common/base/cleanup.h"
 #include "common/base/quantity.h"
+#include "common/base/text.h"
 #include "subcluster/core/domain.h"
 #include "subcluster/core/drain.h"
 #include "subcluster/core/jobs.h"
@@ -58,6 +59,19 @@ void note_move_over(struct sub *sub, const struct tf_migration *chain, const str
     else
         note_job(sub, job, TF_NOTE_STAYS, "instance %u was not moved from %s: %s (%s)", move->index,
                  move->from, move->why ? move->why : "?", tf_buf_text(&cause));
+}
+
+void note_lost(struct sub *sub, struct job *job, const struct places *lost, const char *why)
+{
+    const struct tf_member *first = &job->record.members.items[lost->items[0]];
+    size_t elsewhere = 0;
+    tf_vec_each (place, lost)
+        elsewhere += !tf_str_eq(job->record.members.items[*place].node, first->node);
+    if (lost->count == 1)
+        note_job(sub, job, TF_NOTE_LOST, "instance %u on %s: %s", first->index, first->node, why);
+    else
+        note_job(sub, job, TF_NOTE_LOST, "%zu instances%s on %s: %s", lost->count,
+                 elsewhere ? ", one of them" : "", first->node, why);
 }
 
 /* ---- drains ---- */

@@ -255,7 +255,7 @@ void random_job_event(struct tf_rng *r, struct tf_job_event *out)
 
 static void random_note(struct tf_rng *r, struct tf_note *out)
 {
-    *out = (struct tf_note){FROM_1(TF_NOTE_DRAIN_OVER), OPTIONAL};
+    *out = (struct tf_note){FROM_1(TF_NOTE_LAST), OPTIONAL};
 }
 
 /* ---- capacity ---- */

@@ -84,8 +84,8 @@ static void test_what_is_not_kept_is_counted(void)
     start();
     report(1, 1);
     report(6, 7);
-    expect("InstanceMoved: note 1\nUntold: 4 moves and drains of instances before the next ones: it keeps "
-           "the latest 8 of an epoch\nInstanceMoved: note 6\nInstanceMoved: note 7\n");
+    expect("InstanceMoved: note 1\nUntold: 4 moves, drains and losses of instances before the next ones: it "
+           "keeps the latest 8 of an epoch\nInstanceMoved: note 6\nInstanceMoved: note 7\n");
     drive_release(&d);
 }
 

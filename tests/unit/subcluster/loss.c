@@ -73,6 +73,16 @@ static bool logged(const char *text)
     return strstr(tf_buf_text(&d.log), text) != NULL;
 }
 
+/* What the job's events will tell; "" if nothing. */
+static const char *noted(void)
+{
+    const struct tf_notes *notes = &job()->notes;
+    CU_ASSERT_EQUAL(job()->noted, notes->count);
+    const struct tf_note *last = notes->count ? &notes->items[notes->count - 1] : NULL;
+    CU_ASSERT_TRUE(!last || last->kind == TF_NOTE_LOST);
+    return last ? last->text : "";
+}
+
 static void stopped(enum tf_member_state state)
 {
     for (uint32_t i = 0; i < job()->members.count; i++)
@@ -93,6 +103,7 @@ static void test_a_step_leaves(void)
     CU_ASSERT_EQUAL(count_in(TF_MEMBER_READY), 2);
     CU_ASSERT_EQUAL(job()->short_since.ms, 0);
     CU_ASSERT_EQUAL(job()->retries_used, 0);
+    CU_ASSERT_STRING_EQUAL(noted(), "instance 1 on n2: node n2 is lost");
     tf_vec_each (m, &job()->members)
         if (m->state == TF_MEMBER_READY)
             CU_ASSERT_EQUAL(m->mark, 0); /* the surplus step is core now */
@@ -105,7 +116,9 @@ static void test_a_node_with_a_whole_step(void)
 {
     four_nodes();
     start(entry_of(8, 4, (struct tf_elastic){2, 8, 2}));
+    CU_ASSERT_STRING_EQUAL(noted(), "");
     driver_node_state(&d, "n3", TF_NODE_LOST);
+    CU_ASSERT_STRING_EQUAL(noted(), "2 instances on n3: node n3 is lost");
     CU_ASSERT_EQUAL(job()->size, 6);
     CU_ASSERT_EQUAL(count_in(TF_MEMBER_LEAVING), 0);
     end();
