@@ -352,6 +352,14 @@ static void note_source(struct play *play, const char *fmt, ...)
     tf_vec_push(&play->result->notes, note);
 }
 
+/* Jobs of a file are many and large: they would be moved again and again while more come. */
+static void make_room(struct play *play, size_t more)
+{
+    struct sim_clients *clients = &play->world.clients;
+    tf_vec_reserve(&clients->jobs, clients->jobs.count + more);
+    tf_vec_reserve(&play->origins, play->origins.count + more);
+}
+
 /* What of the file is not played as it stands there. */
 static void note_trace(struct play *play, const struct scenario_job *job, const struct tf_trace_jobs *jobs)
 {
@@ -383,6 +391,7 @@ static int add_trace(struct play *play, const struct scenario_job *job, struct t
     if (tf_trace_jobs_read(path, &options, &jobs, err))
         return wrong_job(play, ".from.csv");
     note_trace(play, job, &jobs);
+    make_room(play, jobs.count);
     struct tf_trace_shapes shapes = {0};
     int failed = 0;
     for (size_t i = 0; i < jobs.count && !failed; i++) {
