@@ -216,6 +216,17 @@ static void survey_all(const struct survey *s)
     weigh(s);
 }
 
+/* One shape or other can use each row whole: no further one can change what is said of it. */
+static bool is_all_deliverable(const struct tf_fit_view *view, const struct idle_row *rows)
+{
+    for (size_t i = 0; i < view->count; i++) {
+        const struct tf_profile_row *row = &view->rows[i];
+        if (rows[i].deliverable < (int64_t)tf_profile_row_at(row, TF_LEVEL_FREE).gpus * row->count)
+            return false;
+    }
+    return true;
+}
+
 void tf_fit_idle_causes(const struct tf_fit_view *view, const struct tf_mix *mix, int32_t unhealthy,
                         struct tf_fit_scratch *scratch, struct tf_idle_causes *out,
                         struct tf_idle_causes *of_rows)
@@ -230,6 +241,8 @@ void tf_fit_idle_causes(const struct tf_fit_view *view, const struct tf_mix *mix
             continue;
         any = true;
         survey_all(&(const struct survey){view, &entry->demand, scratch, rows, given, of_models});
+        if (is_all_deliverable(view, rows))
+            break;
     }
     for (size_t i = 0; i < view->count; i++) {
         struct tf_idle_causes causes = {.deliverable = tf_profile_row_at(&view->rows[i], TF_LEVEL_FREE).gpus *

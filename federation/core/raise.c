@@ -38,6 +38,8 @@ static void raise_by_steps(struct fed *fed, struct cluster *cluster, int64_t *wo
 
 void fed_raise_round(struct fed *fed, int64_t *work)
 {
+    if (!fed->round.count)
+        return;
     tf_vec_each (c, &fed->clusters) {
         size_t growers = growers_in(fed, *c);
         if (growers > 1)

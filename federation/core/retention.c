@@ -110,18 +110,27 @@ static bool too_many(const struct fed *fed)
     return fed->settings.history_max > 0 && fed->finished.count > (size_t)fed->settings.history_max;
 }
 
+static struct job *first_to_expire(const struct fed *fed)
+{
+    struct tf_tree_node *first = tf_tree_first(&fed->expiry);
+    return first ? TF_CONTAINER_OF(first, struct job, expiry) : NULL;
+}
+
+/* The next one that has been kept for long enough; NULL: none yet. */
+static struct job *next_due(const struct fed *fed)
+{
+    if (too_many(fed))
+        return TF_CONTAINER_OF(tf_tree_first(&fed->finished), struct job, finished);
+    struct job *first = first_to_expire(fed);
+    return first && first->due.ms <= fed->now.mono.ms ? first : NULL;
+}
+
 static void archive_due(struct fed *fed)
 {
-    if (!fed->finished.count || !fed_retention_has_listened(fed))
-        return;
-    while (fed->archives_out < FED_ARCHIVES_OUT) {
-        struct tf_tree_node *first = tf_tree_first(&fed->expiry), *oldest = tf_tree_first(&fed->finished);
-        if (too_many(fed))
-            fed_retention_archive(fed, TF_CONTAINER_OF(oldest, struct job, finished));
-        else if (first && TF_CONTAINER_OF(first, struct job, expiry)->due.ms <= fed->now.mono.ms)
-            fed_retention_archive(fed, TF_CONTAINER_OF(first, struct job, expiry));
-        else
+    for (struct job *job; fed->archives_out < FED_ARCHIVES_OUT && (job = next_due(fed));) {
+        if (!fed_retention_has_listened(fed))
             return;
+        fed_retention_archive(fed, job);
     }
 }
 
@@ -178,11 +187,12 @@ struct tf_mono fed_retention_next(const struct fed *fed)
     struct tf_mono next = TF_NEVER;
     if (fed->stage != FED_STAGE_OPEN || fed->closed)
         return next;
-    struct tf_tree_node *first = tf_tree_first(&fed->expiry);
-    if (first && fed->archives_out < FED_ARCHIVES_OUT && fed_retention_has_listened(fed))
-        next = TF_CONTAINER_OF(first, struct job, expiry)->due;
     tf_vec_each (c, &fed->clusters)
         if (summary_at(*c).ms < next.ms)
             next = summary_at(*c);
+    const struct job *first = first_to_expire(fed);
+    if (first && first->due.ms < next.ms && fed->archives_out < FED_ARCHIVES_OUT &&
+        fed_retention_has_listened(fed))
+        next = first->due;
     return next;
 }

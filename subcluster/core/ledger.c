@@ -317,6 +317,7 @@ static void count_worth(struct ledger *ledger, const struct holding *h, int64_t 
     worth->gpus += gpus;
     worth->since += gpus * h->stake.since;
     worth->evictions += gpus * h->stake.evictions;
+    ledger->evictions += gpus * h->stake.evictions;
 }
 
 const struct ledger_worth *ledger_worth(const struct ledger *ledger, tf_level level)

@@ -97,6 +97,7 @@ struct ledger {
     bool rebuilt;  /* rows were made anew: deltas would not fit */
     struct ledger_sums sums;
     struct ledger_worth *worth; /* by level; NULL: nothing has been held yet */
+    int64_t evictions;          /* of all levels, as in their worth: asked for at each step */
 };
 
 void ledger_init(struct ledger *ledger, const struct tf_planes *planes,

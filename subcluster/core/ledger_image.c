@@ -161,5 +161,6 @@ void ledger_image(struct tf_image *image, struct ledger *ledger)
     tf_image_number(image, &ledger->rebuilt);
     tf_image_skip(image, &ledger->sums, "added up of the nodes");
     tf_image_skip(image, &ledger->worth, "likewise");
+    tf_image_skip(image, &ledger->evictions, "likewise");
     tf_image_close(image);
 }

@@ -41,18 +41,10 @@ struct ledger_stake member_stake(const struct sub *sub, const struct job *job, c
                                  .evictions = job_evicted_lately(sub, job)};
 }
 
-static bool has_evictions(const struct sub *sub)
-{
-    for (int level = TF_LEVEL_GOING + 1; level <= TF_LEVEL_TOP; level++)
-        if (ledger_worth(&sub->ledger, (tf_level)level)->evictions)
-            return true;
-    return false;
-}
-
 struct tf_mono stakes_due(const struct sub *sub)
 {
     int64_t left = TF_HOUR - sub->now.wall.ms % TF_HOUR;
-    return has_evictions(sub) ? (struct tf_mono){sub->now.mono.ms + left} : TF_NEVER;
+    return sub->ledger.evictions ? (struct tf_mono){sub->now.mono.ms + left} : TF_NEVER;
 }
 
 void stakes_look(struct sub *sub)
@@ -61,7 +53,7 @@ void stakes_look(struct sub *sub)
     if (hour == sub->stakes_hour)
         return;
     sub->stakes_hour = hour;
-    if (!has_evictions(sub))
+    if (!sub->ledger.evictions)
         return;
     for (struct job *job = jobs_first(sub); job; job = jobs_next(job))
         members_set_levels(sub, job);
