@@ -240,9 +240,9 @@ void tf_fit_idle_causes(const struct tf_fit_view *view, const struct tf_mix *mix
         if (entry->demand.need.gpus == 0)
             continue;
         any = true;
-        survey_all(&(const struct survey){view, &entry->demand, scratch, rows, given, of_models});
         if (is_all_deliverable(view, rows))
             break;
+        survey_all(&(const struct survey){view, &entry->demand, scratch, rows, given, of_models});
     }
     for (size_t i = 0; i < view->count; i++) {
         struct tf_idle_causes causes = {.deliverable = tf_profile_row_at(&view->rows[i], TF_LEVEL_FREE).gpus *

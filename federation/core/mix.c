@@ -26,6 +26,8 @@ struct ask {
     struct tf_job_spec spec; /* what tf_shape_asked says that is set, and where it may run */
     int64_t jobs, instances; /* of all unfinished jobs of the kind */
     bool waits;              /* as of the look under way */
+    uint64_t told_in;        /* its spec is the one at told_at of the mix that was made as the so many-th */
+    size_t told_at;
     UT_hash_handle hh;
 };
 
@@ -165,6 +167,23 @@ static int32_t instances_of(const struct ask *ask)
     return ask->instances < 1 ? 1 : ask->instances > INT32_MAX ? INT32_MAX : (int32_t)ask->instances;
 }
 
+static void note_told(const struct fed *fed, struct ask *ask, size_t at)
+{
+    ask->told_in = fed->mix_made;
+    ask->told_at = at;
+}
+
+/* Specs are compared only once a kind that was gone is there again. */
+static bool is_spec_told(const struct fed *fed, struct ask *ask, size_t at)
+{
+    if (ask->told_in == fed->mix_made && ask->told_at == at)
+        return true;
+    if (!tf_job_spec_eq(&fed->mix.items[at].spec, &ask->spec))
+        return false;
+    note_told(fed, ask, at);
+    return true;
+}
+
 /* How many ask is a rough figure: only when it has doubled, or halved, it is another. */
 static bool is_told(const struct fed *fed, const struct top *top)
 {
@@ -174,7 +193,7 @@ static bool is_told(const struct fed *fed, const struct top *top)
         const struct tf_shape_asked *told = &fed->mix.items[i];
         int64_t now = instances_of(top->asks[i]);
         if (told->waits != top->asks[i]->waits || now >= 2 * (int64_t)told->instances ||
-            2 * now <= told->instances || !tf_job_spec_eq(&told->spec, &top->asks[i]->spec))
+            2 * now <= told->instances || !is_spec_told(fed, top->asks[i], i))
             return false;
     }
     return true;
@@ -183,13 +202,14 @@ static bool is_told(const struct fed *fed, const struct top *top)
 static void set_mix(struct fed *fed, const struct top *top)
 {
     tf_shapes_release(&fed->mix);
+    fed->mix_made++;
     for (size_t i = 0; i < top->count; i++) {
         struct tf_shape_asked *shape = tf_vec_add(&fed->mix);
+        note_told(fed, top->asks[i], i);
         tf_job_spec_copy(&shape->spec, &top->asks[i]->spec);
         shape->instances = instances_of(top->asks[i]);
         shape->waits = top->asks[i]->waits;
     }
-    fed->mix_made++;
 }
 
 /* True if it is another than it was. */

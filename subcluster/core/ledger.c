@@ -64,8 +64,10 @@ static void start_over(struct ledger *ledger)
     ledger->rebuilt = true;
     tf_vec_each (row, &ledger->node_rows)
         row->count = 0;
-    tf_vec_each (node, &ledger->nodes)
+    tf_vec_each (node, &ledger->nodes) {
+        (*node)->classed = false;
         set_dirty(ledger, *node);
+    }
 }
 
 void ledger_set_labels(struct ledger *ledger, const struct tf_strs *schedule_labels)
@@ -162,6 +164,7 @@ struct ledger_node *ledger_set_node(struct ledger *ledger, struct tf_node *taken
         set_dirty(ledger, node);
     tf_node_release(&node->node);
     node->node = *taken;
+    node->classed = false;
     node->known = true;
     *taken = (struct tf_node){0};
     return node;
@@ -810,6 +813,18 @@ static void list_reserved(const struct ledger_node *node, struct tf_profile_row 
     }
 }
 
+/* What a node is changes seldom; what it holds, all the time. */
+static void classify(struct ledger *ledger, struct ledger_node *node)
+{
+    if (node->classed)
+        return;
+    struct tf_node_class class = {0};
+    tf_fit_node_class(&node->node, &ledger->schedule_labels, &class);
+    ledger->node_rows.items[node->number].class = tf_fit_rows_class(ledger->rows, &class);
+    tf_node_class_release(&class);
+    node->classed = true;
+}
+
 static void refresh(struct ledger *ledger, struct ledger_node *node)
 {
     struct tf_profile_row *row = &ledger->node_rows.items[node->number];
@@ -818,10 +833,7 @@ static void refresh(struct ledger *ledger, struct ledger_node *node)
     node->going = going_of(node);
     if (!node->known)
         return;
-    struct tf_node_class class = {0};
-    tf_fit_node_class(&node->node, &ledger->schedule_labels, &class);
-    row->class = tf_fit_rows_class(ledger->rows, &class);
-    tf_node_class_release(&class);
+    classify(ledger, node);
     levels_of(node, NULL, &row->levels);
     list_reserved(node, row);
     if (!tf_vector_fits(free_by(row), before))

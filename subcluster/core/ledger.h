@@ -61,8 +61,9 @@ struct ledger_node {
     struct tf_cordon cordon; /* what is remembered of it; its node is not set */
     struct tf_mono silent;   /* since when its engine cannot reach it; TF_NEVER: it can */
     bool known;
-    bool dirty;              /* its rows are to be made again */
-    bool on_offer;           /* more got free there at freed_at, and waiting cores come first (offers.h); */
+    bool dirty;    /* its rows are to be made again */
+    bool classed;  /* its row has the class that follows from node and the labels that are carried */
+    bool on_offer; /* more got free there at freed_at, and waiting cores come first (offers.h); */
     struct tf_mono freed_at; /* the profile of that counter is the first to say so */
     uint64_t freed_in;
     uint32_t number;

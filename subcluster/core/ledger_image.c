@@ -57,6 +57,7 @@ static void image_node(struct tf_image *image, struct ledger_node *node)
     tf_image_number(image, &node->silent);
     tf_image_number(image, &node->known);
     tf_image_number(image, &node->dirty);
+    tf_image_skip(image, &node->classed, "found out again");
     tf_image_number(image, &node->on_offer);
     tf_image_number(image, &node->freed_at);
     tf_image_number(image, &node->freed_in);

@@ -59,7 +59,7 @@ bool policy_load(struct sub *sub, const struct tf_policy *policy, struct tf_erro
     return true;
 }
 
-void policy_set(struct sub *sub, const struct tf_policy *policy)
+void policy_set(struct sub *sub, struct tf_policy *policy)
 {
     struct tf_error err = TF_ERROR_INIT;
     if (tf_policy_check(policy, &err)) {
@@ -71,8 +71,9 @@ void policy_set(struct sub *sub, const struct tf_policy *policy)
               policy->classes.count);
         apply(sub, policy);
     } else if (!tf_shapes_eq(&policy->shapes, &sub->policy.shapes)) {
-        tf_shapes_copy(&sub->policy.shapes,
-                       &policy->shapes); /* only what idles, and what may be moved for it */
+        const struct tf_shapes before = sub->policy.shapes;
+        sub->policy.shapes = policy->shapes; /* only what idles, and what may be moved for it */
+        policy->shapes = before;
         mixes_changed(sub);
     } else
         return;

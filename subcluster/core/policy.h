@@ -4,8 +4,9 @@
 
 #include "subcluster/core/state.h"
 
-/* What a leader sent; stored and gone by from now on, if it is sound and differs. policy is copied. */
-void policy_set(struct sub *sub, const struct tf_policy *policy);
+/* What a leader sent; stored and gone by from now on, if it is sound and differs. policy is used up:
+ * the caller has no more use for it than to release it. */
+void policy_set(struct sub *sub, struct tf_policy *policy);
 /* The same of a stored one, which is not stored again. False and *err if it is not sound. */
 bool policy_load(struct sub *sub, const struct tf_policy *policy, struct tf_error *err);
 
