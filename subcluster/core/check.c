@@ -177,6 +177,27 @@ static void check_kept(const struct sub *sub, const struct ledger_node *node)
     assert(!(owner && job_lives(owner)) && "its start ends its claim");
 }
 
+/* A node keeps its class until it is another, so it must still be what its words say. */
+static void check_class(const struct ledger *ledger, const struct ledger_node *node)
+{
+    struct tf_node_class class = {0};
+    if (!node->classed)
+        return;
+    tf_fit_node_class(&node->node, &ledger->schedule_labels, &class);
+    size_t known = tf_fit_rows_class_count(ledger->rows);
+    uint32_t found = tf_fit_rows_class(ledger->rows, &class);
+    assert(found < known && ledger->node_rows.items[node->number].class == found);
+    tf_node_class_release(&class);
+}
+
+static void check_evictions(const struct ledger *ledger)
+{
+    int64_t evictions = 0;
+    for (int level = TF_LEVEL_FREE; level <= TF_LEVEL_TOP; level++)
+        evictions += ledger_worth(ledger, (tf_level)level)->evictions;
+    assert(ledger->evictions == evictions);
+}
+
 static void check_rows(const struct ledger *ledger)
 {
     struct tf_fit_view view = tf_fit_rows_view(ledger->rows);
@@ -189,6 +210,7 @@ static void check_rows(const struct ledger *ledger)
             continue;
         known++;
         check_cordon(node);
+        check_class(ledger, node);
         const struct tf_profile_row *own = &ledger->node_rows.items[node->number];
         const struct tf_profile_row *shared = &view.rows[node->row];
         struct tf_vector free = naive_free(node);
@@ -287,6 +309,7 @@ void sub_check(const struct sub *sub)
     }
     assert(by_records == by_nodes && "held = sum over live records");
     check_rows(&sub->ledger);
+    check_evictions(&sub->ledger);
     check_offers(sub);
     check_health(sub);
     check_idle(sub);

@@ -118,6 +118,31 @@ static void test_reasons(void)
         CU_ASSERT_TRUE(seen[r] > 0);
 }
 
+/* Of a node that is deliverable which the shape that can use most of it can use, and for that each shape may
+ * be asked by itself. */
+static void check_shape_by_shape(const struct tf_fit_view *view, const struct tf_mix_shape *shapes,
+                                 size_t count, const struct tf_idle_causes *of_nodes,
+                                 struct tf_fit_scratch *scratch)
+{
+    struct tf_mix mix = {0};
+    struct tf_idle_causes sum;
+    TF_AUTO_FREE struct tf_idle_causes *alone = tf_calloc(view->count + 1, sizeof *alone);
+    TF_AUTO_FREE int32_t *most = tf_calloc(view->count + 1, sizeof *most);
+    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        tf_mix_resolve(&mix, &shapes[i], 1, view->catalog);
+        if (shapes[i].spec->group.shape.gpus == 0)
+            continue;
+        any = true;
+        tf_fit_idle_causes(view, &mix, 0, scratch, &sum, alone);
+        for (size_t k = 0; k < view->count; k++)
+            most[k] = alone[k].deliverable > most[k] ? alone[k].deliverable : most[k];
+    }
+    for (size_t k = 0; any && k < view->count; k++)
+        CU_ASSERT_EQUAL_FATAL(of_nodes[k].deliverable, most[k]);
+    tf_mix_release(&mix);
+}
+
 static void test_idle_causes_sum(void)
 {
     struct tf_rng rng;
@@ -135,7 +160,8 @@ static void test_idle_causes_sum(void)
             shapes[i] = (struct tf_mix_shape){&specs[i], 1, 1};
         }
         struct tf_fit_view view = tf_fit_rows_view(w.rows), each = world_nodes_view(&w);
-        tf_mix_resolve(&mix, shapes, tf_rng_below(&rng, 4), view.catalog);
+        size_t asked = tf_rng_below(&rng, 4);
+        tf_mix_resolve(&mix, shapes, asked, view.catalog);
         int32_t idle = 0;
         for (size_t i = 0; i < w.count; i++)
             idle += naive_gpus(&w.nodes[i], TF_LEVEL_FREE, false);
@@ -149,6 +175,7 @@ static void test_idle_causes_sum(void)
             tf_idle_causes_add(&sum_of_nodes, &of_nodes[i]);
         }
         CU_ASSERT_TRUE_FATAL(memcmp(&sum_of_nodes, &other, sizeof other) == 0);
+        check_shape_by_shape(&each, shapes, asked, of_nodes, scratch);
         const int32_t *causes = &c.deliverable;
         int32_t sum = 0;
         for (size_t i = 0; i < sizeof c / sizeof *causes; i++) {
