@@ -47,6 +47,7 @@ void tf_defrag_plan_release(struct tf_defrag_plan *plan)
     tf_vec_release(&plan->buckets);
     tf_vec_release(&plan->locks);
     free(plan->text);
+    free(plan->note);
     free(plan->model);
     free(plan->domain);
     *plan = (struct tf_defrag_plan){0};

@@ -57,6 +57,7 @@ struct tf_defrag_lock {
 
 struct tf_defrag_plan {
     char *text; /* nothing can be planned, and why; NULL: it could */
+    char *note; /* why it could not be carried out now; NULL: it could */
     uint64_t digest;
     char *model, *domain; /* domain NULL: none was asked for */
     TF_VEC(struct tf_defrag_move) moves;

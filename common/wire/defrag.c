@@ -99,6 +99,7 @@ static const struct tf_wire_row plan_rows[] = {
     COUNT(waves),
     COUNT(sites_locked),
     WIRE_BOOL(cut),
+    WIRE_TEXT(note, TF_WIRE_MESSAGE_MAX),
 };
 const struct tf_wire_table tf_wire_defrag_plan = WIRE_TABLE(plan_rows, tidefed__v1__defrag_plan__descriptor);
 #undef MODEL

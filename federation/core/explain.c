@@ -35,6 +35,20 @@ static void explain_policy(const struct job *job, struct fed_blocker *out)
     out->unblock = tf_strdup("another spec.placement");
 }
 
+char *fed_placement_bar(const struct fed *fed, const char *tenant, const char *name, const char *cluster)
+{
+    const struct job *job = fed_job_by_name(fed, tenant, name);
+    const struct cluster *c = fed_cluster_by_name(fed, cluster);
+    if (!job || !c || fed_candidate_allows(job, c))
+        return NULL;
+    struct fed_blocker why = {0};
+    explain_policy(job, &why);
+    char *text = tf_asprintf("%s can never be placed in %s: %s; to unblock: %s", job->key, cluster, why.text,
+                             why.unblock);
+    fed_blocker_release(&why);
+    return text;
+}
+
 struct question {
     const struct fed *fed;
     const struct job *job;
@@ -203,6 +217,30 @@ static struct tf_wall first_protection_ends(const struct fed *fed, const struct 
     return first;
 }
 
+/* GPUs enough are free there, but on too many nodes: moves could help, and nobody makes any unasked. The
+ * least is counted, whether they would suffice is for the plan to say. */
+static bool is_scattered(const struct question *q, const struct cluster *c, const struct tf_demand *demand)
+{
+    struct tf_fit_view view = tf_fit_rows_view(c->room);
+    int64_t free = 0;
+    if (q->fed->settings.policy.consolidate > TF_CONSOLIDATE_OFF || demand->need.gpus < 2)
+        return false;
+    for (size_t i = 0; i < view.count; i++)
+        if (view.rows[i].count > 0 && tf_demand_admits(demand, view.catalog, view.rows[i].class) >= 0)
+            free += (int64_t)view.rows[i].count * tf_profile_row_at(&view.rows[i], TF_LEVEL_FREE).gpus;
+    return free >= (int64_t)demand->core * demand->need.gpus;
+}
+
+static void add_defrag(const struct question *q, const struct cluster *c, struct fed_blocker *out)
+{
+    char *before = out->unblock;
+    out->unblock =
+        tf_asprintf("%s%s as many GPUs are free there, on too many nodes: `fedctl defrag plan --cluster "
+                    "%s --for %s` says what moves would bring (consolidate is off)",
+                    before ? before : "", before ? "; or moves," : "moves:", c->record.name, q->job->key);
+    free(before);
+}
+
 static void take_why(const struct question *q, const struct cluster *c, const struct tf_demand *demand,
                      const struct tf_fit_why *why, struct fed_blocker *out)
 {
@@ -213,6 +251,9 @@ static void take_why(const struct question *q, const struct cluster *c, const st
     if (why->reason == TF_REASON_PROTECTED)
         out->until = first_protection_ends(q->fed, c, demand->rank, q->now.wall);
     add_set_aside(&c->profile->health, out);
+    if (why->reason >= TF_REASON_HIGHER_PRIORITY && why->reason != TF_REASON_CLAIMED &&
+        is_scattered(q, c, demand))
+        add_defrag(q, c, out);
 }
 
 static void explain_flying(const struct cluster *c, struct fed_blocker *out)

@@ -245,6 +245,10 @@ int fed_explain(const struct fed *fed, const char *tenant, const char *name, str
                 struct fed_explanation *out, struct tf_error *err);
 void fed_explanation_release(struct fed_explanation *explanation);
 
+/* NULL, or why the job can never be placed in that subcluster, whatever is free there. A job or subcluster
+ * that is not known bars nothing. Owned by the caller. */
+char *fed_placement_bar(const struct fed *fed, const char *tenant, const char *name, const char *cluster);
+
 /* Where a job would go if it came now, as counted from profiles: what the leader would decide. Which nodes,
  * and who gives way, its subcluster knows. */
 struct fed_plan_row {

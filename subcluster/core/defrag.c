@@ -302,6 +302,22 @@ static char *find_named(const struct scene *scene)
     return NULL;
 }
 
+/* What no node is large enough for no move frees: that is an order that was mistaken, and not a full plan. */
+static char *too_large(const struct scene *scene)
+{
+    const struct tf_defrag_order *order = scene->order;
+    int32_t largest = 0;
+    tf_vec_each (node, &scene->nodes)
+        largest = node->capacity.gpus > largest ? node->capacity.gpus : largest;
+    if (order->gpus <= largest)
+        return NULL;
+    return tf_asprintf(
+        "%s %d GPUs on one node, and the largest node of %s with %s has %d: --unit %d is the most "
+        "that can be free on it",
+        order->for_job ? "the job asks for" : "it is asked for", order->gpus, scene->sub->boot.name,
+        tf_intern_text(&scene->view.catalog->models, scene->model), largest, largest);
+}
+
 static void fill_ask(struct scene *scene)
 {
     const struct tf_defrag_order *order = scene->order;
@@ -348,6 +364,7 @@ static char *scene_make(struct scene *scene, struct sub *sub, const struct tf_de
         if (job_lives(job))
             add_job(scene, job);
     why = find_named(scene);
+    why = why ? why : too_large(scene);
     if (!why && order->worst > 0)
         keep_worst(scene);
     fill_ask(scene);
@@ -672,5 +689,6 @@ void sub_plan_defrag(const struct sub *sub, struct tf_now now, const struct tf_d
     }
     struct sub head = head_of(sub, now);
     defrag_plan_make(&head, order, out);
+    out->note = out->text ? NULL : wait_for(&head);
     head_release(&head);
 }

@@ -369,6 +369,7 @@ static void random_defrag_lock(struct tf_rng *r, struct tf_defrag_lock *out)
 static void random_defrag_plan(struct tf_rng *r, struct tf_defrag_plan *out)
 {
     *out = (struct tf_defrag_plan){.text = OPTIONAL,
+                                   .note = OPTIONAL,
                                    .digest = tf_rng_next(r),
                                    .model = OPTIONAL,
                                    .domain = OPTIONAL,

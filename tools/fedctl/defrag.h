@@ -33,6 +33,7 @@ struct defrag_doc {
     TF_VEC(struct defrag_lock_doc) locks;
     int32_t nodes, before, freed, best, moves_bound, gpus, gpus_bound, double_booked, waves, sites_locked;
     bool cut;
+    char *note;
 };
 
 struct defrag {

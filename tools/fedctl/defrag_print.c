@@ -168,6 +168,11 @@ static void print_moves(struct fedctl *ctl, const struct tf_defrag_plan *plan, s
 void defrag_print(struct fedctl *ctl, const struct defrag *defrag, struct tf_buf *buf)
 {
     say_answer(defrag, buf);
+    if (defrag->plan->note) {
+        tf_buf_str(buf, "  it cannot be applied now: ");
+        columns_text(buf, defrag->plan->note, 0);
+        tf_buf_char(buf, '\n');
+    }
     say_costs(defrag->plan, buf);
     print_buckets(ctl, defrag->plan, buf);
     print_moves(ctl, defrag->plan, buf);

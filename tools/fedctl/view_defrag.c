@@ -94,6 +94,7 @@ static const struct tf_row doc_rows[] = {
     FIGURE("waves", waves),
     FIGURE("nodesLocked", sites_locked),
     {.key = "limited", TF_BOOL(D, cut), .def = "false"},
+    {.key = "note", TF_STRING(D, note)},
     {.key = "frees", TF_OBJECTS(D, sites, &site_table), .max = ITEMS_MAX},
     {.key = "moves", TF_OBJECTS(D, moves, &move_table), .max = ITEMS_MAX},
     {.key = "nodesByFreeGpus", TF_OBJECTS(D, buckets, &bucket_table), .max = ITEMS_MAX},
@@ -111,12 +112,18 @@ const struct tf_table defrag_doc_table = TF_TABLE(struct defrag_doc, doc_rows);
         (list)->count = (list)->cap = (n);                                     \
     } while (0)
 
+/* From 1 on, as it is printed, so that people and programs speak of the same one. */
+static int32_t wave_number(uint32_t wave)
+{
+    return (int32_t)wave + 1;
+}
+
 static void fill_lists(const struct tf_defrag_plan *plan, struct defrag_doc *doc, struct tf_arena *arena)
 {
     FILL(&doc->sites, plan->sites.count, arena);
     for (size_t i = 0; i < plan->sites.count; i++) {
         const struct tf_defrag_site *s = &plan->sites.items[i];
-        doc->sites.items[i] = (struct defrag_site_doc){s->node, s->units, (int32_t)s->wave};
+        doc->sites.items[i] = (struct defrag_site_doc){s->node, s->units, wave_number(s->wave)};
     }
     FILL(&doc->moves, plan->moves.count, arena);
     for (size_t i = 0; i < plan->moves.count; i++) {
@@ -124,7 +131,7 @@ static void fill_lists(const struct tf_defrag_plan *plan, struct defrag_doc *doc
         char text[2 * TF_NAME_MAX + 16];
         snprintf(text, sizeof text, "%s/%s/%u", m->tenant, m->name, m->index);
         doc->moves.items[i] = (struct defrag_move_doc){
-            tf_arena_strdup(arena, text), m->from, m->to, m->gpus, (int32_t)m->wave, (int32_t)m->chain};
+            tf_arena_strdup(arena, text), m->from, m->to, m->gpus, wave_number(m->wave), (int32_t)m->chain};
     }
     FILL(&doc->buckets, plan->buckets.count, arena);
     for (size_t i = 0; i < plan->buckets.count; i++) {
@@ -162,6 +169,7 @@ static void fill(const void *object, void *document, struct tf_arena *arena)
         .waves = plan->waves,
         .sites_locked = plan->sites_locked,
         .cut = plan->cut,
+        .note = plan->note,
     };
     fill_lists(plan, doc, arena);
 }

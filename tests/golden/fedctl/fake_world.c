@@ -466,6 +466,9 @@ void world_defrag(const struct tf_defrag_request *request, struct tf_defrag_plan
     plan->gpus = plan->gpus_bound = 6;
     plan->double_booked = 4;
     plan->waves = 2;
+    if (request->order.worst)
+        plan->note =
+            tf_strdup("moves are frozen in bj-a (`fedctl freeze --list`): make a new plan when they are not");
     defrag_move(plan, "j3", 0, 2, "n1", "n2", 0);
     defrag_move(plan, "j1", 0, 4, "n0", "n1", 1);
     tf_vec_push(&plan->sites, (struct tf_defrag_site){tf_strdup("n0"), 1, 1});

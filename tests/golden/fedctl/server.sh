@@ -385,6 +385,7 @@ run defrag plan --cluster bj-a
 run defrag plan --cluster bj-a --nodes n0,n1 --free 1
 run defrag plan --cluster bj-a --model A100
 run defrag plan --cluster bj-a --unit 4 --free 2 --max-moves 5 -o json
+run defrag plan --cluster bj-a --worst 1
 run defrag plan --cluster bj-a --for data/refresh --out "$tmp/defrag.plan"
 cat "$tmp/defrag.plan" >>"$tmp/out"
 run defrag plan

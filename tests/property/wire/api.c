@@ -389,6 +389,7 @@ static bool eq_defrag_plan(const struct tf_defrag_plan *a, const struct tf_defra
 {
     EQ_BEGIN(struct tf_defrag_plan);
     EQ_STR(text);
+    EQ_STR(note);
     EQ_STR(model);
     EQ_STR(domain);
     EQ_LIST(moves, eq_defrag_move);

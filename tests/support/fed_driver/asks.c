@@ -329,7 +329,8 @@ void drive_say(struct drive *d, const char *name, struct tf_up up)
     drive_step(d, (struct fed_event){.kind = FED_EV_UP, .link = link, .up = read});
 }
 
-/* One "4x8:H800@rdma-1"; or "core0:4x8", "protected3:4x8" with all of it held at that level. */
+/* One "4x8:H800@rdma-1"; or "core0:4x8", "protected3:4x8" with all of it held at that level; "half0:4x8":
+ * half of it, by cores. */
 static void add_row(struct tf_profile *p, const char *text)
 {
     int nodes = 0, gpus = 0, rank = -1;
@@ -337,8 +338,9 @@ static void add_row(struct tf_profile *p, const char *text)
     char model[32] = "", domain[32] = "";
     bool protected = sscanf(text, "protected%d:", &rank) == 1;
     bool reserved = sscanf(text, "reserved%llu:", &uid) == 1;
+    bool half = sscanf(text, "half%d:", &rank) == 1;
     rank = reserved ? TF_CLASSES_MAX - 1 : rank;
-    if (reserved || protected || sscanf(text, "core%d:", &rank) == 1)
+    if (reserved || protected || half || sscanf(text, "core%d:", &rank) == 1)
         text = strchr(text, ':') + 1;
     int got = sscanf(text, "%dx%d:%31[^@ ]@%31[^ ]", &nodes, &gpus, model, domain);
     CU_ASSERT_FATAL(got >= 2);
@@ -355,7 +357,10 @@ static void add_row(struct tf_profile *p, const char *text)
     struct tf_level_vector free_now = {
         TF_LEVEL_FREE, {.gpus = gpus, .slots = 64, .cpu = parts * 16000, .memory = parts * 128 * 1024}};
     if (rank >= 0) {
-        tf_vec_push(&row->levels, (struct tf_level_vector){.level = TF_LEVEL_FREE});
+        struct tf_level_vector left = {.level = TF_LEVEL_FREE};
+        if (half)
+            left.have = (struct tf_vector){.gpus = gpus / 2, .slots = 32, .cpu = 64000, .memory = 512 * 1024};
+        tf_vec_push(&row->levels, left);
         free_now.level = protected ? tf_level_protected(rank) : tf_level_core(rank);
     }
     if (reserved)

@@ -105,6 +105,53 @@ static void test_nodes_that_are_emptied(void)
     drive_release(&d);
 }
 
+static void test_what_is_scattered(void)
+{
+    static const struct {
+        enum tf_consolidate mode;
+        const char *rows;
+        bool told;
+    } cases[] = {
+        {TF_CONSOLIDATE_OFF, "half0:2x8", true},
+        {TF_CONSOLIDATE_OFF, "half0:1x8 core0:1x8", false}, /* too few are free */
+        {TF_CONSOLIDATE_ON, "half0:2x8", false},            /* it is made by itself */
+    };
+    for (size_t i = 0; i < TF_ARRAY_LEN(cases); i++) {
+        struct drive d;
+        drive_init(&d);
+        d.settings.policy.consolidate = cases[i].mode;
+        struct fed_event event = {.kind = FED_EV_SETTINGS};
+        tf_settings_copy(&event.settings, &d.settings);
+        drive_step(&d, event);
+        drive_cluster_up(&d, "a", cases[i].rows);
+        drive_submit(&d, "rec/x", "n=1 gpus=8 prio=offline");
+        struct fed_explanation e = ask(&d, "x");
+        CU_ASSERT_EQUAL_FATAL(e.rows.count, 1);
+        const char *unblock = e.rows.items[0].first.unblock;
+        CU_ASSERT_EQUAL(strstr(unblock, "`fedctl defrag plan --cluster a --for rec/x`") != NULL,
+                        cases[i].told);
+        fed_explanation_release(&e);
+        drive_release(&d);
+    }
+}
+
+static void test_where_it_can_never_be(void)
+{
+    struct drive d;
+    drive_init(&d);
+    drive_cluster_up(&d, "a", "1x8");
+    drive_cluster_up(&d, "b", "1x8");
+    drive_submit(&d, "rec/x", "n=2 gpus=8 clusters=a");
+    TF_AUTO_FREE char *bar = fed_placement_bar(d.fed, "rec", "x", "b");
+    CU_ASSERT_STRING_EQUAL(
+        bar, "rec/x can never be placed in b: the job's placement does not name it; to unblock: "
+             "another spec.placement");
+    CU_ASSERT_PTR_NULL(fed_placement_bar(d.fed, "rec", "x", "a"));
+    CU_ASSERT_PTR_NULL(fed_placement_bar(d.fed, "rec", "none", "b"));
+    CU_ASSERT_PTR_NULL(fed_placement_bar(d.fed, "rec", "x", "none"));
+    drive_release(&d);
+}
+
 static void test_a_refusal_says_until_when(void)
 {
     struct drive d;
@@ -309,6 +356,8 @@ static void test_the_decision_trace(void)
 static const struct suite_test tests[] = {
     {"reasons of waiting", test_reasons_of_waiting},
     {"nodes that are emptied", test_nodes_that_are_emptied},
+    {"what is scattered", test_what_is_scattered},
+    {"where it can never be", test_where_it_can_never_be},
     {"a refusal says until when", test_a_refusal_says_until_when},
     {"all that is in the way", test_all_that_is_in_the_way},
     {"a refusal, and no room besides", test_a_refusal_and_no_room},

@@ -115,6 +115,12 @@ static void test_refusals(void)
     struct tf_defrag_order named = {0};
     tf_strs_add(&named.nodes, "n9");
     expect_text(&named, "has no node n9");
+    expect_text(
+        &(struct tf_defrag_order){.gpus = 9},
+        "it is asked for 9 GPUs on one node, and the largest node of bj-a with H800 has 8: --unit 8 is the "
+        "most that can be free on it");
+    expect_text(&(struct tf_defrag_order){.gpus = 9, .for_job = (char[]){"web/big"}},
+                "the job asks for 9 GPUs on one node");
     tf_defrag_order_release(&named);
     driver_node(&d, "m1", "H20", 8);
     driver_release(&d);
@@ -375,6 +381,30 @@ static void test_observed_is_told(void)
     driver_release(&d);
 }
 
+/* Who reads a plan hears whether it could be carried out, not only who applies it. */
+static void test_a_plan_that_must_wait(void)
+{
+    open_three();
+    struct tf_defrag_plan plan = ask(&(struct tf_defrag_order){0});
+    CU_ASSERT_PTR_NULL(plan.note);
+    const struct tf_defrag_order apply = {.apply = true, .id = driver_uid(9), .digest = plan.digest};
+    order(7, &apply);
+    tf_defrag_plan_release(&plan);
+    plan = ask(&(struct tf_defrag_order){0});
+    CU_ASSERT_PTR_NULL(plan.text);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(plan.note);
+    CU_ASSERT_PTR_NOT_NULL(strstr(plan.note, "is being defragmented already"));
+    tf_defrag_plan_release(&plan);
+    driver_release(&d);
+    driver_two_frozen_nodes(&d, TF_FROZEN_MOVES);
+    plan = ask(&(struct tf_defrag_order){0});
+    CU_ASSERT_PTR_NULL(plan.text);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(plan.note);
+    CU_ASSERT_PTR_NOT_NULL(strstr(plan.note, "moves are frozen in bj-a"));
+    tf_defrag_plan_release(&plan);
+    driver_release(&d);
+}
+
 /* What fits, and what no move could help, moves nothing. */
 static void test_unasked_in_vain(void)
 {
@@ -397,6 +427,7 @@ int main(void)
         {"what cannot be planned is said", test_refusals},
         {"nodes that are not ready are left out", test_nodes_out},
         {"named, worst, parts of nodes", test_targets},
+        {"a plan that must wait says so", test_a_plan_that_must_wait},
         {"a plan is carried out, and a node that is emptied takes nothing", test_apply},
         {"what is freed for a job is kept for it", test_apply_for},
         {"no other plan than the one that was read", test_stale},
