@@ -68,11 +68,23 @@ static int read_header(struct run *run, const struct tf_frame *frame, const stru
     return 0;
 }
 
+/* Its digest was right: whoever wrote it lays out what it keeps in another way. Builds between two releases
+ * have one name and may do so. */
+static int unreadable(const struct run *run, const char *what, const struct tf_frame *frame,
+                      struct tf_error *err)
+{
+    return tf_error_wrap(
+        err,
+        "the %s at byte %zu cannot be read (another build of release %s may have recorded it: "
+        "replay it with that one)",
+        what, frame->offset, run->replay->header.release);
+}
+
 static int read_state(struct run *run, const struct tf_frame *frame, struct tf_error *err)
 {
     run->core = tf_core_read(run->ops, frame->payload.data, frame->payload.len, err);
     if (!run->core)
-        return tf_error_wrap(err, "the state at byte %zu cannot be read", frame->offset);
+        return unreadable(run, "state", frame, err);
     run->replay->begins = tf_digest(frame->payload.data, frame->payload.len);
     return 0;
 }
@@ -96,7 +108,7 @@ static int read_step(struct run *run, const struct tf_frame *frame, struct tf_no
     if (tf_image_finish(&image, err) == 0)
         return 0;
     run->ops->event_release(run->event);
-    return tf_error_wrap(err, "the step at byte %zu cannot be read", frame->offset);
+    return unreadable(run, "step", frame, err);
 }
 
 /* The place of the first action that is not as recorded; SIZE_MAX if there is none. */

@@ -89,6 +89,8 @@ expect 0 'gpus_per_instance' help trace
 expect 0 'fedsim ' --version
 expect 2 '--trace is for one run: say --seed N' chaos --trace
 expect 2 '--out: no/folder cannot be made' chaos --seeds 1..2 --out no/folder
+"$fedsim" run good.yaml >/dev/null 2>err
+[ ! -s err ] || { echo "how far a run is, is for terminals:"; cat err; exit 1; }
 "$fedsim" run good.yaml --report json >/dev/full 2>out && { echo "a report that could not be written is not missed"; exit 1; }
 grep -qF 'fedsim: what it says could not be written' out
 echo "fedsim run ends as it should"

@@ -72,9 +72,21 @@ int play_wrong(struct play *play, char *where)
 
 /* ---- the run ---- */
 
+static void tell(struct play *play)
+{
+    enum { EVENTS = 4096 }; /* a moment's work: whoever is told may look at a clock */
+    const struct play_options *options = play->options;
+    uint64_t done = play->world.agenda.done;
+    if (!options->goes_on || done < play->told + EVENTS)
+        return;
+    play->told = done;
+    options->goes_on(options->goes_on_arg, play->world.agenda.now.ms, play->until, done);
+}
+
 static void watch(void *arg, struct tf_mono next)
 {
     struct play *play = arg;
+    tell(play);
     for (; play->numbered_done < play->numbered.count; play->numbered_done++) {
         const struct scenario_event *event = play->numbered.items[play->numbered_done];
         if ((uint64_t)event->at_event > play->world.agenda.done)

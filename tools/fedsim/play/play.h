@@ -36,6 +36,9 @@ struct play_options {
     void (*begins)(void *arg, struct sim_world *world);
     void (*ends)(void *arg, struct sim_world *world);
     void *arg;
+    /* May be NULL. Called now and then, thousands of events apart: virtual ms of now and of the end. */
+    void (*goes_on)(void *arg, int64_t at, int64_t until, uint64_t events);
+    void *goes_on_arg;
 };
 
 /* What did not hold: an expectation, by its number, or (number < 0) something that happened. */

@@ -90,6 +90,7 @@ struct play {
     TF_VEC(struct play_event) events;               /* timed ones, then those by number */
     TF_VEC(const struct scenario_event *) numbered; /* faults by the number of an event, in order */
     size_t numbered_done;
+    uint64_t told;                                /* events, when it was last said how far it is */
     TF_VEC(const struct scenario_event *) copies; /* of stores, to be put back by these */
     TF_VEC(struct play_watch) watches;
     TF_VEC(struct play_stop) stops; /* by time, equal ones as in the file */

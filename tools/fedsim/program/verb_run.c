@@ -5,6 +5,7 @@
 #include "common/base/text.h"
 #include "tools/fedsim/play/play.h"
 #include "tools/fedsim/program/fedsim.h"
+#include "tools/fedsim/program/progress.h"
 #include "tools/fedsim/program/xfail.h"
 
 #include <argp.h>
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { TAIL = 40 };
 
@@ -246,6 +248,35 @@ static bool is_alone(const struct run *run)
     return run->report == REPORT_AS_JSON || run->report == REPORT_AS_HTML;
 }
 
+static struct tf_mono mono_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (struct tf_mono){now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000};
+}
+
+static void goes_on(void *arg, int64_t at, int64_t until, uint64_t events)
+{
+    struct progress *progress = arg;
+    struct tf_mono now = mono_now();
+    if (progress_is_due(progress, now))
+        progress_show(progress, at, until, events, now);
+}
+
+/* What happens is printed as it does, or nobody looks. */
+static int play(struct run *run, const struct file *file, struct play_result *result, struct tf_error *err)
+{
+    struct progress progress;
+    bool on = isatty(STDERR_FILENO) && !run->play.aloud;
+    const char *slash = strrchr(file->path, '/');
+    progress_begin(&progress, slash ? slash + 1 : file->path, on, mono_now());
+    run->play.goes_on = on ? goes_on : NULL;
+    run->play.goes_on_arg = &progress;
+    int failed = scenario_play(&file->scenario, &run->play, result, err);
+    progress_end(&progress);
+    return failed;
+}
+
 static void run_file(struct run *run, const char *path)
 {
     struct file file = {.path = path, .out = is_alone(run) ? stderr : stdout, .text = TF_BUF_INIT};
@@ -258,7 +289,7 @@ static void run_file(struct run *run, const char *path)
     clock_gettime(CLOCK_MONOTONIC, &begin);
     if (file_read(&file)) {
         run->wrong++;
-    } else if (scenario_play(&file.scenario, &run->play, &result, &err)) {
+    } else if (play(run, &file, &result, &err)) {
         print_wrong(&file, result.where, err.text);
         run->wrong++;
         play_result_release(&result);
