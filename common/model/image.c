@@ -65,6 +65,20 @@ void tf_image_spec(struct tf_image *image, struct tf_job_spec *spec)
     tf_image_close(image);
 }
 
+void tf_image_shared_spec(struct tf_image *image, const struct tf_job_spec **shared)
+{
+    bool there = tf_image_flag(image, *shared != NULL);
+    tf_image_told(image, shared, sizeof *shared);
+    if (!there)
+        return;
+    struct tf_job_spec spec = {0};
+    if (!tf_image_is_reading(image))
+        spec = **shared; /* lent */
+    tf_image_spec(image, &spec);
+    if (tf_image_is_reading(image))
+        *shared = tf_spec_share(&spec);
+}
+
 /* As the only thing said of a spec. */
 void tf_image_group(struct tf_image *image, struct tf_group *group)
 {

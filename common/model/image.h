@@ -15,6 +15,8 @@ void tf_image_instance_id(struct tf_image *image, struct tf_instance_id *id);
 void tf_image_vector(struct tf_image *image, struct tf_vector *vector);
 void tf_image_elastic(struct tf_image *image, struct tf_elastic *elastic);
 void tf_image_spec(struct tf_image *image, struct tf_job_spec *spec);
+/* Each owner gets one of its own when it is read. */
+void tf_image_shared_spec(struct tf_image *image, const struct tf_job_spec **shared);
 void tf_image_group(struct tf_image *image, struct tf_group *group);
 void tf_image_manifest(struct tf_image *image, struct tf_job_manifest *manifest);
 void tf_image_planes(struct tf_image *image, struct tf_planes *planes);

@@ -157,7 +157,7 @@ void tf_image_job_record(struct tf_image *image, struct tf_job_record *record)
     tf_image_string(image, &record->tenant);
     tf_image_string(image, &record->name);
     tf_image_pairs(image, &record->labels);
-    tf_image_spec(image, &record->spec);
+    tf_image_shared_spec(image, &record->spec);
     tf_image_string(image, &record->user);
     tf_image_number(image, &record->submitted);
     tf_image_number(image, &record->phase);
@@ -283,7 +283,7 @@ void tf_image_allocation(struct tf_image *image, struct tf_allocation *allocatio
     tf_image_number(image, &allocation->phase);
     tf_image_number(image, &allocation->epoch);
     tf_image_term(image, &allocation->term);
-    tf_image_spec(image, &allocation->spec);
+    tf_image_shared_spec(image, &allocation->spec);
     tf_image_number(image, &allocation->submitted);
     tf_image_number(image, &allocation->accepted);
     tf_image_number(image, &allocation->started);
@@ -375,7 +375,7 @@ void tf_image_node_claim(struct tf_image *image, struct tf_node_claim *claim)
     tf_image_uid(image, &claim->uid);
     tf_image_string(image, &claim->tenant);
     tf_image_string(image, &claim->name);
-    tf_image_spec(image, &claim->spec);
+    tf_image_shared_spec(image, &claim->spec);
     tf_image_strings(image, &claim->nodes);
     tf_image_number(image, &claim->until);
     tf_image_close(image);
@@ -599,7 +599,7 @@ void tf_image_entry(struct tf_image *image, struct tf_entry *entry)
     tf_image_number(image, &entry->epoch);
     tf_image_string(image, &entry->tenant);
     tf_image_string(image, &entry->name);
-    tf_image_spec(image, &entry->spec);
+    tf_image_shared_spec(image, &entry->spec);
     tf_image_number(image, &entry->size);
     tf_image_string(image, &entry->model);
     tf_image_number(image, &entry->submitted);

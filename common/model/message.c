@@ -119,7 +119,7 @@ void tf_entry_release(struct tf_entry *entry)
 {
     free(entry->tenant);
     free(entry->name);
-    tf_job_spec_release(&entry->spec);
+    tf_spec_drop(entry->spec);
     free(entry->model);
     tf_vec_release(&entry->evicted);
     tf_vec_release(&entry->reservations);
@@ -132,8 +132,7 @@ void tf_entry_copy(struct tf_entry *to, const struct tf_entry *from)
     copy.tenant = tf_strdup(from->tenant);
     copy.name = tf_strdup(from->name);
     copy.model = tf_strdup(from->model);
-    copy.spec = (struct tf_job_spec){0};
-    tf_job_spec_copy(&copy.spec, &from->spec);
+    copy.spec = tf_spec_take(from->spec);
     copy.evicted = (struct tf_evicted){0};
     tf_evicted_copy(&copy.evicted, &from->evicted);
     memset(&copy.reservations, 0, sizeof copy.reservations);

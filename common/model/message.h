@@ -109,7 +109,7 @@ struct tf_entry {
     uint64_t epoch;
     /* PLACE (of a reservation, which is kept and never started, too); of CLAIM only tenant, name and spec */
     char *tenant, *name;
-    struct tf_job_spec spec;
+    const struct tf_job_spec *spec; /* shared */
     int32_t size;
     char *model;
     struct tf_wall submitted;

@@ -88,23 +88,12 @@ static void copy_events(struct tf_job_events *to, const struct tf_job_events *fr
     }
 }
 
-/* *to is overwritten. */
-static void copy_spec(struct tf_job_spec *to, const struct tf_job_spec *from, struct tf_job_spec *before)
-{
-    bool same = tf_job_spec_eq(before, from);
-    *to = same ? *before : (struct tf_job_spec){0};
-    if (same)
-        *before = (struct tf_job_spec){0};
-    else
-        tf_job_spec_copy(to, from);
-}
-
 void tf_job_record_release(struct tf_job_record *record)
 {
     free(record->tenant);
     free(record->name);
     tf_pairs_release(&record->labels);
-    tf_job_spec_release(&record->spec);
+    tf_spec_drop(record->spec);
     free(record->user);
     tf_vec_each (placement, &record->placements)
         tf_placement_release(placement);
@@ -147,7 +136,7 @@ void tf_job_record_copy(struct tf_job_record *to, const struct tf_job_record *fr
     tf_cross_copy(&copy.cross, &from->cross);
     copy.labels = (struct tf_pairs){0};
     tf_pairs_copy(&copy.labels, &from->labels);
-    copy_spec(&copy.spec, &from->spec, &to->spec);
+    copy.spec = tf_spec_take(from->spec);
     copy_events(&copy.events, &from->events, &to->events);
     copy_job_lists(&copy, from);
     copy.evicted = (struct tf_evicted){0};
@@ -307,8 +296,10 @@ void tf_ended_copy(struct tf_ended *to, const struct tf_ended *from)
 
 void tf_allocation_clear_epoch(struct tf_allocation *allocation)
 {
-    struct tf_allocation kept = {
-        .uid = allocation->uid, .tenant = allocation->tenant, .name = allocation->name};
+    struct tf_allocation kept = {.uid = allocation->uid,
+                                 .tenant = allocation->tenant,
+                                 .name = allocation->name,
+                                 .spec = tf_spec_none()};
     memcpy(&kept.ended, &allocation->ended, sizeof kept.ended);
     allocation->tenant = allocation->name = NULL;
     memset(&allocation->ended, 0, sizeof allocation->ended);
@@ -320,7 +311,7 @@ void tf_allocation_release(struct tf_allocation *allocation)
 {
     free(allocation->tenant);
     free(allocation->name);
-    tf_job_spec_release(&allocation->spec);
+    tf_spec_drop(allocation->spec);
     free(allocation->model);
     tf_vec_each (member, &allocation->members)
         tf_member_release(member);
@@ -357,7 +348,7 @@ void tf_allocation_copy(struct tf_allocation *to, const struct tf_allocation *fr
     copy.tenant = tf_strdup(from->tenant);
     copy.name = tf_strdup(from->name);
     copy.model = tf_strdup(from->model);
-    copy_spec(&copy.spec, &from->spec, &to->spec);
+    copy.spec = tf_spec_take(from->spec);
     copy.ending = (struct tf_ended){0};
     tf_ended_copy(&copy.ending, &from->ending);
     copy_allocation_lists(&copy, from);
@@ -373,7 +364,7 @@ void tf_node_claim_release(struct tf_node_claim *claim)
 {
     free(claim->tenant);
     free(claim->name);
-    tf_job_spec_release(&claim->spec);
+    tf_spec_drop(claim->spec);
     tf_strs_release(&claim->nodes);
     *claim = (struct tf_node_claim){0};
 }
@@ -383,8 +374,8 @@ void tf_node_claim_copy(struct tf_node_claim *to, const struct tf_node_claim *fr
     struct tf_node_claim copy = {.uid = from->uid,
                                  .tenant = tf_strdup(from->tenant),
                                  .name = tf_strdup(from->name),
+                                 .spec = tf_spec_take(from->spec),
                                  .until = from->until};
-    tf_job_spec_copy(&copy.spec, &from->spec);
     tf_strs_copy(&copy.nodes, &from->nodes);
     tf_node_claim_release(to);
     *to = copy;

@@ -12,6 +12,7 @@
 #include "common/model/note.h"
 #include "common/model/policy.h"
 #include "common/model/profile.h"
+#include "common/model/spec.h"
 
 /* What the two stores hold (DESIGN.md §7). One record a job on either side: a decision about a job is the
  * change of one record, so it is atomic by itself. Whatever a later decision may depend on is here; what can
@@ -67,9 +68,9 @@ struct tf_job_record {
     struct tf_uid uid;
     char *tenant, *name;
     struct tf_pairs labels;
-    struct tf_job_spec spec;
-    char *user;               /* who submitted, from the certificate; NULL without TLS */
-    struct tf_wall submitted; /* never changes: the place in the queue */
+    const struct tf_job_spec *spec; /* shared */
+    char *user;                     /* who submitted, from the certificate; NULL without TLS */
+    struct tf_wall submitted;       /* never changes: the place in the queue */
     enum tf_phase phase;
     bool held, deleted; /* what was asked */
     uint64_t version;   /* grows with each change: optimistic concurrency of clients */
@@ -149,7 +150,7 @@ struct tf_member {
 struct tf_node_claim {
     struct tf_uid uid; /* of the job, which waits; there is one a job */
     char *tenant, *name;
-    struct tf_job_spec spec; /* as it waits: what the nodes were chosen for */
+    const struct tf_job_spec *spec; /* shared; as it waits: what the nodes were chosen for */
     struct tf_strs nodes;
     struct tf_wall until;
 };
@@ -182,8 +183,8 @@ struct tf_allocation {
     enum tf_allocation_phase phase;
     /* of the live epoch; empty when IDLE */
     uint64_t epoch;
-    struct tf_term term; /* of the leader that placed it */
-    struct tf_job_spec spec;
+    struct tf_term term;                         /* of the leader that placed it */
+    const struct tf_job_spec *spec;              /* shared; tf_spec_none when IDLE */
     struct tf_wall submitted, accepted, started; /* started: first fully ready; protection counts from it */
     int32_t size;                                /* instances granted and started with */
     char *model;

@@ -86,7 +86,7 @@ static const struct tf_wire_row entry_rows[] = {
     WIRE_COUNTER(epoch),
     WIRE_NAME(tenant, 0),
     WIRE_NAME(name, 0),
-    WIRE_OBJECT(spec, tf_wire_spec, 0),
+    WIRE_SPEC(spec, 0),
     WIRE_INT32(size, 0, TF_INSTANCES_MAX),
     WIRE_STRING(model),
     WIRE_WALL(submitted),
@@ -105,8 +105,9 @@ static const struct tf_wire_row entry_rows[] = {
 static int check_entry(const void *object, const struct tf_wire_path *path, struct tf_error *err)
 {
     const struct tf_entry *entry = object;
-    if ((entry->kind == TF_ENTRY_PLACE || entry->kind == TF_ENTRY_CLAIM) && (!entry->tenant || !entry->name))
-        return tf_wire_error(path, err, "places a job without a name, or claims for one");
+    if ((entry->kind == TF_ENTRY_PLACE || entry->kind == TF_ENTRY_CLAIM) &&
+        (!entry->tenant || !entry->name || !entry->spec))
+        return tf_wire_error(path, err, "places a job without a name or a spec, or claims for one");
     for (size_t i = 1; i < entry->reservations.count; i++)
         if (tf_uid_cmp(entry->reservations.items[i - 1].uid, entry->reservations.items[i].uid) >= 0)
             return tf_wire_error(path, err, "names its reservations out of order");

@@ -173,6 +173,15 @@ static bool read_custom(const struct tf_wire_row *row, const ProtobufCFieldDescr
     return message && row->custom->decode(message, to, &path, NULL) == 0;
 }
 
+/* Shared also when it is only half read: so it is released with what it is in. */
+static bool read_spec(struct reader *r, const struct tf_wire_row *row, struct cursor content, char *to)
+{
+    struct tf_job_spec spec = {0};
+    bool good = read_object(r, row->table, content, (char *)&spec);
+    STORE(const struct tf_job_spec *, to, tf_spec_share(&spec));
+    return good;
+}
+
 static bool read_content(struct reader *r, const struct tf_wire_row *row,
                          const ProtobufCFieldDescriptor *field, struct cursor content, char *object)
 {
@@ -193,6 +202,8 @@ static bool read_content(struct reader *r, const struct tf_wire_row *row,
     case TF_WIRE_OBJECT:
     case TF_WIRE_ONE:
         return read_object(r, row->table, content, to);
+    case TF_WIRE_SPEC:
+        return read_spec(r, row, content, to);
     case TF_WIRE_CUSTOM:
         return read_custom(row, field, content, to);
     default:

@@ -103,7 +103,7 @@ static const struct tf_wire_row job_record_rows[] = {
     WIRE_NAME(tenant, TF_WIRE_REQUIRED),
     WIRE_NAME(name, TF_WIRE_REQUIRED),
     WIRE_PAIRS(labels),
-    WIRE_OBJECT(spec, tf_wire_spec, TF_WIRE_REQUIRED),
+    WIRE_SPEC(spec, TF_WIRE_REQUIRED),
     WIRE_STRING(user),
     WIRE_WALL(submitted),
     WIRE_ENUM(phase, 1, TF_PHASE_DELETED),
@@ -272,7 +272,7 @@ static const struct tf_wire_row allocation_rows[] = {
     WIRE_ENUM(phase, 0, TF_ALLOCATION_RESERVED),
     WIRE_COUNTER(epoch),
     WIRE_OBJECT(term, tf_wire_term, 0),
-    WIRE_OBJECT(spec, tf_wire_spec, 0),
+    WIRE_SPEC(spec, 0),
     WIRE_WALL(submitted),
     WIRE_WALL(accepted),
     WIRE_WALL(started),
@@ -314,7 +314,7 @@ static const struct tf_wire_row node_claim_rows[] = {
     WIRE_UID(uid, TF_WIRE_REQUIRED),
     WIRE_NAME(tenant, TF_WIRE_REQUIRED),
     WIRE_NAME(name, TF_WIRE_REQUIRED),
-    WIRE_OBJECT(spec, tf_wire_spec, TF_WIRE_REQUIRED),
+    WIRE_SPEC(spec, TF_WIRE_REQUIRED),
     WIRE_STRINGS(nodes),
     WIRE_WALL(until),
 };
@@ -670,6 +670,8 @@ int tf_wire_record_unpack(const char *key, size_t key_len, const void *value, si
         tf_record_release(&read);
         return -1;
     }
+    if (read.kind == TF_RECORD_ALLOCATION && !read.allocation.spec)
+        read.allocation.spec = tf_spec_none();
     *record = read;
     return 0;
 }

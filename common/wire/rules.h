@@ -6,6 +6,7 @@
  * every direction. */
 
 #include "common/base/text.h"
+#include "common/model/spec.h"
 #include "common/wire/table.h"
 
 /* Any {struct x *items; size_t count, cap;}; read and written by copying, since the pointer's type differs.

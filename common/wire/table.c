@@ -151,6 +151,12 @@ static int put_object(const struct tf_wire_row *row, const void *field, char *sl
     return 0;
 }
 
+static int put_spec(const struct tf_wire_row *row, const struct tf_job_spec *spec, char *slot,
+                    struct tf_arena *arena, const struct tf_wire_path *path, struct tf_error *err)
+{
+    return spec ? put_object(row, spec, slot, arena, path, err) : missing(row, path, err);
+}
+
 static int put_list(const struct tf_wire_row *row, struct list list, char *slot, size_t *count,
                     struct tf_arena *arena, struct tf_wire_path *path, struct tf_error *err)
 {
@@ -191,6 +197,8 @@ static int put_row(const struct tf_wire_row *row, const char *object, char *mess
     case TF_WIRE_OBJECT:
     case TF_WIRE_CUSTOM:
         return put_object(row, field, slot, arena, &path, err);
+    case TF_WIRE_SPEC:
+        return put_spec(row, LOAD(const struct tf_job_spec *, field), slot, arena, &path, err);
     case TF_WIRE_LIST:
         return put_list(row, LOAD(struct list, field), slot, count, arena, &path, err);
     case TF_WIRE_ONE:
@@ -334,6 +342,17 @@ static int get_object(const struct tf_wire_row *row, const ProtobufCMessage *mes
     return tf_wire_decode(row->table, message, field, path, err);
 }
 
+static int get_spec(const struct tf_wire_row *row, const ProtobufCMessage *message, char *field,
+                    const struct tf_wire_path *path, struct tf_error *err)
+{
+    struct tf_job_spec spec = {0};
+    if (!message)
+        return missing(row, path, err);
+    int failed = tf_wire_decode(row->table, message, &spec, path, err);
+    STORE(const struct tf_job_spec *, field, tf_spec_share(&spec));
+    return failed;
+}
+
 static int get_list(const struct tf_wire_row *row, ProtobufCMessage *const *messages, size_t count,
                     char *field, struct tf_wire_path *path, struct tf_error *err)
 {
@@ -384,6 +403,8 @@ static int get_row(const struct tf_wire_row *row, const char *message, char *obj
     case TF_WIRE_OBJECT:
     case TF_WIRE_CUSTOM:
         return get_object(row, LOAD(const ProtobufCMessage *, slot), field, &path, err);
+    case TF_WIRE_SPEC:
+        return get_spec(row, LOAD(const ProtobufCMessage *, slot), field, &path, err);
     case TF_WIRE_LIST:
         return get_list(row, LOAD(ProtobufCMessage *const *, slot), count, field, &path, err);
     case TF_WIRE_ONE:
@@ -438,6 +459,9 @@ static void release_row(const struct tf_wire_row *row, char *field)
     case TF_WIRE_OBJECT:
     case TF_WIRE_ONE:
         release_rows(row->table, field);
+        break;
+    case TF_WIRE_SPEC:
+        tf_spec_drop(LOAD(const struct tf_job_spec *, field));
         break;
     case TF_WIRE_CUSTOM:
         row->custom->release(field);

@@ -48,6 +48,7 @@ enum tf_wire_kind {
     TF_WIRE_BYTES,  /* char * and, at detail, its size_t length */
     TF_WIRE_OBJECT, /* an embedded struct, as a message; all zero = absent */
     TF_WIRE_LIST,   /* {struct x *items; size_t count, cap;}, as repeated messages, at most max */
+    TF_WIRE_SPEC,   /* const struct tf_job_spec *, shared (spec.h), as a message; NULL or all zero = absent */
     TF_WIRE_ONE,    /* an embedded struct, as repeated messages of which there must be exactly one */
     TF_WIRE_CUSTOM, /* functions */
 };
@@ -143,6 +144,11 @@ struct tf_wire_table {
     {                                                                                               \
         .name = #f, .kind = TF_WIRE_OBJECT, .model = offsetof(MODEL, f), .wire = offsetof(WIRE, f), \
         .table = &(of), .flags = how                                                                \
+    }
+#define WIRE_SPEC(f, how)                                                                          \
+    {                                                                                              \
+        .name = #f, .kind = TF_WIRE_SPEC, .model = TF_FIELD(MODEL, f, const struct tf_job_spec *), \
+        .wire = offsetof(WIRE, f), .table = &tf_wire_spec, .flags = how                            \
     }
 #define WIRE_LIST(f, of, most)                                                                          \
     {                                                                                                   \

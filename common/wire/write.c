@@ -231,6 +231,12 @@ static int write_inner(struct writer *w, const struct spot *at, const char *inne
     return 0;
 }
 
+static int write_spec(struct writer *w, const struct spot *at, const struct tf_job_spec *spec)
+{
+    struct tf_wire_path path = at_row(at->row, at->up);
+    return spec ? write_inner(w, at, (const char *)spec) : missing(at->row, &path, at->err);
+}
+
 static int write_list(struct writer *w, const struct spot *at, struct list list)
 {
     struct tf_wire_path path = at_row(at->row, at->up);
@@ -292,6 +298,8 @@ static int write_row(struct writer *w, const struct spot *at, const char *object
         return write_bytes(w, at, object);
     case TF_WIRE_OBJECT:
         return write_inner(w, at, value);
+    case TF_WIRE_SPEC:
+        return write_spec(w, at, LOAD(const struct tf_job_spec *, value));
     case TF_WIRE_CUSTOM:
         return write_custom(w, at, value);
     case TF_WIRE_LIST:
@@ -322,6 +330,7 @@ static inline bool is_nothing(const struct tf_wire_row *row, const char *object)
     case TF_WIRE_STRING:
     case TF_WIRE_NAME:
     case TF_WIRE_TEXT:
+    case TF_WIRE_SPEC:
         return !(row->flags & TF_WIRE_REQUIRED) && !LOAD(const char *, value);
     case TF_WIRE_STRINGS:
     case TF_WIRE_PAIRS:

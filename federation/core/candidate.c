@@ -19,7 +19,7 @@ bool fed_candidate_lets(const struct tf_job_spec *spec, const struct cluster *cl
 
 bool fed_candidate_allows(const struct job *job, const struct cluster *cluster)
 {
-    return job->rank >= 0 && fed_candidate_lets(&job->record.spec, cluster);
+    return job->rank >= 0 && fed_candidate_lets(job->record.spec, cluster);
 }
 
 bool fed_candidate_claims_in(const struct job *job, const struct cluster *cluster)

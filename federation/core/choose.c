@@ -11,7 +11,7 @@ static void judge(struct fed *fed, struct shape *shape, struct cluster *cluster,
 {
     const struct job *job = fed_queue_first(shape);
     fed_candidate_entitled(fed, job, cluster, &fed->entitled);
-    fed_ledger_fit(fed, cluster, &job->record.spec, job->rank, &fed->entitled,
+    fed_ledger_fit(fed, cluster, job->record.spec, job->rank, &fed->entitled,
                    &shape->verdicts.items[cluster->slot]);
     ++*work;
 }
@@ -67,7 +67,7 @@ static void list_options(struct fed *fed, struct shape *shape, int64_t *work)
         struct option *option = tf_vec_add(&fed->options);
         option->cluster = cluster;
         option->order = i;
-        fed_candidate_prefer(&job->record.spec, fed->now.wall, cluster, v, &option->preference);
+        fed_candidate_prefer(job->record.spec, fed->now.wall, cluster, v, &option->preference);
     }
     for (size_t i = fed->options.count / 2; i-- > 0;)
         sink(fed, i);
@@ -78,7 +78,7 @@ static void review_first(struct fed *fed, const struct shape *shape, const struc
 {
     struct option *first = &fed->options.items[0];
     if (v->fits)
-        fed_candidate_prefer(&fed_queue_first(shape)->record.spec, fed->now.wall, first->cluster, v,
+        fed_candidate_prefer(fed_queue_first(shape)->record.spec, fed->now.wall, first->cluster, v,
                              &first->preference);
     else
         *first = fed->options.items[--fed->options.count];
@@ -98,7 +98,7 @@ static void look_again(struct fed *fed, struct shape *shape, int64_t *work)
     struct option *first = &fed->options.items[0];
     struct verdict v = shape->verdicts.items[first->cluster->slot];
     if (!first->narrowed)
-        fed_ledger_narrow(fed, first->cluster, &fed_queue_first(shape)->record.spec, &v);
+        fed_ledger_narrow(fed, first->cluster, fed_queue_first(shape)->record.spec, &v);
     else {
         judge(fed, shape, first->cluster, work);
         v = shape->verdicts.items[first->cluster->slot];

@@ -104,7 +104,7 @@ static struct job *next_in_line(const struct fed *fed, int rank, const struct jo
     struct job *first = NULL;
     for (struct shape *shape = fed->shapes; shape; shape = shape->hh.next) {
         struct job *job = fed_queue_first(shape);
-        if (job->rank == rank && !tf_is_reservation(&job->record.spec) &&
+        if (job->rank == rank && !tf_is_reservation(job->record.spec) &&
             (!after || fed_queue_cmp(after, job) < 0) && (!first || fed_queue_cmp(job, first) < 0))
             first = job;
     }
@@ -119,7 +119,7 @@ static struct cluster *best_place(struct fed *fed, const struct job *job)
     tf_vec_each (c, &fed->clusters) {
         struct claim_room room;
         if (!may_claim_in(fed, job, *c) || !(*c)->room ||
-            !fed_ledger_could_hold(fed, *c, &job->record.spec, job->rank, &room))
+            !fed_ledger_could_hold(fed, *c, job->record.spec, job->rank, &room))
             continue;
         if (!best || room.now > most.now || (room.now == most.now && room.ever > most.ever)) {
             best = *c;
@@ -312,7 +312,7 @@ void fed_claims_numbered(struct fed *fed, const struct cluster *cluster, struct 
 static struct job *job_to_claim(struct fed *fed, const struct fed_event *event, struct cluster *cluster)
 {
     struct job *job = fed_job_by_name(fed, event->claim.tenant, event->claim.name);
-    if (!job || !fed_job_is_waiting(job) || tf_is_reservation(&job->record.spec)) {
+    if (!job || !fed_job_is_waiting(job) || tf_is_reservation(job->record.spec)) {
         fed_reply_error(
             fed, event->request, TF_ERR_REFUSED,
             "nothing is kept for %s/%s: there is no such job that waits. Moves that have begun go on",

@@ -50,7 +50,7 @@ static int64_t cost_of(const struct cluster *cluster, const struct tf_demand *de
 static bool fits_after(const struct fed *fed, const struct job *job, const struct cluster *cluster,
                        struct tf_now now, int64_t *cost)
 {
-    const struct tf_job_spec *spec = &job->record.spec;
+    const struct tf_job_spec *spec = job->record.spec;
     struct tf_fit_view view = tf_fit_rows_view(cluster->room);
     struct tf_demand demand = {0};
     struct tf_fit fit = {0}, after = {0};
@@ -99,7 +99,7 @@ static bool may_say(const struct fed *fed, const struct job *job)
     const struct tf_job_record *r = &job->record;
     bool said = r->consolidated.ms > 0 && r->consolidated.ms >= r->changed.ms;
     return fed->settings.policy.consolidate >= TF_CONSOLIDATE_OBSERVE && !said &&
-           !tf_is_reservation(&r->spec) && r->spec.group.shape.gpus > 0 && !r->claims_in &&
+           !tf_is_reservation(r->spec) && r->spec->group.shape.gpus > 0 && !r->claims_in &&
            !fed_claims_any(fed, job->rank);
 }
 
@@ -139,7 +139,7 @@ bool fed_consolidate_instead(struct fed *fed, struct job *job, const struct clus
     struct fed_consolidation found;
     if (!fed_consolidate_takes_cores(v->level) || !may_say(fed, job))
         return false;
-    int64_t evicting = fed_candidate_cost(&job->record.spec, fed->now.wall, evicts, v);
+    int64_t evicting = fed_candidate_cost(job->record.spec, fed->now.wall, evicts, v);
     if (!fed_consolidate_find(fed, job, evicting, fed->now, &found))
         return false;
     TF_AUTO_FREE char *text = fed_consolidate_text(&found, evicting, evicts);

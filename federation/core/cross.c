@@ -228,7 +228,7 @@ static void switch_over(struct fed *fed, struct job *job)
 static bool is_whole(const struct job *job, const struct tf_report *report)
 {
     return report->phase == TF_PHASE_RUNNING && report->ready >= report->size &&
-           report->size >= job->record.spec.elastic.min;
+           report->size >= job->record.spec->elastic.min;
 }
 
 /* All of it is ready: the old one may go. */
@@ -432,7 +432,7 @@ void fed_cross_entry(const struct job *job, const struct tf_placement *placement
 static int32_t size_there(struct fed *fed, struct job *job, struct cluster *to, int32_t size,
                           struct verdict *v)
 {
-    const struct tf_job_spec *spec = &job->record.spec;
+    const struct tf_job_spec *spec = job->record.spec;
     *v = (struct verdict){0};
     if (!to->room || fed_candidate_bar(fed, job, to) != TF_REASON_NONE)
         return 0;
@@ -449,7 +449,7 @@ static int32_t size_there(struct fed *fed, struct job *job, struct cluster *to, 
 static struct tf_placement *put(struct fed *fed, struct job *job, struct cluster *to, int32_t size)
 {
     struct tf_placement *p = fed_job_place(fed, job, to, size);
-    const struct tf_job_spec *spec = &job->record.spec;
+    const struct tf_job_spec *spec = job->record.spec;
     const char *model =
         fed_ledger_add(fed, to, spec, job->rank, &fed->entitled, p->epoch, spec->elastic.min, TF_LEVEL_FREE);
     while (fed_ledger_size(to, p->epoch) < size && fed_ledger_raise_step(fed, to, p->epoch))
@@ -550,14 +550,14 @@ static char *is_fixed(const struct job *job)
 {
     const struct tf_job_record *r = &job->record;
     const struct tf_placement *p = fed_job_last_placement(job);
-    if (tf_is_reservation(&r->spec))
+    if (tf_is_reservation(r->spec))
         return tf_asprintf("%s is a reservation, of which nothing runs: `fedctl apply` with another "
                            "placement makes it anew there",
                            job->key);
     if (r->deleted || tf_phase_is_final(r->phase))
         return tf_asprintf("job %s is %s: there is nothing to move", job->key,
                            r->deleted ? "being deleted" : tf_phase_name(r->phase));
-    if (r->spec.migration == TF_MIGRATION_NEVER)
+    if (r->spec->migration == TF_MIGRATION_NEVER)
         return tf_asprintf("job %s may not be moved: its manifest says `migration: never`", job->key);
     if (!p || p->phase != TF_PHASE_RUNNING || p->release != TF_RELEASE_NONE || r->placements.count > 1)
         return tf_asprintf(
@@ -607,7 +607,7 @@ static void reply(struct fed *fed, const struct fed_event *event, const struct j
 static char *told(const struct job *job, const struct cluster *to, int32_t size)
 {
     const struct tf_placement *p = fed_job_last_placement(job);
-    bool restarts = job->record.spec.migration == TF_MIGRATION_RESTART;
+    bool restarts = job->record.spec->migration == TF_MIGRATION_RESTART;
     return tf_asprintf("%d of %d instances go from %s to %s, into what is free there; %s. What is not moved: "
                        "data, images, addresses",
                        size, p->size, p->cluster, to->record.name,
@@ -620,7 +620,7 @@ static void begin(struct fed *fed, const struct fed_event *event, struct job *jo
 {
     struct tf_cross *c = &job->record.cross;
     struct tf_placement *old = fed_job_placement(job, fed_job_last_placement(job)->epoch);
-    const struct tf_ready_probe *probe = &job->record.spec.group.ready;
+    const struct tf_ready_probe *probe = &job->record.spec->group.ready;
     int64_t start = fed->settings.policy.start_timeout;
     tf_cross_release(c);
     *c = (struct tf_cross){.from = tf_strdup(old->cluster),
@@ -633,7 +633,7 @@ static void begin(struct fed *fed, const struct fed_event *event, struct job *jo
     tf_buf_fmt(&text, "from %s to %s", c->from, c->to);
     say_wish(c, &text);
     tf_job_record_event(&job->record, fed->now.wall, old->epoch, "MoveAsked", "%s", tf_buf_text(&text));
-    if (job->record.spec.migration == TF_MIGRATION_RESTART) {
+    if (job->record.spec->migration == TF_MIGRATION_RESTART) {
         set_state(fed, job, TF_CROSS_STOPPING);
         fed_job_release_one(fed, job, old, TF_RELEASE_MOVE);
         fed_job_set_phase(fed, job, TF_PHASE_STOPPING);
@@ -682,7 +682,7 @@ static void ask(struct fed *fed, const struct fed_event *event, struct job *job)
            tf_asprintf(
                "subcluster %s has room for %d of the %d instances that job %s needs, in what is free: a "
                "move makes nobody go. `fedctl plan` of its manifest says who holds the rest",
-               name, v.free, job->record.spec.elastic.min, job->key));
+               name, v.free, job->record.spec->elastic.min, job->key));
         return;
     }
     char *text = told(job, to, size);

@@ -37,13 +37,13 @@ static struct tf_entry place_entry(const struct fed *fed, const struct cluster *
                              .epoch = placement->epoch,
                              .tenant = tf_strdup(r->tenant),
                              .name = tf_strdup(r->name),
+                             .spec = tf_spec_take(r->spec),
                              .size = placement->size,
                              .model = tf_strdup(placement->model),
                              .submitted = r->submitted,
                              .retries_used = r->retries_used,
                              .level = placement->level,
                              .evictions = r->evictions};
-    tf_job_spec_copy(&entry.spec, &r->spec);
     tf_evicted_copy(&entry.evicted, &r->evicted);
     add_reservations(fed, cluster, job, &entry);
     fed_cross_entry(job, placement, &entry);
@@ -72,13 +72,12 @@ void fed_desired_release(struct cluster *cluster, struct tf_uid uid, uint64_t ep
 static struct tf_entry claim_entry(const struct job *job)
 {
     const struct tf_job_record *r = &job->record;
-    struct tf_entry entry = {.kind = TF_ENTRY_CLAIM,
+    return (struct tf_entry){.kind = TF_ENTRY_CLAIM,
                              .uid = r->uid,
                              .tenant = tf_strdup(r->tenant),
                              .name = tf_strdup(r->name),
+                             .spec = tf_spec_take(r->spec),
                              .move_cost = r->claim_move_cost};
-    tf_job_spec_copy(&entry.spec, &r->spec);
-    return entry;
 }
 
 void fed_desired_claim(struct cluster *cluster, const struct job *job)
@@ -121,7 +120,7 @@ static void hold_message(struct fed *fed, struct cluster *cluster, struct tf_dow
 static size_t entry_bytes(const struct tf_entry *entry)
 {
     bool spec = entry->kind == TF_ENTRY_PLACE || entry->kind == TF_ENTRY_CLAIM;
-    return ENTRY_BYTES + (spec ? tf_table_weight(&tf_job_spec_table, &entry->spec) : 0);
+    return ENTRY_BYTES + (spec ? tf_table_weight(&tf_job_spec_table, entry->spec) : 0);
 }
 
 /* Entries in messages of one kind, each about as large as one message should be. */

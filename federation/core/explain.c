@@ -27,7 +27,7 @@ enum { MORE_TEXT = 200 };
 static void explain_policy(const struct job *job, struct fed_blocker *out)
 {
     if (job->rank < 0) {
-        out->text = tf_asprintf("the federation has no class %s any more", job->record.spec.priority);
+        out->text = tf_asprintf("the federation has no class %s any more", job->record.spec->priority);
         out->unblock = tf_strdup("`fedctl apply` with another priority");
         return;
     }
@@ -205,7 +205,7 @@ static struct tf_wall first_protection_ends(const struct fed *fed, const struct 
     if (c->placed.count > PROTECTED_LOOKED_AT)
         return first;
     tf_vec_each (placed, &c->placed) {
-        const struct tf_job_spec *spec = &placed->job->record.spec;
+        const struct tf_job_spec *spec = placed->job->record.spec;
         const struct tf_placement *p = fed_job_placement(placed->job, placed->epoch);
         if (!p || spec->min_runtime == 0 || p->started.ms == 0 ||
             tf_classes_rank(&fed->settings.policy.classes, spec->priority) >= rank)
@@ -300,9 +300,9 @@ static void say_reserved(const struct question *q, const struct fed_uids *uids, 
     out->reason = TF_REASON_CLAIMED;
     tf_vec_each (uid, uids) {
         const struct job *r = fed_job_by_uid(q->fed, *uid);
-        if (!r || !tf_is_reservation(&r->record.spec))
+        if (!r || !tf_is_reservation(r->record.spec))
             continue;
-        struct tf_wall until = {r->record.submitted.ms + r->record.spec.reserve.expires};
+        struct tf_wall until = {r->record.submitted.ms + r->record.spec->reserve.expires};
         if (named++ < NAMED)
             tf_buf_fmt(&names, "%s%s (until %s)", names.len ? ", " : "", r->key,
                        tf_moment_format(until, text));
@@ -439,7 +439,7 @@ static void explain_demand(const struct question *q, const struct cluster *c, co
     struct tf_fit_view view = tf_fit_rows_view(c->room);
     struct tf_fit_why why;
     tf_level level = fed_ledger_may_reclaim(fed, c) ? demand->level : TF_LEVEL_FREE;
-    tf_fit_explain(&view, demand, level, &q->job->record.spec, fed->scratch, &why);
+    tf_fit_explain(&view, demand, level, q->job->record.spec, fed->scratch, &why);
     *has = why.has;
     if (why.reason == TF_REASON_NONE)
         return;
@@ -461,7 +461,7 @@ static void explain_demand(const struct question *q, const struct cluster *c, co
 static void explain_fit(const struct question *q, const struct cluster *c, int32_t *has,
                         struct fed_blocker *out)
 {
-    const struct tf_job_spec *spec = &q->job->record.spec;
+    const struct tf_job_spec *spec = q->job->record.spec;
     struct tf_fit_view view = tf_fit_rows_view(c->room);
     struct tf_demand demand = {0};
     struct tf_error err = TF_ERROR_INIT;
@@ -529,7 +529,7 @@ struct fed_explain_row fed_explain_cluster(const struct fed *fed, const struct j
                                 after[] = {TF_REASON_REFUSED, TF_REASON_NOT_CONSIDERED_YET};
     const struct question q = {fed, job, now};
     struct fed_explain_row row = {.cluster = tf_strdup(cluster->record.name),
-                                  .asked = job->record.spec.elastic.min};
+                                  .asked = job->record.spec->elastic.min};
     struct fed_blocker found = {0};
     add_bars(&q, cluster, never, TF_ARRAY_LEN(never), &row);
     if (row.first.reason != TF_REASON_NONE)
@@ -545,12 +545,12 @@ struct fed_explain_row fed_explain_cluster(const struct fed *fed, const struct j
 
 void fed_explain_unknown(const struct fed *fed, const struct job *job, struct fed_explain_rows *out)
 {
-    tf_vec_each (name, &job->record.spec.clusters) {
+    tf_vec_each (name, &job->record.spec->clusters) {
         if (fed_cluster_by_name(fed, *name))
             continue;
         struct fed_explain_row row = {
             .cluster = tf_strdup(*name),
-            .asked = job->record.spec.elastic.min,
+            .asked = job->record.spec->elastic.min,
             .first = {.reason = TF_REASON_POLICY,
                       .text = tf_strdup("the job names it, but no such subcluster is registered"),
                       .unblock = tf_strdup("its first attach, or another spec.placement")}};
@@ -621,7 +621,7 @@ char *fed_explain_waiting(const struct fed *fed, const struct job *job, const ch
 static const char *why_no_larger(const struct fed *fed, const struct job *job, const struct tf_placement *p,
                                  char text[MORE_TEXT])
 {
-    const struct tf_elastic *e = &job->record.spec.elastic;
+    const struct tf_elastic *e = &job->record.spec->elastic;
     int64_t cooldown = fed->settings.policy.absorb_cooldown;
     char duration[TF_QUANTITY_TEXT];
     text[0] = '\0';
@@ -630,7 +630,7 @@ static const char *why_no_larger(const struct fed *fed, const struct job *job, c
                  ", short of its min %d: its subcluster starts what is missing, by steps of %d, when there "
                  "is room",
                  e->min, e->step);
-    else if (p->size < e->max && job->record.spec.grow == TF_GROW_CONTINUOUS)
+    else if (p->size < e->max && job->record.spec->grow == TF_GROW_CONTINUOUS)
         snprintf(text, MORE_TEXT, ", of at most %d: it grows when a step of %d is free%s%s%s", e->max,
                  e->step, cooldown > 0 ? ", but not within " : "",
                  cooldown > 0 ? tf_duration_format(cooldown, duration) : "",
@@ -653,7 +653,7 @@ static char *add_move(const struct tf_cross *cross, char *answer)
 /* A reservation that is kept: what is left of it, for whom, and what ends it. */
 static char *answer_kept(const struct job *job, const struct tf_placement *p)
 {
-    const struct tf_reserve *reserve = &job->record.spec.reserve;
+    const struct tf_reserve *reserve = &job->record.spec->reserve;
     const struct tf_owner *owner = &reserve->owner;
     struct tf_wall until = {job->record.submitted.ms + reserve->expires};
     char since[TF_QUANTITY_TEXT], end[TF_QUANTITY_TEXT];
@@ -662,7 +662,7 @@ static char *answer_kept(const struct job *job, const struct tf_placement *p)
         "%s is kept in %s since %s: room for %d of %d instances is left, for %s %s%s%s; it is over "
         "when that is used up, at %s%s, or by `fedctl delete reservation %s`",
         job->key, p->cluster, tf_moment_format(p->accepted, since), job->report ? job->report->ready : 0,
-        job->record.spec.elastic.min, owner->job ? "job" : "jobs of tenant",
+        job->record.spec->elastic.min, owner->job ? "job" : "jobs of tenant",
         owner->tenant ? owner->tenant : "?",
         owner->job        ? "/"
         : owner->selector ? " with "
@@ -677,7 +677,7 @@ static char *answer_placed(const struct fed *fed, const struct job *job, const s
     const char *trouble = job->record.message && ready < p->size ? job->record.message : "";
     const char *because = *trouble ? "; latest failure: " : "";
     bool is_kept = p->phase == TF_PHASE_STARTING || p->phase == TF_PHASE_RUNNING;
-    if (is_kept && tf_is_reservation(&job->record.spec))
+    if (is_kept && tf_is_reservation(job->record.spec))
         return answer_kept(job, p);
     switch (p->phase) {
     case TF_PHASE_PENDING:

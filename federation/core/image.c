@@ -256,7 +256,7 @@ static void image_flight(struct tf_image *image, struct flight *flight)
     tf_image_open(image, flight);
     tf_image_number(image, &flight->epoch);
     tf_image_number(image, &flight->is_short);
-    tf_image_spec(image, &flight->spec);
+    tf_image_shared_spec(image, &flight->spec);
     tf_image_number(image, &flight->rank);
     tf_image_number(image, &flight->size);
     tf_image_number(image, &flight->level);

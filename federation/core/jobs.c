@@ -266,7 +266,7 @@ void fed_job_delete(struct fed *fed, struct job *job, const char *event, const c
 {
     job->record.deleted = true;
     tf_job_record_event(&job->record, fed->now.wall, 0, event, "%s", why);
-    if (tf_is_reservation(&job->record.spec)) { /* what its archive tells of why it is over */
+    if (tf_is_reservation(job->record.spec)) { /* what its archive tells of why it is over */
         free(job->record.message);
         job->record.message = tf_asprintf("%s: %s", event, why);
     }
@@ -278,7 +278,7 @@ void fed_job_delete(struct fed *fed, struct job *job, const char *event, const c
 /* A placement that was not accepted yet is told with what is left of its grant. */
 static void fit_grant(const struct job *job, struct tf_placement *placement)
 {
-    const struct tf_elastic *e = &job->record.spec.elastic;
+    const struct tf_elastic *e = &job->record.spec->elastic;
     if (placement->phase == TF_PHASE_PENDING && placement->size > e->max)
         placement->size = e->max;
 }
@@ -331,7 +331,7 @@ static void note_end(struct fed *fed, struct job *job, const struct tf_placement
     const char *comma = *reason && *words ? ", " : "";
     tf_job_record_event(r, fed->now.wall, p->epoch, end_rules[ended->end].event, "in %s%s%s%s%s", p->cluster,
                         *reason || *words ? ": " : "", reason, comma, words);
-    bool told = r->deleted && tf_is_reservation(&r->spec); /* why it is over, which no release knows */
+    bool told = r->deleted && tf_is_reservation(r->spec); /* why it is over, which no release knows */
     if (!fed_cross_is_candidate(job, p->epoch) && !told)
         set_cut(&r->message, ended->message, MESSAGE_BYTES);
 }
@@ -453,7 +453,7 @@ static void settle(struct fed *fed, struct job *job)
 {
     struct tf_job_record *r = &job->record;
     fed_queue_remove(fed, job);
-    job->rank = tf_classes_rank(&fed->settings.policy.classes, r->spec.priority);
+    job->rank = tf_classes_rank(&fed->settings.policy.classes, r->spec->priority);
     if (r->placements.count) {
         count_in(fed, job);
         return;

@@ -14,7 +14,7 @@
 
 static void flight_release(struct flight *flight)
 {
-    tf_job_spec_release(&flight->spec);
+    tf_spec_drop(flight->spec);
     tf_fit_undo_release(&flight->debit);
     tf_vec_release(&flight->entitled.reserved);
     free(flight->model);
@@ -54,7 +54,7 @@ void fed_ledger_entitle(struct tf_demand *demand, const struct entitled *entitle
 /* The same of one that was placed: it is bound by what it was then. */
 static int resolve_flight(struct fed *fed, const struct cluster *cluster, const struct flight *flight)
 {
-    if (resolve(fed, cluster, &flight->spec, flight->rank))
+    if (resolve(fed, cluster, flight->spec, flight->rank))
         return -1;
     fed->demand.ends = flight->ends;
     fed_ledger_entitle(&fed->demand, &flight->entitled);
@@ -171,12 +171,12 @@ static void add_short(struct fed *fed, struct cluster *cluster, const struct tf_
         return;
     struct flight flight = {.epoch = p->epoch,
                             .is_short = true,
+                            .spec = tf_spec_take(job->record.spec),
                             .rank = demand->rank,
                             .size = demand->fits,
                             .level = TF_LEVEL_FREE,
                             .model = tf_strdup(p->model),
                             .ends = TF_DEMAND_ENDLESS};
-    tf_job_spec_copy(&flight.spec, &job->record.spec);
     flight.size = redo(fed, cluster, &flight);
     if (flight.size == 0) {
         flight_release(&flight);
@@ -483,7 +483,8 @@ const char *fed_ledger_add(struct fed *fed, struct cluster *cluster, const struc
                            const struct entitled *entitled, uint64_t epoch, int32_t size, tf_level level)
 {
     struct flight *flight = tf_vec_add(&cluster->flights);
-    *flight = (struct flight){.epoch = epoch, .rank = rank, .size = size, .level = level};
+    *flight = (struct flight){
+        .epoch = epoch, .spec = tf_spec_take(spec), .rank = rank, .size = size, .level = level};
     flight->entitled.claimant = entitled->claimant;
     flight->entitled.spares = entitled->spares;
     tf_vec_each (uid, &entitled->reserved)
@@ -491,7 +492,6 @@ const char *fed_ledger_add(struct fed *fed, struct cluster *cluster, const struc
     flight->ends = TF_DEMAND_ENDLESS;
     if (spec->max_runtime > 0)
         flight->ends.ms = fed->now.wall.ms + spec->max_runtime;
-    tf_job_spec_copy(&flight->spec, spec);
     bool there = resolve_flight(fed, cluster, flight) == 0 && debit(fed, cluster, flight, size);
     assert(there && "placed where it fits");
     (void)there;
@@ -536,7 +536,7 @@ static bool resize(struct fed *fed, struct cluster *cluster, struct flight *flig
 bool fed_ledger_raise_step(struct fed *fed, struct cluster *cluster, uint64_t epoch)
 {
     struct flight *flight = find(cluster, epoch);
-    const struct tf_elastic *e = &flight->spec.elastic;
+    const struct tf_elastic *e = &flight->spec->elastic;
     int32_t size = flight->size + e->step;
     return size <= e->max && resize(fed, cluster, flight, size);
 }
@@ -560,7 +560,7 @@ static bool raise_last(struct fed *fed, struct cluster *cluster)
     keep_model(fed, cluster, flight->model);
     struct tf_fit_view view = tf_fit_rows_view(cluster->room);
     tf_fit_count(&view, &fed->demand, TF_LEVEL_FREE, fed->scratch, &fit);
-    int32_t size = tf_size_align(&flight->spec.elastic, fit.count);
+    int32_t size = tf_size_align(&flight->spec->elastic, fit.count);
     if (size < flight->size || !debit(fed, cluster, flight, size))
         return false;
     flight->size = size;

@@ -96,7 +96,7 @@ void fed_mix_drop(struct fed *fed, struct job *job)
 
 void fed_mix_file(struct fed *fed, struct job *job)
 {
-    const struct tf_job_spec *spec = &job->record.spec;
+    const struct tf_job_spec *spec = job->record.spec;
     struct ask *ask = NULL;
     if (!tf_phase_is_final(job->record.phase) && spec->group.shape.gpus > 0)
         ask = ask_of(fed, spec);

@@ -27,7 +27,7 @@ bool fed_place_is_stopped(const struct fed *fed)
 
 static void commit(struct fed *fed, struct job *job, struct cluster *cluster)
 {
-    const struct tf_job_spec *spec = &job->record.spec;
+    const struct tf_job_spec *spec = job->record.spec;
     struct raise raise = {
         .job = job, .cluster = cluster, .line = fed_trace_candidates(fed, job->shape, cluster)};
     tf_level level = raise.level = job->shape->verdicts.items[cluster->slot].level;
@@ -69,7 +69,7 @@ static void close_round(struct fed *fed)
         struct job *job = raise->job;
         struct tf_placement *p = fed_job_placement(job, raise->epoch);
         p->size = fed_ledger_size(raise->cluster, raise->epoch);
-        tf_reached_if(p->size > job->record.spec.elastic.min, fed, FED_RAISED);
+        tf_reached_if(p->size > job->record.spec->elastic.min, fed, FED_RAISED);
         tf_job_record_event(&job->record, fed->now.wall, p->epoch, "Placed", "in %s, %d instance%s%s%s",
                             p->cluster, p->size, p->size == 1 ? "" : "s", p->model ? " on " : "",
                             p->model ? p->model : "");

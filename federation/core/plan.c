@@ -19,7 +19,7 @@ static struct job probe_of(const struct fed *fed, const struct tf_job_manifest *
     struct job probe = {.rank = tf_classes_rank(&fed->settings.policy.classes, manifest->spec.priority)};
     probe.record.tenant = manifest->tenant;
     probe.record.name = manifest->name;
-    probe.record.spec = manifest->spec;
+    probe.record.spec = &manifest->spec;
     probe.record.labels = manifest->labels;
     snprintf(probe.key, sizeof probe.key, "%s/%s", manifest->tenant, manifest->name);
     if (known && fed_job_is_waiting(known)) {
@@ -48,7 +48,7 @@ struct candidates {
 static void add(const struct fed *fed, const struct job *probe, const struct cluster *cluster,
                 struct tf_now now, struct candidates *out)
 {
-    const struct tf_job_spec *spec = &probe->record.spec;
+    const struct tf_job_spec *spec = probe->record.spec;
     struct candidate *c = tf_vec_add(out);
     c->cluster = cluster;
     c->row.why = fed_explain_cluster(fed, probe, cluster, now);
@@ -106,7 +106,7 @@ static void prefer_moves(const struct fed *fed, const struct job *probe, struct 
     if (list->count == 0 || !fits(first) || !fed_consolidate_takes_cores(first->row.level) ||
         !fed_consolidate_may(fed, probe))
         return;
-    int64_t evicting = fed_candidate_cost(&probe->record.spec, now.wall, first->cluster, &first->verdict);
+    int64_t evicting = fed_candidate_cost(probe->record.spec, now.wall, first->cluster, &first->verdict);
     if (!fed_consolidate_find(fed, probe, evicting, now, &found))
         return;
     size_t at = 0;
@@ -120,7 +120,7 @@ static void prefer_moves(const struct fed *fed, const struct job *probe, struct 
     moves.row.why.first = (struct fed_blocker){0};
     moves.row.instead = instead;
     moves.row.level = TF_LEVEL_FREE;
-    moves.row.size = probe->record.spec.elastic.min;
+    moves.row.size = probe->record.spec->elastic.min;
     free(moves.row.level_name);
     moves.row.level_name = tf_strdup("free, after consolidation");
     list->items[0] = moves;

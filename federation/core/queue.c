@@ -80,7 +80,7 @@ static void key_reservations(struct tf_buf *key, const struct fed *fed, const st
 {
     struct fed_uids uids = {0};
     char text[TF_UID_TEXT];
-    if (tf_is_reservation(&job->record.spec))
+    if (tf_is_reservation(job->record.spec))
         tf_buf_str(key, "reserves;");
     fed_reservations_of(fed, job, &uids);
     tf_vec_each (uid, &uids) {
@@ -92,7 +92,7 @@ static void key_reservations(struct tf_buf *key, const struct fed *fed, const st
 
 static char *shape_key(const struct fed *fed, const struct job *job)
 {
-    const struct tf_job_spec *s = &job->record.spec;
+    const struct tf_job_spec *s = job->record.spec;
     const struct tf_shape *shape = &s->group.shape;
     struct tf_buf key = TF_BUF_INIT;
     tf_buf_int(&key, job->rank);
@@ -192,7 +192,7 @@ void fed_queue_rebuild(struct fed *fed)
     for (struct job *job = fed_job_first(fed); job; job = fed_job_following(job)) {
         bool waits = job->shape != NULL;
         fed_queue_remove(fed, job);
-        job->rank = tf_classes_rank(&fed->settings.policy.classes, job->record.spec.priority);
+        job->rank = tf_classes_rank(&fed->settings.policy.classes, job->record.spec->priority);
         if (waits)
             fed_queue_add(fed, job);
     }

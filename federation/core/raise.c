@@ -8,7 +8,7 @@
 /* What takes from others takes its core alone. */
 static bool may_grow(const struct raise *raise)
 {
-    const struct tf_job_spec *spec = &raise->job->record.spec;
+    const struct tf_job_spec *spec = raise->job->record.spec;
     return raise->level == TF_LEVEL_FREE && spec->elastic.max > spec->elastic.min &&
            spec->grow != TF_GROW_NEVER;
 }

@@ -85,7 +85,7 @@ static bool tell_restarts(struct fed *fed, struct job *job, const struct tf_plac
     if (!job->report || report->retries_used <= job->report->retries_used)
         return false;
     tf_job_record_event(&job->record, fed->now.wall, p->epoch, "Retried", "%d of %d retries used",
-                        report->retries_used, job->record.spec.retry_limit);
+                        report->retries_used, job->record.spec->retry_limit);
     return true;
 }
 

@@ -41,14 +41,14 @@ static void insert(struct fed *fed, struct job *job, size_t at)
 static bool is_for(const struct job *reservation, const struct job *job)
 {
     const struct tf_job_record *r = &job->record;
-    return tf_owner_admits(&reservation->record.spec.reserve.owner, r->tenant, r->name, &r->labels);
+    return tf_owner_admits(&reservation->record.spec->reserve.owner, r->tenant, r->name, &r->labels);
 }
 
 void fed_reservation_refile(struct fed *fed, const char *tenant)
 {
     struct job *job = fed_job_after(fed, tenant, "");
     for (; job && strcmp(job->record.tenant, tenant) == 0; job = fed_job_following(job)) {
-        if (!job->shape || tf_is_reservation(&job->record.spec))
+        if (!job->shape || tf_is_reservation(job->record.spec))
             continue;
         fed_queue_remove(fed, job);
         fed_queue_add(fed, job);
@@ -70,7 +70,7 @@ static void end_with(struct fed *fed, const struct job *job)
 {
     for (size_t i = fed->reservations.count; i-- > 0;) {
         struct job *r = fed->reservations.items[i];
-        if (r->record.spec.reserve.owner.job && is_for(r, job) &&
+        if (r->record.spec->reserve.owner.job && is_for(r, job) &&
             job->record.finished.ms >= r->record.submitted.ms)
             end(fed, r, "OwnerEnded", "the job that it was for is over");
     }
@@ -79,7 +79,7 @@ static void end_with(struct fed *fed, const struct job *job)
 void fed_reservation_note(struct fed *fed, struct job *job)
 {
     bool over = tf_phase_is_final(job->record.phase);
-    if (!tf_is_reservation(&job->record.spec)) {
+    if (!tf_is_reservation(job->record.spec)) {
         if (over && fed->reservations.count)
             end_with(fed, job);
         return;
@@ -93,13 +93,13 @@ void fed_reservation_note(struct fed *fed, struct job *job)
         tf_vec_remove(&fed->reservations, at);
     else
         insert(fed, job, at);
-    fed_reservation_refile(fed, job->record.spec.reserve.owner.tenant);
+    fed_reservation_refile(fed, job->record.spec->reserve.owner.tenant);
 }
 
 static int64_t left_of(const struct fed *fed, const struct job *reservation)
 {
     const struct tf_job_record *r = &reservation->record;
-    return r->submitted.ms + r->spec.reserve.expires - fed->now.wall.ms;
+    return r->submitted.ms + r->spec->reserve.expires - fed->now.wall.ms;
 }
 
 /* A job that goes to where the reservation is kept for it: should it have to start there anew before it has
@@ -168,7 +168,7 @@ struct tf_mono fed_reservations_next(const struct fed *fed)
 
 void fed_reservations_of(const struct fed *fed, const struct job *job, struct fed_uids *out)
 {
-    if (!fed->reservations.count || tf_is_reservation(&job->record.spec))
+    if (!fed->reservations.count || tf_is_reservation(job->record.spec))
         return;
     tf_vec_each (r, &fed->reservations)
         if (is_for(*r, job))
@@ -184,7 +184,7 @@ static bool is_kept_in(const struct job *reservation, const struct cluster *clus
 void fed_reservations_in(const struct fed *fed, const struct job *job, const struct cluster *cluster,
                          struct fed_uids *out)
 {
-    if (!fed->reservations.count || tf_is_reservation(&job->record.spec))
+    if (!fed->reservations.count || tf_is_reservation(job->record.spec))
         return;
     tf_vec_each (r, &fed->reservations)
         if (is_kept_in(*r, cluster) && is_for(*r, job))
@@ -198,6 +198,6 @@ void fed_reservations_read(struct fed *fed)
     if (fed->stage != FED_STAGE_OPEN)
         return;
     for (struct job *job = fed_job_first(fed); job; job = fed_job_following(job))
-        if (tf_is_reservation(&job->record.spec) && !tf_phase_is_final(job->record.phase))
+        if (tf_is_reservation(job->record.spec) && !tf_phase_is_final(job->record.phase))
             insert(fed, job, place_of(fed, job->record.uid));
 }

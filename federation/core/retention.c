@@ -50,7 +50,7 @@ bool fed_retention_has_listened(const struct fed *fed)
 /* From the stored moment to the monotonic clock: what is left of the time, never more than all of it. */
 static struct tf_mono expires(const struct fed *fed, const struct tf_job_record *r)
 {
-    int64_t keep = r->spec.keep_finished > 0 && !r->deleted ? r->spec.keep_finished : 0;
+    int64_t keep = r->spec->keep_finished > 0 && !r->deleted ? r->spec->keep_finished : 0;
     int64_t left = r->finished.ms + keep - fed->now.wall.ms;
     left = left < 0 ? 0 : left > keep ? keep : left;
     return (struct tf_mono){fed->now.mono.ms + left};

@@ -83,9 +83,9 @@ struct entitled {
 /* A placement that the profile does not reflect yet: its capacity is debited. */
 struct flight {
     uint64_t epoch;
-    bool is_short;           /* steps that a running job below its min will start by itself, until the next
-                                profile tells anew */
-    struct tf_job_spec spec; /* as placed */
+    bool is_short; /* steps that a running job below its min will start by itself, until the next
+                      profile tells anew */
+    const struct tf_job_spec *spec; /* shared; as placed */
     int rank;
     int32_t size;
     tf_level level; /* the highest that it takes; TF_LEVEL_FREE: nobody goes for it */

@@ -87,7 +87,7 @@ static void answer(struct fed *fed, uint64_t request, enum fed_outcome outcome, 
         .kind = FED_ACT_REPLY,
         .reply = {
             .request = request, .outcome = outcome, .uid = job->record.uid, .version = job->record.version}};
-    warn(fed, &job->record.spec, &action.reply.complaints);
+    warn(fed, job->record.spec, &action.reply.complaints);
     fed_outbox_hold(fed, action);
 }
 
@@ -101,12 +101,11 @@ static struct tf_job_record new_record(const struct fed *fed, struct fed_submit 
     r.user = TF_STEAL(submit->user);
     r.labels = submit->manifest.labels;
     memset(&submit->manifest.labels, 0, sizeof submit->manifest.labels);
-    r.spec = submit->manifest.spec;
-    memset(&submit->manifest.spec, 0, sizeof submit->manifest.spec);
+    r.spec = tf_spec_share(&submit->manifest.spec);
     r.phase = TF_PHASE_PENDING;
     tf_job_record_event(&r, fed->now.wall, 0, "Submitted", "by %s", r.user ? r.user : "a local client");
     struct tf_complaints warnings = {0};
-    warn(fed, &r.spec, &warnings);
+    warn(fed, r.spec, &warnings);
     if (warnings.count)
         r.message = tf_strdup(warnings.items[0].text);
     tf_complaints_release(&warnings);
@@ -159,9 +158,8 @@ void fed_submit_replace(struct fed *fed, struct job *finished)
 static void take_spec(struct job *job, struct fed_submit *submit)
 {
     struct tf_job_record *r = &job->record;
-    tf_job_spec_release(&r->spec);
-    r->spec = submit->manifest.spec;
-    memset(&submit->manifest.spec, 0, sizeof submit->manifest.spec);
+    tf_spec_drop(r->spec);
+    r->spec = tf_spec_share(&submit->manifest.spec);
     tf_pairs_release(&r->labels);
     r->labels = submit->manifest.labels;
     memset(&submit->manifest.labels, 0, sizeof submit->manifest.labels);
@@ -184,11 +182,11 @@ static void finish_change(struct fed *fed, uint64_t request, const struct fed_su
 /* What runs is told the new words and sizes. */
 static void update(struct fed *fed, uint64_t request, struct fed_submit *submit, struct job *job)
 {
-    TF_AUTO_FREE char *owner = tf_strdup(job->record.spec.reserve.owner.tenant);
+    TF_AUTO_FREE char *owner = tf_strdup(job->record.spec->reserve.owner.tenant);
     take_spec(job, submit);
-    if (tf_is_reservation(&job->record.spec)) {
+    if (tf_is_reservation(job->record.spec)) {
         fed_reservation_refile(fed, owner);
-        fed_reservation_refile(fed, job->record.spec.reserve.owner.tenant);
+        fed_reservation_refile(fed, job->record.spec->reserve.owner.tenant);
     }
     tf_job_record_event(&job->record, fed->now.wall, 0, "Updated", "by %s",
                         submit->user ? submit->user : "a local client");
@@ -207,7 +205,7 @@ static void restart(struct fed *fed, uint64_t request, struct fed_submit *submit
 
 static bool is_same(const struct tf_job_record *r, const struct tf_job_manifest *m)
 {
-    return tf_job_spec_eq(&r->spec, &m->spec) && tf_pairs_eq(&r->labels, &m->labels);
+    return tf_job_spec_eq(r->spec, &m->spec) && tf_pairs_eq(&r->labels, &m->labels);
 }
 
 static void refuse_immutable(struct fed *fed, uint64_t request, const struct job *job,
@@ -221,7 +219,7 @@ static void refuse_immutable(struct fed *fed, uint64_t request, const struct job
         "%s %s has an epoch in %s, under which %s cannot change: `fedctl apply --restart` ends it "
         "and starts a "
         "new one",
-        tf_is_reservation(&job->record.spec) ? "reservation" : "job", job->key,
+        tf_is_reservation(job->record.spec) ? "reservation" : "job", job->key,
         fed_job_last_placement(job)->cluster, tf_buf_text(&names));
 }
 
@@ -246,7 +244,7 @@ static enum change change_of(const struct job *job, const struct fed_submit *sub
     if (is_same(r, &submit->manifest))
         return CHANGE_NONE;
     if (placed)
-        tf_job_spec_immutable_diff(&r->spec, &submit->manifest.spec, fields);
+        tf_job_spec_immutable_diff(r->spec, &submit->manifest.spec, fields);
     return fields->count ? CHANGE_REFUSED : CHANGE_UPDATE;
 }
 
@@ -273,7 +271,7 @@ static void apply(struct fed *fed, uint64_t request, struct fed_submit *submit, 
 
 static void refuse_kind(struct fed *fed, uint64_t request, const struct job *job)
 {
-    bool reserves = tf_is_reservation(&job->record.spec);
+    bool reserves = tf_is_reservation(job->record.spec);
     fed_reply_error(fed, request, TF_ERR_CONFLICT,
                     "%s is a %s: jobs and reservations share their names, take another for the %s", job->key,
                     reserves ? "reservation" : "job", reserves ? "job" : "reservation");
@@ -299,7 +297,7 @@ static void refuse_taken(struct fed *fed, uint64_t request, const struct job *jo
 static void meet(struct fed *fed, uint64_t request, struct fed_submit *submit, struct job *job)
 {
     bool over = tf_phase_is_final(job->record.phase);
-    if (!over && tf_is_reservation(&job->record.spec) != tf_is_reservation(&submit->manifest.spec))
+    if (!over && tf_is_reservation(job->record.spec) != tf_is_reservation(&submit->manifest.spec))
         refuse_kind(fed, request, job);
     else if (!submit->apply || job->record.deleted)
         refuse_taken(fed, request, job);

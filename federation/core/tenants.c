@@ -61,7 +61,7 @@ void fed_tenant_discharge(struct fed *fed, struct job *job)
 void fed_tenant_charge(struct fed *fed, struct job *job)
 {
     bool counts = !tf_phase_is_final(job->record.phase);
-    int64_t gpus = spec_gpus(&job->record.spec);
+    int64_t gpus = spec_gpus(job->record.spec);
     if (job->charged == counts && (!counts || job->charged_gpus == gpus))
         return;
     fed_tenant_discharge(fed, job);

@@ -28,16 +28,16 @@ static void add_taking(struct tf_buf *line, const struct fed *fed, const struct 
                        const struct cluster *cluster, const struct verdict *v)
 {
     char level[TF_LEVEL_TEXT];
-    int64_t tenths = fed_candidate_cost(&job->record.spec, fed->now.wall, cluster, v) / 360;
+    int64_t tenths = fed_candidate_cost(job->record.spec, fed->now.wall, cluster, v) / 360;
     tf_buf_fmt(line, "%s free %d, up to %s %d >= %d, cost %" PRId64 ".%" PRId64 " gpu-h",
                cluster->record.name, v->free, tf_level_name(v->level, &fed->settings.policy.classes, level),
-               v->count, job->record.spec.elastic.min, tenths / 10, tenths % 10);
+               v->count, job->record.spec->elastic.min, tenths / 10, tenths % 10);
 }
 
 static void add_candidate(const struct fed *fed, const struct shape *shape, const struct job *job,
                           const struct cluster *cluster, struct tf_buf *line)
 {
-    int32_t min = job->record.spec.elastic.min;
+    int32_t min = job->record.spec->elastic.min;
     enum tf_reason bar = fed_candidate_bar(fed, job, cluster);
     if (bar != TF_REASON_NONE) {
         tf_buf_cat(line, cluster->record.name, " ", tf_reason_name(bar));
@@ -70,7 +70,7 @@ char *fed_trace_candidates(const struct fed *fed, const struct shape *shape, con
     char level[TF_LEVEL_TEXT];
     tf_buf_stamp(&line, fed->now.mono);
     tf_buf_cat(&line, "job ", job->key, " needs ");
-    add_shape(&job->record.spec, &line);
+    add_shape(job->record.spec, &line);
     if (job->rank >= 0)
         tf_buf_cat(&line, " ", tf_level_name(tf_level_core(job->rank), &fed->settings.policy.classes, level));
     size_t named = 0;

@@ -51,9 +51,9 @@ void fed_verb_delete(struct fed *fed, const struct fed_event *event)
     struct tf_job_record *r = &job->record;
     if (!r->deleted)
         fed_job_delete(fed, job, "DeleteAsked",
-                       !r->placements.count          ? "nothing runs of it"
-                       : tf_is_reservation(&r->spec) ? "what it keeps is given up"
-                                                     : "what runs of it is stopped");
+                       !r->placements.count         ? "nothing runs of it"
+                       : tf_is_reservation(r->spec) ? "what it keeps is given up"
+                                                    : "what runs of it is stopped");
     done(fed, event, job, FED_OUTCOME_DELETED);
 }
 
@@ -62,7 +62,7 @@ static bool may_change(struct fed *fed, const struct fed_event *event, const str
                        const char *verb)
 {
     const struct tf_job_record *r = &job->record;
-    if (tf_is_reservation(&r->spec)) {
+    if (tf_is_reservation(r->spec)) {
         fed_reply_error(
             fed, event->request, TF_ERR_REFUSED,
             "%s is a reservation, of which nothing runs that one could %s: `fedctl apply` changes "
@@ -113,16 +113,16 @@ static bool take_sizes(struct fed *fed, const struct fed_event *event, struct jo
     struct tf_job_manifest m = {.tenant = job->record.tenant,
                                 .name = job->record.name,
                                 .labels = job->record.labels,
-                                .spec = job->record.spec};
+                                .spec = *job->record.spec}; /* lent */
     struct tf_complaints complaints = {0};
     m.spec.elastic = event->job.elastic;
     if (m.spec.elastic.step == 0)
-        m.spec.elastic.step = job->record.spec.elastic.step;
+        m.spec.elastic.step = job->record.spec->elastic.step;
     if (tf_job_manifest_check(&m, &complaints))
         fed_tenant_check(fed, &m, job, &complaints);
     bool good = complaints.count == 0;
     if (good)
-        job->record.spec.elastic = m.spec.elastic;
+        tf_spec_own(&job->record.spec)->elastic = m.spec.elastic;
     else
         fed_reply_error(fed, event->request, TF_ERR_INVALID, "job %s cannot be scaled so: %s: %s", job->key,
                         complaints.items[0].path, complaints.items[0].text);
@@ -136,22 +136,22 @@ void fed_verb_scale(struct fed *fed, const struct fed_event *event)
     if (!job || !may_change(fed, event, job, "scale"))
         return;
     struct tf_job_record *r = &job->record;
-    struct tf_elastic before = r->spec.elastic;
+    struct tf_elastic before = r->spec->elastic;
     if (!take_sizes(fed, event, job))
         return;
-    if (!fed_job_can_step(job, r->spec.elastic.step)) {
+    if (!fed_job_can_step(job, r->spec->elastic.step)) {
         fed_reply_error(
             fed, event->request, TF_ERR_REFUSED,
             "job %s runs with %d instances in %s, which is no multiple of step %d: say a step that "
             "divides it, or `fedctl apply --restart`",
             job->key, fed_job_last_placement(job)->size, fed_job_last_placement(job)->cluster,
-            r->spec.elastic.step);
-        r->spec.elastic = before;
+            r->spec->elastic.step);
+        tf_spec_own(&r->spec)->elastic = before;
         return;
     }
-    if (memcmp(&before, &r->spec.elastic, sizeof before) != 0) {
-        tf_job_record_event(r, fed->now.wall, 0, "Scaled", "min %d, max %d, step %d", r->spec.elastic.min,
-                            r->spec.elastic.max, r->spec.elastic.step);
+    if (memcmp(&before, &r->spec->elastic, sizeof before) != 0) {
+        tf_job_record_event(r, fed->now.wall, 0, "Scaled", "min %d, max %d, step %d", r->spec->elastic.min,
+                            r->spec->elastic.max, r->spec->elastic.step);
         fed_cross_give_up(fed, job, TF_CROSS_BY_CHANGE, "the job was scaled");
         fed_job_tell(fed, job);
         fed_touch_job(fed, job);

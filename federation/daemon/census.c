@@ -40,11 +40,11 @@ static struct census_row *row_of(struct census_counts *counts, const char *class
 
 static void count(struct census_counts *counts, const struct tf_job_record *job)
 {
-    struct census_row *row = row_of(counts, job->spec.priority);
+    struct census_row *row = row_of(counts, job->spec->priority);
     row->jobs[job->phase]++;
     if (job->phase != TF_PHASE_PENDING)
         return;
-    row->waiting_gpus += (int64_t)job->spec.elastic.min * job->spec.group.shape.gpus;
+    row->waiting_gpus += (int64_t)job->spec->elastic.min * job->spec->group.shape.gpus;
     if (row->oldest.ms == 0 || job->submitted.ms < row->oldest.ms)
         row->oldest = job->submitted;
 }

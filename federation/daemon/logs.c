@@ -108,9 +108,9 @@ static int ask(struct relay *relay, struct tf_error *err)
     if (!job)
         return tf_error_set(err, TF_ERR_NOT_FOUND, FED_NO_JOB, ref->tenant ? ref->tenant : "?",
                             ref->name ? ref->name : "?");
-    if ((int64_t)relay->request.index >= job->spec.elastic.max)
+    if ((int64_t)relay->request.index >= job->spec->elastic.max)
         return tf_error_set(err, TF_ERR_NOT_FOUND, "%s/%s has no instance %u: its highest index is %d",
-                            job->tenant, job->name, relay->request.index, job->spec.elastic.max - 1);
+                            job->tenant, job->name, relay->request.index, job->spec->elastic.max - 1);
     const char *cluster = cluster_of(job);
     if (!cluster)
         return tf_error_set(err, TF_ERR_NOT_FOUND, "%s/%s has not run yet: there is no output", job->tenant,

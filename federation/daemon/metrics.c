@@ -243,7 +243,7 @@ static void count_accepted(struct metrics *metrics, const struct tf_job_record *
     int64_t wait = report->accepted.ms - job->submitted.ms;
     if (has_run_before(job))
         return;
-    tf_histogram_add(waits_of(metrics, job->spec.priority), &fedd_metrics[JOB_WAIT], wait > 0 ? wait : 0);
+    tf_histogram_add(waits_of(metrics, job->spec->priority), &fedd_metrics[JOB_WAIT], wait > 0 ? wait : 0);
 }
 
 static void count_ended(struct metrics *metrics, const struct tf_ended *ended)

@@ -234,7 +234,7 @@ static void ask(struct planning *planning, size_t at)
     struct tf_entry entry = {.kind = TF_ENTRY_PLACE,
                              .tenant = m->tenant,
                              .name = m->name,
-                             .spec = m->spec,
+                             .spec = &m->spec,
                              .size = row->size,
                              .model = row->model,
                              .level = row->level,

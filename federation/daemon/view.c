@@ -126,7 +126,7 @@ static void view_placement(const struct fedd *fedd, const struct tf_job_record *
         return;
     out->size = report->size;
     out->ready = report->ready;
-    if (report->phase == TF_PHASE_RUNNING && report->size < job->spec.elastic.min)
+    if (report->phase == TF_PHASE_RUNNING && report->size < job->spec->elastic.min)
         out->conditions |= TF_CONDITION_SHORT;
     if (is_moving(report))
         out->conditions |= TF_CONDITION_MOVING;
@@ -171,7 +171,7 @@ void view_record(const struct tf_job_record *job, bool whole, struct tf_job_view
     out->manifest.tenant = tf_strdup(job->tenant);
     out->manifest.name = tf_strdup(job->name);
     tf_pairs_copy(&out->manifest.labels, &job->labels);
-    tf_job_spec_copy(&out->manifest.spec, &job->spec);
+    tf_job_spec_copy(&out->manifest.spec, job->spec);
     out->user = tf_strdup(job->user);
     out->message = tf_strdup(job->message);
     if (whole) {
@@ -205,7 +205,7 @@ bool view_matches(const struct tf_job_record *job, const struct tf_job_filter *f
     if (filter->tenant && !tf_str_eq(filter->tenant, job->tenant))
         return false;
     if (filter->name ? !tf_str_eq(filter->name, job->name)
-                     : filter->reservations != tf_is_reservation(&job->spec))
+                     : filter->reservations != tf_is_reservation(job->spec))
         return false;
     if (filter->phases && !(filter->phases >> job->phase & 1))
         return false;

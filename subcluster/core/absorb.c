@@ -52,7 +52,7 @@ struct job *absorb_next(const struct job *job)
 
 void absorb_note(struct sub *sub, struct job *job)
 {
-    const struct tf_elastic *e = &job->record.spec.elastic;
+    const struct tf_elastic *e = &job->record.spec->elastic;
     bool is = job->record.phase == TF_ALLOCATION_RUNNING && e->max > e->min;
     bool was = tf_tree_linked(&job->by_elastic);
     if (was && !is)
@@ -127,7 +127,7 @@ static struct tf_mono dwell_end(const struct sub *sub, const struct job *job)
 /* Then growing costs nothing more. */
 static bool restarts_anyway(const struct job *job)
 {
-    if (job->record.spec.on_resize != TF_ON_RESIZE_RESTART)
+    if (job->record.spec->on_resize != TF_ON_RESIZE_RESTART)
         return false;
     tf_vec_each (m, &job->record.members)
         if (member_counts(m) && (m->state == TF_MEMBER_STOPPING || m->state == TF_MEMBER_BACKOFF))
@@ -139,13 +139,13 @@ static bool restarts_anyway(const struct job *job)
  */
 static bool may_restart_now(const struct sub *sub, const struct job *job)
 {
-    return job->record.spec.grow != TF_GROW_ON_RESTART || restarts_anyway(job) ||
-           job->record.spec.on_resize != TF_ON_RESIZE_RESTART || checkpoint_is_fresh(sub, job);
+    return job->record.spec->grow != TF_GROW_ON_RESTART || restarts_anyway(job) ||
+           job->record.spec->on_resize != TF_ON_RESIZE_RESTART || checkpoint_is_fresh(sub, job);
 }
 
 static bool may_grow_now(struct sub *sub, const struct job *job)
 {
-    enum tf_grow grow = job->record.spec.grow;
+    enum tf_grow grow = job->record.spec->grow;
     if (grow != TF_GROW_ON_RESTART || restarts_anyway(job))
         return grow != TF_GROW_NEVER;
     absorb_again(sub, dwell_end(sub, job));
@@ -158,7 +158,7 @@ static bool is_hungry(struct sub *sub, const struct job *job)
 {
     const struct tf_allocation *record = &job->record;
     struct tf_mono cool = absorb_cool_at(sub, job);
-    if (record->spec.grow == TF_GROW_NEVER || record->size < record->spec.elastic.min)
+    if (record->spec->grow == TF_GROW_NEVER || record->size < record->spec->elastic.min)
         return false;
     absorb_again(sub, job->grow_at);
     if (grow_bar(sub, job))
@@ -179,10 +179,10 @@ static void add_hungry(struct sub *sub, struct job *job, struct absorb_plan *pla
     }
     tf_vec_push(&plan->jobs,
                 (struct absorb_job){.uid = record->uid,
-                                    .rank = class_rank(sub, &record->spec),
+                                    .rank = class_rank(sub, record->spec),
                                     .submitted = record->submitted,
                                     .size = record->size,
-                                    .max = tf_size_align(&record->spec.elastic, record->spec.elastic.max),
+                                    .max = tf_size_align(&record->spec->elastic, record->spec->elastic.max),
                                     .demand = demand});
 }
 
@@ -204,7 +204,7 @@ void absorb_plan_of(struct sub *sub, const struct hungry *hungry, struct absorb_
 bool absorb_without_gpus(const struct hungry *hungry)
 {
     tf_vec_each (job, hungry)
-        if ((*job)->record.spec.group.shape.gpus == 0)
+        if ((*job)->record.spec->group.shape.gpus == 0)
             return true;
     return false;
 }

@@ -17,14 +17,14 @@
  * may have (a leader whose store was restored, too, may know an older spec of it). */
 static bool adoptable(const struct sub *sub, const struct tf_entry *entry, struct stray_range range)
 {
-    const struct tf_elastic *e = &entry->spec.elastic;
+    const struct tf_elastic *e = &entry->spec->elastic;
     if (range.count != (size_t)entry->size || entry->size < e->min || !tf_size_legal(e, entry->size, false))
         return false;
     for (size_t i = 0; i < range.count; i++) {
         const struct stray *stray = &sub->strays.items[range.first + i];
         const struct ledger_node *node = stray->node ? ledger_find(&sub->ledger, stray->node) : NULL;
         if (stray->id.epoch != entry->epoch || stray->id.index != i || stray->stopping || !node ||
-            tf_gpu_set_count(stray->gpus) != entry->spec.group.shape.gpus ||
+            tf_gpu_set_count(stray->gpus) != entry->spec->group.shape.gpus ||
             (ledger_held_gpus(node) & stray->gpus))
             return false;
         for (size_t j = 0; j < i; j++) {
@@ -38,7 +38,7 @@ static bool adoptable(const struct sub *sub, const struct tf_entry *entry, struc
 
 static void adopt_member(struct sub *sub, struct job *job, const struct stray *stray)
 {
-    const struct tf_elastic *e = &job->record.spec.elastic;
+    const struct tf_elastic *e = &job->record.spec->elastic;
     struct tf_member *member = tf_vec_add(&job->record.members);
     member->index = stray->id.index;
     member->attempt = stray->id.attempt;
@@ -50,7 +50,7 @@ static void adopt_member(struct sub *sub, struct job *job, const struct stray *s
     if (stray->ready)
         member->ready = sub->now.wall;
     tf_strs_copy(&member->ports, &stray->ports);
-    ledger_hold(&sub->ledger, job->record.uid, member, tf_shape_vector(&job->record.spec.group.shape),
+    ledger_hold(&sub->ledger, job->record.uid, member, tf_shape_vector(&job->record.spec->group.shape),
                 member_level(sub, job, member), member_stake(sub, job, member));
 }
 
@@ -58,7 +58,7 @@ static void adopt(struct sub *sub, struct tf_entry *entry, struct stray_range ra
 {
     struct job *job = epoch_open(sub, entry, entry->size);
     const struct ledger_node *node = ledger_find(&sub->ledger, sub->strays.items[range.first].node);
-    if (job->record.spec.group.shape.gpus > 0)
+    if (job->record.spec->group.shape.gpus > 0)
         tf_str_set(&job->record.model, node->node.model);
     for (size_t i = 0; i < range.count; i++) {
         adopt_member(sub, job, &sub->strays.items[range.first]);

@@ -102,7 +102,7 @@ static bool work_done(const struct tf_allocation *record)
         if (m->state != TF_MEMBER_DONE)
             return false;
         any = true;
-        if (record->spec.completion == TF_COMPLETION_RANK0)
+        if (record->spec->completion == TF_COMPLETION_RANK0)
             break; /* the first that stays has rank 0 */
     }
     return any;
@@ -111,10 +111,10 @@ static bool work_done(const struct tf_allocation *record)
 void epoch_set_runtime(struct sub *sub, struct job *job)
 {
     const struct tf_allocation *record = &job->record;
-    if (record->spec.max_runtime <= 0 || record->started.ms == 0 || record->phase != TF_ALLOCATION_RUNNING)
+    if (record->spec->max_runtime <= 0 || record->started.ms == 0 || record->phase != TF_ALLOCATION_RUNNING)
         return;
     int64_t ran = sub->now.wall.ms - record->started.ms;
-    int64_t left = record->spec.max_runtime - (ran > 0 ? ran : 0);
+    int64_t left = record->spec->max_runtime - (ran > 0 ? ran : 0);
     job->runtime_due.ms = sub->now.mono.ms + (left > 0 ? left : 0);
     job_due_at(sub, job, job->runtime_due);
 }
@@ -124,17 +124,17 @@ void epoch_runtime_over(struct sub *sub, struct job *job)
     job->runtime_due = TF_NEVER;
     tf_reached(sub, SUB_RUNTIME_OVER);
     char *message = tf_asprintf("maxRuntime: it ran for %lld s, which is all it may",
-                                (long long)job->record.spec.max_runtime / TF_SECOND);
+                                (long long)job->record.spec->max_runtime / TF_SECOND);
     epoch_end(sub, job, (struct ending){.end = TF_END_FAILED, .message = message});
 }
 
 void epoch_set_protection(struct sub *sub, struct job *job)
 {
     const struct tf_allocation *record = &job->record;
-    if (record->spec.min_runtime <= 0 || record->started.ms == 0 || record->phase != TF_ALLOCATION_RUNNING)
+    if (record->spec->min_runtime <= 0 || record->started.ms == 0 || record->phase != TF_ALLOCATION_RUNNING)
         return;
     int64_t ran = sub->now.wall.ms - record->started.ms;
-    int64_t left = record->spec.min_runtime - (ran > 0 ? ran : 0);
+    int64_t left = record->spec->min_runtime - (ran > 0 ? ran : 0);
     if (left <= 0)
         return;
     job->protected_until.ms = sub->now.mono.ms + left;

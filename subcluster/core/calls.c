@@ -49,7 +49,7 @@ void call_start(struct sub *sub, struct job *job, const struct tf_member *m)
     action.start.gpus = m->gpus;
     action.start.rank = rank_of(record, m);
     action.start.size = size_for(record, m);
-    group_copy(&action.start.group, &record->spec.group);
+    group_copy(&action.start.group, &record->spec->group);
     out_hold(sub, action);
 }
 

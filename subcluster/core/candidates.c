@@ -32,7 +32,7 @@ static void add_members(struct listing *listing, const struct job *job, int32_t 
                         struct victim_unit *unit, uint32_t number)
 {
     const struct ledger *ledger = &listing->sub->ledger;
-    struct tf_vector need = tf_shape_vector(&job->record.spec.group.shape);
+    struct tf_vector need = tf_shape_vector(&job->record.spec->group.shape);
     for (size_t i = 0; i < job->record.members.count; i++) {
         const struct tf_member *m = &job->record.members.items[i];
         if (m->mark != mark || !member_stays(m->state) || !member_holds(m->state) || member_moves(m))
@@ -85,7 +85,7 @@ static void add_claims(struct listing *listing, const struct job *job, uint32_t 
  * ranks at its owner's core level): of what is at that level it goes first. */
 static void add_claimant(struct listing *listing, struct job *job)
 {
-    tf_level core = tf_level_core(class_rank(listing->sub, &job->record.spec));
+    tf_level core = tf_level_core(class_rank(listing->sub, job->record.spec));
     if (core > listing->level || (listing->demand && tf_demand_may_use(listing->demand, job->record.uid)))
         return; /* what a reservation keeps for it need not be taken */
     add_claims(listing, job, (uint32_t)listing->out->units.count);
@@ -99,7 +99,7 @@ static void add_claimant(struct listing *listing, struct job *job)
 static void add_wanted(struct listing *listing, struct job *job)
 {
     struct candidates *out = listing->out;
-    tf_level core = tf_level_core(class_rank(listing->sub, &job->record.spec));
+    tf_level core = tf_level_core(class_rank(listing->sub, job->record.spec));
     if (core > listing->level)
         return;
     add_claims(listing, job, (uint32_t)out->units.count);
@@ -118,7 +118,7 @@ static void add_job(struct listing *listing, struct job *job)
         add_wanted(listing, job);
     if (record->phase != TF_ALLOCATION_STARTING && record->phase != TF_ALLOCATION_RUNNING)
         return;
-    tf_level surplus = tf_level_surplus(class_rank(listing->sub, &record->spec));
+    tf_level surplus = tf_level_surplus(class_rank(listing->sub, record->spec));
     if (surplus > listing->level)
         return;
     tf_level core = job_core_level(listing->sub, job);

@@ -19,7 +19,7 @@ static void take_sizes_of_claims(struct sub *sub, struct job *job, const struct 
 {
     struct tf_allocation *record = &job->record;
     if (tf_size_legal(e, record->size, false)) {
-        record->spec.elastic = *e;
+        tf_spec_own(&record->spec)->elastic = *e;
         job_changed(sub, job);
         return;
     }
@@ -31,7 +31,7 @@ static void take_sizes_of_claims(struct sub *sub, struct job *job, const struct 
 static void take_sizes(struct sub *sub, struct job *job, const struct tf_elastic *e)
 {
     struct tf_allocation *record = &job->record;
-    if (tf_elastic_eq(&record->spec.elastic, e))
+    if (tf_elastic_eq(&record->spec->elastic, e))
         return;
     if (record->phase == TF_ALLOCATION_RESERVED)
         return; /* it keeps what it was placed with */
@@ -44,20 +44,21 @@ static void take_sizes(struct sub *sub, struct job *job, const struct tf_elastic
 
 static void take_words(struct sub *sub, struct job *job, const struct tf_job_spec *spec)
 {
-    struct tf_job_spec *own = &job->record.spec;
-    bool other_class = !tf_str_eq(own->priority, spec->priority);
-    bool changed = other_class || own->max_runtime != spec->max_runtime ||
-                   spec->min_runtime < own->min_runtime || own->below_min != spec->below_min ||
-                   own->grow != spec->grow;
+    const struct tf_job_spec *before = job->record.spec;
+    bool other_class = !tf_str_eq(before->priority, spec->priority);
+    bool other_runtime = before->max_runtime != spec->max_runtime;
+    bool changed = other_class || other_runtime || spec->min_runtime < before->min_runtime ||
+                   before->below_min != spec->below_min || before->grow != spec->grow;
     if (!changed)
         return;
+    struct tf_job_spec *own = tf_spec_own(&job->record.spec);
     tf_str_set(&own->priority, spec->priority);
     if (spec->min_runtime < own->min_runtime) /* a running protection is never lengthened */
         own->min_runtime = spec->min_runtime;
     own->below_min = spec->below_min;
     own->grow = spec->grow;
-    if (own->max_runtime != spec->max_runtime) {
-        own->max_runtime = spec->max_runtime;
+    own->max_runtime = spec->max_runtime;
+    if (other_runtime) {
         job->runtime_due = TF_NEVER;
         epoch_set_runtime(sub, job);
         job_due_again(sub, job);

@@ -57,7 +57,7 @@ static size_t check_members(const struct sub *sub, const struct job *job)
 /* I4: the size is legal, or short of a min that was raised; the core's marks, then surplus step by step. */
 static void check_size(const struct tf_allocation *record)
 {
-    const struct tf_elastic *e = &record->spec.elastic;
+    const struct tf_elastic *e = &record->spec->elastic;
     int32_t core = 0;
     if (record->phase == TF_ALLOCATION_ENDING)
         return;
@@ -173,7 +173,7 @@ static void check_kept(const struct sub *sub, const struct ledger_node *node)
     const struct tf_node_claim *claim = node_claim_of(sub, kept->owner);
     const struct job *owner = job_find(sub, kept->owner);
     assert(claim && tf_strs_has(&claim->nodes, node->node.name) && claim->until.ms == kept->until.ms);
-    assert(class_rank(sub, &claim->spec) == kept->rank);
+    assert(class_rank(sub, claim->spec) == kept->rank);
     assert(!(owner && job_lives(owner)) && "its start ends its claim");
 }
 

@@ -37,7 +37,7 @@ void checkpoint_told(struct sub *sub, const struct tf_instance_id *id)
     job->saved = sub->now.mono;
     members_set_levels(sub, job); /* and with them what each has at stake */
     job_changed(sub, job);
-    sub->absorb.due |= job->record.spec.grow == TF_GROW_ON_RESTART;
+    sub->absorb.due |= job->record.spec->grow == TF_GROW_ON_RESTART;
 }
 
 bool checkpoint_is_fresh(const struct sub *sub, const struct job *job)

@@ -13,7 +13,7 @@
 /* What no capacity could help: a reason, and in *text why. NONE: it may be packed. */
 static enum tf_reason unsupported(struct sub *sub, const struct tf_entry *entry, char **text)
 {
-    const struct tf_elastic *e = &entry->spec.elastic;
+    const struct tf_elastic *e = &entry->spec->elastic;
     const struct job *job = job_find(sub, entry->uid);
     if (job && job_lives(job)) {
         tf_reached(sub, SUB_REFUSED_EARLIER);
@@ -26,13 +26,13 @@ static enum tf_reason unsupported(struct sub *sub, const struct tf_entry *entry,
         *text = tf_strdup("instances of an earlier epoch of the job still run here");
         return TF_REASON_REFUSED;
     }
-    if (entry->spec.on_cluster_lost == TF_CLUSTER_LOST_RESTART) {
+    if (entry->spec->on_cluster_lost == TF_CLUSTER_LOST_RESTART) {
         *text = tf_strdup("onClusterLost: restart needs fences, which this subcluster does not have yet");
         return TF_REASON_FENCE_UNSUPPORTED;
     }
     if (e->min < 1 || e->step < 1 || e->max < e->min || e->max > TF_INSTANCES_MAX ||
-        !tf_size_legal(e, entry->size, false) || entry->size < e->min || entry->spec.group.shape.gpus < 0 ||
-        entry->spec.group.shape.gpus > TF_NODE_GPUS_MAX) {
+        !tf_size_legal(e, entry->size, false) || entry->size < e->min || entry->spec->group.shape.gpus < 0 ||
+        entry->spec->group.shape.gpus > TF_NODE_GPUS_MAX) {
         *text = tf_asprintf("%d instances of min %d, max %d, step %d is not a size that can be started",
                             entry->size, e->min, e->max, e->step);
         return TF_REASON_REFUSED;
@@ -74,7 +74,7 @@ static void refuse_for_room(struct sub *sub, const struct tf_entry *entry, const
     struct tf_fit_view kinds = tf_fit_rows_view(sub->ledger.rows);
     struct tf_fit_why why = {0};
     tf_reached(sub, SUB_REFUSED_ROOM);
-    tf_fit_explain(&kinds, demand, TF_LEVEL_FREE, &entry->spec, sub->scratch, &why);
+    tf_fit_explain(&kinds, demand, TF_LEVEL_FREE, entry->spec, sub->scratch, &why);
     refuse(out, why.reason, tf_strdup(why.text));
 }
 
@@ -115,10 +115,10 @@ static void decide_for_room(struct sub *sub, const struct tf_entry *entry, struc
     ledger_refresh(&sub->ledger);
     struct tf_fit_view view = ledger_view(&sub->ledger);
     out->work = (int64_t)view.count;
-    if (tf_demand_resolve(&demand, &entry->spec, class_rank(sub, &entry->spec), view.catalog, &err)) {
+    if (tf_demand_resolve(&demand, entry->spec, class_rank(sub, entry->spec), view.catalog, &err)) {
         refuse(out, TF_REASON_TOPOLOGY, tf_strdup(err.text));
     } else {
-        node_claims_bind(sub, entry->uid, &entry->spec, &demand);
+        node_claims_bind(sub, entry->uid, entry->spec, &demand);
         tf_vec_each (ref, &entry->reservations)
             tf_vec_push(&demand.reserved, ref->uid);
         if (entry->model)

@@ -145,7 +145,7 @@ static int32_t ready_members(const struct job *job)
 static enum consolidate_lock lock_of(const struct scene *scene, const struct job *job,
                                      const struct tf_member *m)
 {
-    const struct tf_job_spec *spec = &job->record.spec;
+    const struct tf_job_spec *spec = job->record.spec;
     if (spec->migration == TF_MIGRATION_NEVER)
         return CONSOLIDATE_NEVER;
     if (spec->migration == TF_MIGRATION_RESTART && (!scene->order->may_restart || spec->ready_min > 0))
@@ -180,7 +180,7 @@ static uint32_t set_for(struct scene *scene, const struct job *job, uint32_t cla
     size_t first = scene->sets.count;
     for (size_t w = 0; w < scene->set_words; w++)
         tf_vec_push(&scene->sets, 0);
-    const struct tf_job_spec *spec = &job->record.spec;
+    const struct tf_job_spec *spec = job->record.spec;
     if (tf_demand_resolve(&demand, spec, class_rank(scene->sub, spec), catalog, NULL) == 0) {
         if (job->record.model)
             tf_demand_fix_model(&demand, catalog, job->record.model);
@@ -199,12 +199,12 @@ static int64_t seconds_of(const struct job *job, const struct tf_member *m)
 {
     enum { NOT_KNOWN = TF_MINUTE };
     int64_t start = m->ready.ms > m->started.ms ? m->ready.ms - m->started.ms : NOT_KNOWN;
-    return 1 + (start + job->record.spec.group.stop_delay) / TF_SECOND;
+    return 1 + (start + job->record.spec->group.stop_delay) / TF_SECOND;
 }
 
 static void add_job(struct scene *scene, const struct job *job)
 {
-    const struct tf_job_spec *spec = &job->record.spec;
+    const struct tf_job_spec *spec = job->record.spec;
     uint32_t set = CONSOLIDATE_ANY;
     uint32_t set_class = UINT32_MAX;
     for (size_t i = 0; i < job->record.members.count; i++) {
@@ -218,7 +218,7 @@ static void add_job(struct scene *scene, const struct job *job)
             set = set_for(scene, job, class);
             set_class = class;
         }
-        struct tf_vector need = tf_shape_vector(&job->record.spec.group.shape);
+        struct tf_vector need = tf_shape_vector(&job->record.spec->group.shape);
         int64_t gpus = need.gpus > 0 ? need.gpus : 1;
         tf_vec_push(&scene->instances, (struct consolidate_instance){
                                            .node = (uint32_t)at,
@@ -399,7 +399,7 @@ static void tell_moves(const struct scene *scene, const struct consolidate_plan 
                                      .name = tf_strdup(record->name),
                                      .uid = record->uid,
                                      .index = scene->indices.items[move->instance],
-                                     .gpus = record->spec.group.shape.gpus,
+                                     .gpus = record->spec->group.shape.gpus,
                                      .from = tf_strdup(node_name(scene, move->from)),
                                      .to = tf_strdup(node_name(scene, move->to)),
                                      .chain = move->chain,

@@ -124,7 +124,7 @@ static void begin_for(struct sub *sub, const struct tf_entry *entry, struct tf_d
 int64_t defrag_for_claim(struct sub *sub, const struct tf_entry *entry)
 {
     struct tf_defrag_order order;
-    struct tf_shape_asked shape = {.spec = entry->spec}; /* lent */
+    struct tf_shape_asked shape = {.spec = *entry->spec}; /* lent */
     if (entry->move_cost == 0 || migrate_find(sub, chain_id(entry)))
         return 0;
     if (sub->policy.consolidate != TF_CONSOLIDATE_ON || !defrag_may_begin(sub)) {

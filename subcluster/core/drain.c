@@ -111,7 +111,7 @@ static bool has_begun(const struct sub *sub, const struct tenant *t)
 
 static bool restarts(const struct tenant *t)
 {
-    return t->job->record.spec.migration == TF_MIGRATION_RESTART;
+    return t->job->record.spec->migration == TF_MIGRATION_RESTART;
 }
 
 /* ---- moves ---- */

@@ -39,7 +39,7 @@ const char *grow_bar(const struct sub *sub, const struct job *job)
         return "it does not run fully";
     if (job->unconfirmed)
         return "the restored store may be wrong about it";
-    if (record->size >= tf_size_align(&record->spec.elastic, record->spec.elastic.max))
+    if (record->size >= tf_size_align(&record->spec->elastic, record->spec->elastic.max))
         return "it has its max";
     if (record->restart_at.ms)
         return "it is about to restart";
@@ -96,9 +96,9 @@ bool grow_demand(const struct sub *sub, const struct job *job, struct tf_demand 
 {
     const struct tf_allocation *record = &job->record;
     struct tf_fit_view view = ledger_view(&sub->ledger);
-    int rank = class_rank(sub, &record->spec);
+    int rank = class_rank(sub, record->spec);
     uint32_t class = 0;
-    if (tf_demand_resolve(demand, &record->spec, rank, view.catalog, NULL))
+    if (tf_demand_resolve(demand, record->spec, rank, view.catalog, NULL))
         return false;
     if (record->model)
         tf_demand_fix_model(demand, view.catalog, record->model);
@@ -108,9 +108,9 @@ bool grow_demand(const struct sub *sub, const struct job *job, struct tf_demand 
         int32_t left = demand->max_nodes - (int32_t)demand->used.count;
         demand->max_nodes = left > 0 ? left : TF_DEMAND_NO_NEW;
     }
-    demand->core = record->spec.elastic.step;
+    demand->core = record->spec->elastic.step;
     node_claims_bind_running(sub, job, demand);
-    if (record->size >= record->spec.elastic.min) {
+    if (record->size >= record->spec->elastic.min) {
         demand->is_core = false; /* claims bind cores only (R5) */
         demand->level = TF_LEVEL_FREE;
     }
@@ -129,12 +129,12 @@ int32_t grow_joining(const struct tf_allocation *record)
 
 static bool restarts_together(const struct job *job)
 {
-    return job->record.spec.on_resize == TF_ON_RESIZE_RESTART;
+    return job->record.spec->on_resize == TF_ON_RESIZE_RESTART;
 }
 
 static void add_joiners(struct sub *sub, struct job *job, const struct tf_fit_placement *packing)
 {
-    int32_t older = job->record.size, each = job->record.spec.group.shape.gpus;
+    int32_t older = job->record.size, each = job->record.spec->group.shape.gpus;
     tf_vec_each (row, &packing->rows) {
         assert(row->nodes == 1 && row->row < sub->ledger.nodes.count);
         const struct ledger_node *node = sub->ledger.nodes.items[row->row];
@@ -182,8 +182,8 @@ void grow_begin(struct sub *sub, struct job *job, const struct tf_fit_placement 
 {
     const struct tf_allocation *record = &job->record;
     assert(!grow_bar(sub, job) && packing->instances > 0 &&
-           packing->instances % record->spec.elastic.step == 0 &&
-           record->size + packing->instances <= record->spec.elastic.max);
+           packing->instances % record->spec->elastic.step == 0 &&
+           record->size + packing->instances <= record->spec->elastic.max);
     add_joiners(sub, job, packing);
     start_joiners(sub, job);
 }
@@ -215,7 +215,7 @@ void grow_open_nodes(const struct sub *sub, struct open_nodes *open)
 /* As many of so many steps as fit these rows. */
 static int32_t grow_on(struct sub *sub, struct job *job, int32_t steps, const struct tf_profile_row *rows)
 {
-    const struct tf_elastic *e = &job->record.spec.elastic;
+    const struct tf_elastic *e = &job->record.spec->elastic;
     struct tf_demand demand = {0};
     struct tf_fit_placement packing = {0};
     struct tf_fit fit = {0};
@@ -291,7 +291,7 @@ int32_t grow_steps(struct sub *sub, struct job *job, int32_t steps)
 static void place_missing(struct sub *sub, struct job *job, const struct tf_fit_placement *packing)
 {
     size_t next = 0;
-    int32_t each = job->record.spec.group.shape.gpus;
+    int32_t each = job->record.spec->group.shape.gpus;
     tf_vec_each (row, &packing->rows) {
         const struct ledger_node *node = sub->ledger.nodes.items[row->row];
         for (int32_t i = 0; i < row->each; i++) {
@@ -356,12 +356,12 @@ bool grow_replace(struct sub *sub, struct job *job)
 static bool next_step(const struct tf_allocation *record, size_t *from, struct places *step)
 {
     step->count = 0;
-    for (; *from < record->members.count && (int32_t)step->count < record->spec.elastic.step; (*from)++) {
+    for (; *from < record->members.count && (int32_t)step->count < record->spec->elastic.step; (*from)++) {
         const struct tf_member *m = &record->members.items[*from];
         if (member_stays(m->state) && m->role == TF_MEMBER_JOINS)
             tf_vec_push(step, *from);
     }
-    return (int32_t)step->count == record->spec.elastic.step;
+    return (int32_t)step->count == record->spec->elastic.step;
 }
 
 static bool all_ready(const struct tf_allocation *record, const struct places *step)
@@ -382,7 +382,7 @@ static bool join_ready(struct job *job)
             continue;
         tf_vec_each (place, &step)
             record->members.items[*place].role = TF_MEMBER_OF_JOB;
-        record->size += record->spec.elastic.step;
+        record->size += record->spec->elastic.step;
         any = true;
     }
     tf_vec_release(&step);

@@ -76,6 +76,7 @@ struct job *jobs_add(struct sub *sub, struct tf_uid uid)
 {
     struct job *job = tf_calloc(1, sizeof *job);
     job->record.uid = uid;
+    job->record.spec = tf_spec_none();
     job->due = job->runtime_due = job->protected_until = TF_NEVER;
     job->restart_due = job->repair_due = job->leave_due = job->wants = job->restarting = TF_NEVER;
     tf_tree_insert(&sub->jobs, &job->by_uid);

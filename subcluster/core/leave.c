@@ -53,7 +53,7 @@ static int by_worth(const void *a, const void *b)
 static void list_members(const struct sub *sub, const struct job *job, const struct places *lost,
                          struct candidates_list *list)
 {
-    int32_t step = job->record.spec.elastic.step;
+    int32_t step = job->record.spec->elastic.step;
     for (size_t i = 0; i < job->record.members.count; i++) {
         const struct tf_member *m = &job->record.members.items[i];
         if (!member_counts(m))
@@ -154,10 +154,10 @@ void leave_with_lost(const struct sub *sub, const struct job *job, const struct 
 {
     const struct tf_allocation *record = &job->record;
     struct candidates_list list = {0};
-    int32_t count = (record->size - (int32_t)lost->count) % record->spec.elastic.step;
+    int32_t count = (record->size - (int32_t)lost->count) % record->spec->elastic.step;
     out->count = 0;
     list_members(sub, job, lost, &list);
-    if (steps_are_fixed(&record->spec)) {
+    if (steps_are_fixed(record->spec)) {
         tf_vec_each (c, &list)
             if (c->broken && !c->lost)
                 tf_vec_push(out, c->place);

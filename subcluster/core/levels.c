@@ -15,7 +15,7 @@ int class_rank(const struct sub *sub, const struct tf_job_spec *spec)
 
 tf_level job_core_level(const struct sub *sub, const struct job *job)
 {
-    int rank = class_rank(sub, &job->record.spec), ceiling = tf_policy_ceiling_rank(&sub->policy);
+    int rank = class_rank(sub, job->record.spec), ceiling = tf_policy_ceiling_rank(&sub->policy);
     bool is_protected = job->protected_until.ms != TF_NEVER.ms && rank < ceiling;
     return is_protected ? tf_level_protected(ceiling) : tf_level_core(rank);
 }
@@ -28,8 +28,8 @@ tf_level member_level(const struct sub *sub, const struct job *job, const struct
     if (member->role == TF_MEMBER_MOVES_OUT)
         return TF_LEVEL_TOP; /* until it may be stopped, which is soon, or is the member again */
     if (member->role == TF_MEMBER_MOVES_IN && member->mark == 0)
-        return tf_level_core(class_rank(sub, &record->spec)); /* nothing runs there that could lose a slice */
-    return member->mark == 0 ? job_core_level(sub, job) : tf_level_surplus(class_rank(sub, &record->spec));
+        return tf_level_core(class_rank(sub, record->spec)); /* nothing runs there that could lose a slice */
+    return member->mark == 0 ? job_core_level(sub, job) : tf_level_surplus(class_rank(sub, record->spec));
 }
 
 static void tell_ledger(struct sub *sub, const struct job *job, const struct tf_member *m)

@@ -60,7 +60,7 @@ static const char *member_fault(const struct sub *sub, const struct tf_allocatio
         return "a member waits for a retry while its epoch is being ended";
     if (!member_holds(m->state))
         return NULL;
-    if (tf_gpu_set_count(m->gpus) != record->spec.group.shape.gpus)
+    if (tf_gpu_set_count(m->gpus) != record->spec->group.shape.gpus)
         return "a member does not hold the GPUs that its spec asks for";
     const struct ledger_node *node = ledger_find(&sub->ledger, m->node);
     uint64_t held = node ? ledger_held_gpus(node) : 0;
@@ -79,7 +79,7 @@ static const char *claims_fault(const struct sub *sub, const struct tf_allocatio
         const struct ledger_node *node = claim->node ? ledger_find(&sub->ledger, claim->node) : NULL;
         uint64_t claimed = node ? ledger_claimed_gpus_of(node) : 0;
         bool in_use = record->phase == TF_ALLOCATION_RESERVED && claim->gpus; /* in part */
-        if (!claim->node || (tf_gpu_set_count(claim->gpus) != record->spec.group.shape.gpus && !in_use))
+        if (!claim->node || (tf_gpu_set_count(claim->gpus) != record->spec->group.shape.gpus && !in_use))
             return "a claim names no node, or not the GPUs that its spec asks for";
         for (size_t j = 0; j < i; j++)
             if (strcmp(record->claims.items[j].node, claim->node) == 0)
@@ -93,7 +93,7 @@ static const char *claims_fault(const struct sub *sub, const struct tf_allocatio
 /* It runs, and has claims for what it lacks. */
 static bool claims_more(const struct tf_allocation *record)
 {
-    const struct tf_elastic *e = &record->spec.elastic;
+    const struct tf_elastic *e = &record->spec->elastic;
     return record->phase == TF_ALLOCATION_RUNNING && e->step >= 1 && e->min >= record->size &&
            record->claims.count <= (size_t)(e->min - record->size) &&
            record->claims.count % (size_t)e->step == 0;
@@ -101,7 +101,7 @@ static bool claims_more(const struct tf_allocation *record)
 
 static const char *epoch_fault(const struct sub *sub, const struct tf_allocation *record)
 {
-    const struct tf_elastic *e = &record->spec.elastic;
+    const struct tf_elastic *e = &record->spec->elastic;
     bool ending = record->phase == TF_ALLOCATION_ENDING;
     bool claims = record->phase == TF_ALLOCATION_CLAIMING || record->phase == TF_ALLOCATION_RESERVED;
     if (record->epoch == 0 || record->members.count > 2 * (size_t)TF_INSTANCES_MAX)
@@ -151,7 +151,7 @@ static uint64_t highest_epoch(const struct tf_allocation *record)
 
 static void hold_members(struct sub *sub, const struct job *job)
 {
-    struct tf_vector need = tf_shape_vector(&job->record.spec.group.shape);
+    struct tf_vector need = tf_shape_vector(&job->record.spec->group.shape);
     tf_vec_each (m, &job->record.members)
         if (member_holds(m->state))
             ledger_hold(&sub->ledger, job->record.uid, m, need, member_level(sub, job, m),

@@ -19,7 +19,7 @@
 
 static bool restarts_together(const struct job *job)
 {
-    return job->record.spec.on_resize == TF_ON_RESIZE_RESTART;
+    return job->record.spec->on_resize == TF_ON_RESIZE_RESTART;
 }
 
 /* A start that the engine has not answered may still be on its way, and the node be back when it arrives:
@@ -161,12 +161,12 @@ static void shrink(struct sub *sub, struct job *job, const struct places *lost)
 void members_lost(struct sub *sub, struct job *job, const struct places *all, const char *why)
 {
     struct places lost = {0};
-    const struct tf_elastic *e = &job->record.spec.elastic;
+    const struct tf_elastic *e = &job->record.spec->elastic;
     tf_vec_each (place, all)
         if (member_holds(job->record.members.items[*place].state) && !was_no_member(sub, job, *place, why))
             tf_vec_push(&lost, *place);
     if (lost.count) {
-        bool stops = job->record.spec.below_min == TF_BELOW_MIN_STOP;
+        bool stops = job->record.spec->below_min == TF_BELOW_MIN_STOP;
         remember(sub, job, lost.count, lost.items[0], why);
         if (ends_it(job)) {
             end_lost(sub, job, &lost);
@@ -219,8 +219,8 @@ static void shrink_by(struct sub *sub, struct job *job, const struct places *sen
 
 void members_sent_away(struct sub *sub, struct job *job, const struct places *sent, const char *why)
 {
-    const struct tf_elastic *e = &job->record.spec.elastic;
-    bool stops = job->record.spec.below_min == TF_BELOW_MIN_STOP;
+    const struct tf_elastic *e = &job->record.spec->elastic;
+    bool stops = job->record.spec->below_min == TF_BELOW_MIN_STOP;
     assert(sent->count && job_lives(job));
     remember(sub, job, sent->count, sent->items[0], why);
     if (ends_it(job)) {

@@ -92,7 +92,7 @@ void member_set_due(struct sub *sub, struct job *job, size_t place, struct tf_mo
 
 static void hold(struct sub *sub, const struct job *job, const struct tf_member *m)
 {
-    ledger_hold(&sub->ledger, job->record.uid, m, tf_shape_vector(&job->record.spec.group.shape),
+    ledger_hold(&sub->ledger, job->record.uid, m, tf_shape_vector(&job->record.spec->group.shape),
                 member_level(sub, job, m), member_stake(sub, job, m));
 }
 
@@ -106,7 +106,7 @@ void member_add(struct sub *sub, struct job *job, const char *node, uint64_t gpu
                             .attempt = 1,
                             .node = tf_strdup(node),
                             .gpus = gpus,
-                            .mark = size_mark(&record->spec.elastic, (int32_t)index),
+                            .mark = size_mark(&record->spec->elastic, (int32_t)index),
                             .state = TF_MEMBER_PLANNED};
     hold(sub, job, m);
 }
@@ -148,7 +148,7 @@ void member_join(struct sub *sub, struct job *job, const char *node, uint64_t gp
     struct tf_member *m = vacant(job);
     m->node = tf_strdup(node);
     m->gpus = gpus;
-    m->mark = size_mark(&job->record.spec.elastic, older);
+    m->mark = size_mark(&job->record.spec->elastic, older);
     m->role = TF_MEMBER_JOINS;
     job->runs.items[m->index] = member_new_run(sub, m);
     hold(sub, job, m);
@@ -158,7 +158,7 @@ void members_resume(struct sub *sub, struct job *job)
 {
     if (!job_lives(job))
         return;
-    const struct tf_group *group = &job->record.spec.group;
+    const struct tf_group *group = &job->record.spec->group;
     peers_repeat(sub, job);
     for (size_t i = 0; i < job->record.members.count; i++) {
         struct tf_member *m = &job->record.members.items[i];
@@ -222,7 +222,7 @@ void member_stop(struct sub *sub, struct job *job, size_t place)
     m->state = TF_MEMBER_STOPPING;
     job->runs.items[place].due = TF_NEVER;
     job_changed(sub, job);
-    call_stop(sub, job, m, 0, job->record.spec.group.grace);
+    call_stop(sub, job, m, 0, job->record.spec->group.grace);
 }
 
 void member_given_up(struct sub *sub, struct job *job, size_t place)
@@ -234,7 +234,7 @@ void member_given_up(struct sub *sub, struct job *job, size_t place)
 
 void members_stop_all(struct sub *sub, struct job *job)
 {
-    const struct tf_group *group = &job->record.spec.group;
+    const struct tf_group *group = &job->record.spec->group;
     assert(job->record.phase == TF_ALLOCATION_ENDING);
     for (size_t i = 0; i < job->record.members.count; i++) {
         struct tf_member *m = &job->record.members.items[i];
@@ -273,7 +273,7 @@ static bool begin_to_leave(struct sub *sub, struct job *job, struct tf_member *m
 
 void member_leave(struct sub *sub, struct job *job, size_t place)
 {
-    const struct tf_group *group = &job->record.spec.group;
+    const struct tf_group *group = &job->record.spec->group;
     struct tf_member *m = &job->record.members.items[place];
     assert(job->record.phase != TF_ALLOCATION_ENDING && !member_is_peer(m));
     bool stops = begin_to_leave(sub, job, m);
@@ -284,7 +284,7 @@ void member_leave(struct sub *sub, struct job *job, size_t place)
 
 void members_dismiss(struct sub *sub, struct job *job, const size_t *places, size_t count)
 {
-    const struct tf_group *group = &job->record.spec.group;
+    const struct tf_group *group = &job->record.spec->group;
     TF_VEC(size_t) stops = {0};
     assert(job->record.phase != TF_ALLOCATION_ENDING);
     for (size_t i = 0; i < count; i++)

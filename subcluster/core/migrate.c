@@ -31,7 +31,7 @@ static tf_level claim_level(const struct sub *sub, const struct tf_move *move)
     const struct job *job = job_find(sub, move->uid);
     if (!job || !job_lives(job))
         return TF_LEVEL_GOING;
-    int rank = class_rank(sub, &job->record.spec);
+    int rank = class_rank(sub, job->record.spec);
     bool core = move->index >= job->record.members.count || job->record.members.items[move->index].mark == 0;
     return core ? tf_level_core(rank) : tf_level_surplus(rank);
 }
@@ -193,7 +193,7 @@ void migrate_take(struct sub *sub, struct tf_uid id, size_t i, const struct job 
     struct migration *m = chain_find(sub, id);
     assert(m && i < m->record.moves.count);
     TF_AUTO_FREE char *why = tf_asprintf("its place went to %s/%s (%s)", taker->record.tenant,
-                                         taker->record.name, taker->record.spec.priority);
+                                         taker->record.name, taker->record.spec->priority);
     if (tf_move_is_over(m->record.moves.items[i].state))
         return; /* its job was evicted for the same placement */
     tf_reached(sub, SUB_MOVE_TAKEN);
@@ -243,7 +243,7 @@ static void add_chain(struct sub *sub, const struct migrate_ask *ask)
                                  .name = tf_strdup(job->record.name),
                                  .epoch = job->record.epoch,
                                  .index = ask->wants[i].index,
-                                 .restarts = job->record.spec.migration == TF_MIGRATION_RESTART,
+                                 .restarts = job->record.spec->migration == TF_MIGRATION_RESTART,
                                  .from = tf_strdup(first == SIZE_MAX
                                                        ? job->record.members.items[ask->wants[i].index].node
                                                        : ask->wants[first].to),
@@ -301,7 +301,7 @@ static void reserve(struct sub *sub, struct migration *m)
             struct tf_move *move = &m->record.moves.items[i];
             if (move->state != TF_MOVE_PLANNED)
                 continue;
-            const struct tf_shape *shape = &job_find(sub, move->uid)->record.spec.group.shape;
+            const struct tf_shape *shape = &job_find(sub, move->uid)->record.spec->group.shape;
             struct tf_vector need = tf_shape_vector(shape);
             move->claim = (struct tf_claim){.node = tf_strdup(plan.items[next].node),
                                             .gpus = plan.items[next].gpus,
@@ -530,7 +530,7 @@ static bool may_stop_old(const struct sub *sub, const struct migration *m, size_
     uint32_t index = m->record.moves.items[i].index;
     return tf_journal_durable(sub->outbox.journal) >= m->switched.items[i] &&
            job->record.members.items[index].state == TF_MEMBER_READY && job->runs.items[index].seen &&
-           !member_on_silent_node(sub, job, index) && ready_members(job) >= job->record.spec.ready_min;
+           !member_on_silent_node(sub, job, index) && ready_members(job) >= job->record.spec->ready_min;
 }
 
 static void step_switched(struct sub *sub, struct migration *m, size_t i, struct job *job)

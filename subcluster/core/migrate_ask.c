@@ -151,7 +151,7 @@ static void tell(const struct sub *sub, const struct wants *wants, const struct 
                              .name = tf_strdup(job->record.name),
                              .epoch = job->record.epoch,
                              .index = want->index,
-                             .restarts = job->record.spec.migration == TF_MIGRATION_RESTART,
+                             .restarts = job->record.spec->migration == TF_MIGRATION_RESTART,
                              .from = tf_strdup(m->node),
                              .wanted = tf_strdup(want->to),
                              .claim = {.node = tf_strdup(plan->items[i].node), .gpus = plan->items[i].gpus},

@@ -127,11 +127,11 @@ static bool one_demand(const struct room *room, const struct job *job, uint32_t 
     const struct tf_allocation *record = &job->record;
     struct sub *sub = room->sub;
     struct tf_fit_view view = ledger_view(&sub->ledger);
-    if (tf_demand_resolve(demand, &record->spec, class_rank(sub, &record->spec), view.catalog, NULL))
+    if (tf_demand_resolve(demand, record->spec, class_rank(sub, record->spec), view.catalog, NULL))
         return false;
     if (record->model)
         tf_demand_fix_model(demand, view.catalog, record->model);
-    node_claims_bind(sub, record->uid, &record->spec, demand);
+    node_claims_bind(sub, record->uid, record->spec, demand);
     use_nodes(room, job, demand);
     const struct ledger_node *from = sub->ledger.nodes.items[job->runs.items[index].node];
     if (from->known)
@@ -192,7 +192,7 @@ static char *no_room(struct room *room, const struct job *job, const struct tf_d
     struct tf_fit_view view = ledger_view(&room->sub->ledger);
     struct tf_fit_why why = {0};
     view.rows = room->rows.items;
-    tf_fit_explain(&view, demand, TF_LEVEL_FREE, &job->record.spec, room->sub->scratch, &why);
+    tf_fit_explain(&view, demand, TF_LEVEL_FREE, job->record.spec, room->sub->scratch, &why);
     return tf_asprintf("there is no free place for it on another node: %s",
                        why.reason != TF_REASON_NONE ? why.text : "what fits is on the nodes that it leaves");
 }
@@ -263,7 +263,7 @@ static void leave(struct room *room, const struct job *job, uint32_t index, cons
 
 static bool may_restart(const struct room *room, const struct job *job, struct migrate_place *out)
 {
-    const struct tf_job_spec *spec = &job->record.spec;
+    const struct tf_job_spec *spec = job->record.spec;
     if (spec->migration != TF_MIGRATION_RESTART)
         return true;
     if (!room->ask->may_restart)

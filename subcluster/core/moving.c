@@ -29,7 +29,7 @@ bool moving_any(const struct job *job)
 const char *moving_bar(const struct sub *sub, const struct job *job)
 {
     const struct tf_allocation *record = &job->record;
-    if (record->spec.migration == TF_MIGRATION_NEVER)
+    if (record->spec->migration == TF_MIGRATION_NEVER)
         return "migration: never";
     if (record->phase != TF_ALLOCATION_RUNNING)
         return "it does not run fully";
@@ -82,7 +82,7 @@ uint32_t moving_start(struct sub *sub, struct job *job, uint32_t index, const st
                               .role = TF_MEMBER_MOVES_IN};
     record->members.items[index].attempts = new->attempt; /* never given out again, whatever becomes of it */
     tf_vec_push(&job->runs, member_new_run(sub, new));
-    ledger_hold(&sub->ledger, record->uid, new, tf_shape_vector(&record->spec.group.shape),
+    ledger_hold(&sub->ledger, record->uid, new, tf_shape_vector(&record->spec->group.shape),
                 member_level(sub, job, new), member_stake(sub, job, new));
     trace_epoch(sub, job, "instance %u moves from %s to %s", index, old->node, new->node);
     job_changed(sub, job);
@@ -237,7 +237,7 @@ void moving_relocate(struct sub *sub, struct job *job, size_t place, const struc
     ledger_release(&sub->ledger, job->record.uid, m, tf_journal_last(sub->outbox.journal));
     tf_str_set(&m->node, claim->node);
     m->gpus = claim->gpus;
-    ledger_hold(&sub->ledger, job->record.uid, m, tf_shape_vector(&job->record.spec.group.shape),
+    ledger_hold(&sub->ledger, job->record.uid, m, tf_shape_vector(&job->record.spec->group.shape),
                 member_level(sub, job, m), member_stake(sub, job, m));
 }
 

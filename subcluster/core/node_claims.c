@@ -53,7 +53,7 @@ struct emptying {
 static int64_t end_of(const struct sub *sub, const struct job *job)
 {
     const struct tf_allocation *a = &job->record;
-    int64_t runs = a->spec.max_runtime;
+    int64_t runs = a->spec->max_runtime;
     if (runs <= 0)
         return ENDLESS;
     return (a->phase == TF_ALLOCATION_RUNNING ? a->started.ms : sub->now.wall.ms) + runs;
@@ -70,7 +70,7 @@ void node_claims_bind_running(const struct sub *sub, const struct job *job, stru
 static int64_t yields_at(const struct sub *sub, const struct job *job, int rank)
 {
     int64_t end = end_of(sub, job), left = job->protected_until.ms - sub->now.mono.ms;
-    bool yields = job->protected_until.ms != TF_NEVER.ms && class_rank(sub, &job->record.spec) < rank;
+    bool yields = job->protected_until.ms != TF_NEVER.ms && class_rank(sub, job->record.spec) < rank;
     return yields && sub->now.wall.ms + left < end ? sub->now.wall.ms + left : end;
 }
 
@@ -256,7 +256,7 @@ static bool choose_nodes(struct sub *sub, struct tf_node_claim *record, int64_t 
     ledger_refresh(&sub->ledger);
     struct tf_fit_view view = ledger_view(&sub->ledger);
     bool found =
-        tf_demand_resolve(&demand, &record->spec, class_rank(sub, &record->spec), view.catalog, NULL) == 0;
+        tf_demand_resolve(&demand, record->spec, class_rank(sub, record->spec), view.catalog, NULL) == 0;
     if (found) {
         plan_init(&plan, sub, record, &demand);
         found = find_moment(&plan, &key);
@@ -285,7 +285,7 @@ static bool choose_nodes(struct sub *sub, struct tf_node_claim *record, int64_t 
 
 static void keep_nodes(struct sub *sub, const struct tf_node_claim *record)
 {
-    int rank = class_rank(sub, &record->spec);
+    int rank = class_rank(sub, record->spec);
     tf_vec_each (name, &record->nodes) {
         struct ledger_node *node = ledger_need(&sub->ledger, *name);
         if (!is_kept_for_another(node, record->uid, rank))
@@ -315,7 +315,7 @@ static void trace_claim(struct sub *sub, const struct tf_node_claim *record, boo
     trace(sub,
           "job %s/%s claims %zu node%s%s, %s%s: cores of %s or lower may use %s if they end within %lld s",
           record->tenant, record->name, record->nodes.count, one ? "" : "s", again ? " anew" : "",
-          record->nodes.items[0], one ? "" : " and on", record->spec.priority, one ? "it" : "them",
+          record->nodes.items[0], one ? "" : " and on", record->spec->priority, one ? "it" : "them",
           (long long)((record->until.ms - sub->now.wall.ms) / TF_SECOND));
 }
 
@@ -365,7 +365,7 @@ int64_t node_claim_make(struct sub *sub, const struct tf_entry *entry)
     struct node_claim *c = find(sub, entry->uid);
     if (job && job_lives(job))
         return 0; /* it has what it had claimed for */
-    if (c && tf_job_spec_eq(&c->record.spec, &entry->spec)) {
+    if (c && tf_spec_eq(c->record.spec, entry->spec)) {
         c->told = true;
         return 0;
     }
@@ -377,7 +377,7 @@ int64_t node_claim_make(struct sub *sub, const struct tf_entry *entry)
     claim.record.uid = entry->uid;
     claim.record.tenant = tf_strdup(entry->tenant);
     claim.record.name = tf_strdup(entry->name);
-    tf_job_spec_copy(&claim.record.spec, &entry->spec);
+    claim.record.spec = tf_spec_take(entry->spec);
     if (keep_for(sub, &claim, false, &work))
         tf_vec_push(&sub->node_claims, claim);
     else {
@@ -414,12 +414,12 @@ void node_claims_set_ends(struct sub *sub)
 
 const char *node_claim_load(struct sub *sub, struct tf_node_claim *record)
 {
-    const struct tf_elastic *e = &record->spec.elastic;
+    const struct tf_elastic *e = &record->spec->elastic;
     if (tf_uid_is_none(record->uid) || !record->tenant || !record->name)
         return "it has no uid or no name";
     if (find(sub, record->uid))
         return "there is another one of that uid";
-    if (!record->spec.priority || e->min < 1 || e->step < 1 || e->max < e->min || record->nodes.count == 0)
+    if (!record->spec->priority || e->min < 1 || e->step < 1 || e->max < e->min || record->nodes.count == 0)
         return "it has no nodes, or is for nothing that could be placed";
     struct node_claim claim = {.record = *record, .next_look = TF_NEVER};
     *record = (struct tf_node_claim){0};

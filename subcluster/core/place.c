@@ -42,7 +42,7 @@ void raise_floor(struct sub *sub, uint64_t epoch)
 static void refuse(struct sub *sub, const struct tf_entry *entry, enum tf_reason reason, char *text)
 {
     trace(sub, "job %s/%s epoch %llu needs %dx%d GPUs%s%s: refused, %s: %s", entry->tenant, entry->name,
-          (unsigned long long)entry->epoch, entry->size, entry->spec.group.shape.gpus,
+          (unsigned long long)entry->epoch, entry->size, entry->spec->group.shape.gpus,
           entry->model ? " of " : "", entry->model ? entry->model : "", tf_reason_name(reason), text);
     struct tf_ended ended = {.epoch = entry->epoch, .end = TF_END_REFUSED, .reason = reason, .message = text};
     epoch_record_end(sub, entry->uid, entry->tenant, entry->name, ended);
@@ -55,7 +55,7 @@ static void refuse(struct sub *sub, const struct tf_entry *entry, enum tf_reason
 static void add_members(struct sub *sub, struct job *job, const struct tf_entry *entry,
                         const struct tf_fit_placement *packing)
 {
-    int32_t wanted = job->record.spec.group.shape.gpus;
+    int32_t wanted = job->record.spec->group.shape.gpus;
     tf_vec_each (row, &packing->rows) {
         assert(row->nodes == 1 && row->row < sub->ledger.nodes.count);
         const struct ledger_node *node = sub->ledger.nodes.items[row->row];
@@ -82,9 +82,7 @@ struct job *epoch_open(struct sub *sub, struct tf_entry *entry, int32_t size)
     record->phase = TF_ALLOCATION_STARTING;
     record->epoch = entry->epoch;
     record->term = sub->term;
-    tf_job_spec_release(&record->spec);
-    record->spec = entry->spec;
-    entry->spec = (struct tf_job_spec){0};
+    tf_spec_set(&record->spec, entry->spec);
     record->submitted = entry->submitted;
     record->accepted = sub->now.wall;
     record->size = size;
@@ -105,7 +103,7 @@ static void trace_placed(struct sub *sub, const struct job *job)
         last = m->node;
     }
     trace_epoch(sub, job, "needs %dx%d GPUs%s%s: starts on%s", job->record.size,
-                job->record.spec.group.shape.gpus, job->record.model ? " of " : "",
+                job->record.spec->group.shape.gpus, job->record.model ? " of " : "",
                 job->record.model ? job->record.model : "", tf_buf_text(&nodes));
     tf_buf_release(&nodes);
 }
@@ -133,13 +131,13 @@ static void start(struct sub *sub, struct tf_entry *entry, const struct tf_fit_p
 
 static void claim(struct sub *sub, struct tf_entry *entry, struct reclaim_plan *plan)
 {
-    struct job *job = epoch_open(sub, entry, entry->spec.elastic.min);
+    struct job *job = epoch_open(sub, entry, entry->spec->elastic.min);
     job->record.phase = TF_ALLOCATION_CLAIMING;
     epoch_set_model(sub, job, plan->model);
     job_changed(sub, job);
     raise_floor(sub, job->record.epoch);
     trace_epoch(sub, job, "needs %dx%d GPUs: claims them, %zu job%s evicted for it", job->record.size,
-                job->record.spec.group.shape.gpus, plan->evicted.count, plan->evicted.count == 1 ? "" : "s");
+                job->record.spec->group.shape.gpus, plan->evicted.count, plan->evicted.count == 1 ? "" : "s");
     reclaim_commit(sub, job, entry, plan);
     node_claim_end(sub, job->record.uid);
 }
@@ -149,7 +147,7 @@ static int64_t decide_and_do(struct sub *sub, struct tf_entry *entry)
     struct place_decision decision = {0};
     place_decide(sub, entry, &decision);
     int64_t work = decision.work;
-    if (decision.verdict == PLACE_STARTS && tf_is_reservation(&entry->spec))
+    if (decision.verdict == PLACE_STARTS && tf_is_reservation(entry->spec))
         reservation_make(sub, entry, &decision.packing);
     else if (decision.verdict == PLACE_STARTS)
         start(sub, entry, &decision.packing);
@@ -214,7 +212,7 @@ int64_t place(struct sub *sub, struct tf_entry *entry)
     if (lives_in(job, entry->epoch))
         confirm(sub, job); /* which may end it */
     if (lives_in(job, entry->epoch)) {
-        change_take(sub, job, &entry->spec);
+        change_take(sub, job, entry->spec);
         yield_take(sub, job, entry);
     }
     if (job && (lives_in(job, entry->epoch) || job_ended(job, entry->epoch))) {

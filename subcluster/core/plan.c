@@ -24,7 +24,7 @@ static struct tf_plan_node *node_of(struct tf_place_plan *out, const char *name)
 static void add_started(const struct sub *sub, const struct tf_entry *entry,
                         const struct tf_fit_placement *packing, struct tf_place_plan *out)
 {
-    int32_t gpus = entry->spec.group.shape.gpus;
+    int32_t gpus = entry->spec->group.shape.gpus;
     tf_vec_each (row, &packing->rows) {
         const struct ledger_node *node = sub->ledger.nodes.items[row->row];
         struct tf_plan_node *at = node_of(out, node->node.name);
@@ -55,7 +55,7 @@ static int64_t wait_on(const struct sub *sub, const struct tf_claim *claim)
         const struct job *job = job_find(sub, h->uid);
         bool in_the_way = claim->gpus ? (h->hold.gpus & claim->gpus) != 0 : h->hold.level == TF_LEVEL_GOING;
         if (job && in_the_way)
-            longest = longer(longest, stop_time(&job->record.spec.group));
+            longest = longer(longest, stop_time(&job->record.spec->group));
     }
     return longest;
 }
@@ -69,7 +69,7 @@ static void add_claimed(const struct sub *sub, const struct tf_entry *entry, con
         at->gpus |= claim->gpus;
         out->wait = longer(out->wait, wait_on(sub, claim));
     }
-    out->size = entry->spec.elastic.min;
+    out->size = entry->spec->elastic.min;
 }
 
 /* ---- who gives way ---- */
@@ -111,7 +111,7 @@ static void add_victims(const struct sub *sub, const struct reclaim_plan *plan, 
         out->jobs++;
         out->lost_gpu_seconds += gone->lost_gpu_seconds;
         if (job->record.members.count)
-            out->wait = longer(out->wait, stop_time(&job->record.spec.group));
+            out->wait = longer(out->wait, stop_time(&job->record.spec->group));
         if (out->victims.count < TF_PLAN_VICTIMS_MAX)
             add_victim(sub, job, gone, out);
     }

@@ -266,7 +266,7 @@ static bool may_have_surplus(const struct sub *sub, const struct tf_demand *dema
     for (int rank = 0; rank < below; rank++)
         gpus += ledger_worth(&sub->ledger, tf_level_surplus(rank))->gpus;
     for (const struct job *job = absorb_first(sub); job && gpus == 0; job = absorb_next(job))
-        gpus += job->record.spec.group.shape.gpus == 0 && size_steps(&job->record) > 0; /* CPU, memory */
+        gpus += job->record.spec->group.shape.gpus == 0 && size_steps(&job->record) > 0; /* CPU, memory */
     return gpus > 0 && grow_may_fit(sub, demand, tf_level_surplus(below - 1));
 }
 
@@ -326,7 +326,7 @@ static char *eviction_message(const struct sub *sub, const struct job *owner, co
     TF_AUTO_FREE char *by = tf_asprintf("%s/%s", owner->record.tenant, owner->record.name);
     return tf_eviction_text(&(struct tf_eviction){.level = level,
                                                   .by = by,
-                                                  .priority = owner->record.spec.priority,
+                                                  .priority = owner->record.spec->priority,
                                                   .lost_gpu_seconds = gone->lost_gpu_seconds});
 }
 
@@ -343,7 +343,7 @@ static void take_claims(struct sub *sub, const struct job *taker, const struct e
     bool reserved = job->record.phase == TF_ALLOCATION_RESERVED;
     char *message = tf_asprintf("what it %s went to %s/%s (%s); nothing of it ran",
                                 reserved ? "kept" : "had claimed and waited for", taker->record.tenant,
-                                taker->record.name, taker->record.spec.priority);
+                                taker->record.name, taker->record.spec->priority);
     bool used = reserved && reservation_is_begun(job); /* to ask for all of it again would be too much */
     tf_reached_if(!reserved, sub, SUB_CLAIM_TAKEN);
     tf_reached_if(reserved, sub, SUB_RESERVATION_TAKEN);
@@ -376,7 +376,7 @@ void reclaim_let_go(struct sub *sub, const struct job *job, const struct reclaim
 
 static void hold_claim(struct sub *sub, const struct job *job, uint32_t i)
 {
-    tf_level level = tf_level_core(class_rank(sub, &job->record.spec));
+    tf_level level = tf_level_core(class_rank(sub, job->record.spec));
     bool reserved = job->record.phase == TF_ALLOCATION_RESERVED;
     (reserved ? ledger_reserve : ledger_claim)(&sub->ledger, job->record.uid, i, &job->record.claims.items[i],
                                                level);
@@ -541,18 +541,18 @@ static bool demand_of(struct sub *sub, const struct job *job, struct tf_demand *
 {
     const struct tf_allocation *record = &job->record;
     struct tf_fit_view view = ledger_view(&sub->ledger);
-    int rank = class_rank(sub, &record->spec);
+    int rank = class_rank(sub, record->spec);
     if (!claims_only(job)) {
         bool resolved = grow_demand(sub, job, demand);
         demand->core = (int32_t)record->claims.count;
         return resolved;
     }
-    if (tf_demand_resolve(demand, &record->spec, rank, view.catalog, NULL))
+    if (tf_demand_resolve(demand, record->spec, rank, view.catalog, NULL))
         return false;
     tf_demand_fix_model(demand, view.catalog, record->model);
     if (record->phase == TF_ALLOCATION_RESERVED) /* as many as are left of it */
         demand->core = demand->step = record->size;
-    node_claims_bind(sub, record->uid, &record->spec, demand);
+    node_claims_bind(sub, record->uid, record->spec, demand);
     return true;
 }
 
@@ -702,7 +702,7 @@ void reclaim_listed(struct sub *sub)
 
 void reclaim_set_levels(struct sub *sub, struct job *job)
 {
-    tf_level level = tf_level_core(class_rank(sub, &job->record.spec));
+    tf_level level = tf_level_core(class_rank(sub, job->record.spec));
     for (uint32_t i = 0; i < job->record.claims.count; i++)
         ledger_set_claim_level(&sub->ledger, job->record.uid, i, &job->record.claims.items[i], level);
 }

@@ -17,9 +17,9 @@ enum { TOLD_MAX = 4096 }; /* short jobs in one profile */
 int32_t repair_missing(const struct job *job)
 {
     const struct tf_allocation *record = &job->record;
-    if (record->phase != TF_ALLOCATION_RUNNING || record->size >= record->spec.elastic.min)
+    if (record->phase != TF_ALLOCATION_RUNNING || record->size >= record->spec->elastic.min)
         return 0;
-    return record->spec.elastic.min - record->size;
+    return record->spec->elastic.min - record->size;
 }
 
 /* Of a gang that has to have all its members: those that are lost or being replaced. */
@@ -69,7 +69,7 @@ void repair_note(struct sub *sub, struct job *job)
         record->short_since = sub->now.wall;
         tf_reached(sub, SUB_SHORT);
         trace_epoch(sub, job, "is short: %d of %d instances", record->size - broken_members(record),
-                    record->spec.elastic.min);
+                    record->spec->elastic.min);
         job_changed(sub, job);
     }
     if (!is_listed(sub, record->uid))
@@ -108,7 +108,7 @@ static int by_queue(const void *a, const void *b)
 static void serve(struct sub *sub, struct job *job)
 {
     const struct tf_allocation *record = &job->record;
-    int32_t steps = repair_missing(job) / record->spec.elastic.step;
+    int32_t steps = repair_missing(job) / record->spec->elastic.step;
     job->serve = false;
     if (job->unconfirmed)
         return;
@@ -131,7 +131,7 @@ static void serve_due(struct sub *sub, bool all)
         const struct job *job = job_find(sub, *uid);
         if (job && is_short(job))
             tf_vec_push(&queue,
-                        (struct queued){class_rank(sub, &job->record.spec), job->record.submitted, *uid});
+                        (struct queued){class_rank(sub, job->record.spec), job->record.submitted, *uid});
     }
     if (queue.count > 1)
         qsort(queue.items, queue.count, sizeof *queue.items, by_queue);
@@ -171,7 +171,7 @@ void repair_look(struct sub *sub)
 /* What the leader keeps free for it must be what it will take: else others would wait for nothing. */
 static int32_t fits_now(const struct sub *sub, const struct job *job, int32_t missing)
 {
-    const struct tf_job_spec *spec = &job->record.spec;
+    const struct tf_job_spec *spec = job->record.spec;
     struct tf_demand demand = {0};
     bool none = spec->group.shape.gpus > 0 && ledger_sums(&sub->ledger)->health.free_gpus == 0;
     if (none || !may_look(sub) || missing < spec->elastic.step || grow_bar(sub, job) ||
@@ -196,7 +196,7 @@ void repair_tell(const struct sub *sub, struct tf_profile *profile)
     tf_vec_each (uid, &sub->shorts) {
         const struct job *job = job_find(sub, *uid);
         int32_t missing = job ? still_missing(job) : 0;
-        int rank = job ? class_rank(sub, &job->record.spec) : -1;
+        int rank = job ? class_rank(sub, job->record.spec) : -1;
         if (missing <= 0 || rank < 0 || profile->shorts.count == TOLD_MAX)
             continue;
         struct tf_short_demand demand = {

@@ -15,7 +15,7 @@ void reservation_make(struct sub *sub, struct tf_entry *entry, const struct tf_f
 {
     struct job *job = epoch_open(sub, entry, packing->instances);
     struct tf_allocation *record = &job->record;
-    struct tf_vector need = tf_shape_vector(&record->spec.group.shape);
+    struct tf_vector need = tf_shape_vector(&record->spec->group.shape);
     epoch_set_model(sub, job, packing->model);
     record->phase = TF_ALLOCATION_RESERVED;
     record->started = sub->now.wall;
@@ -143,7 +143,7 @@ static void finish_if_used_up(struct sub *sub, struct job *from, const struct jo
 void reservation_give(struct sub *sub, const struct tf_entry *entry, const struct job *job,
                       const struct ledger_node *node, uint64_t gpus)
 {
-    struct tf_vector wanted = tf_shape_vector(&job->record.spec.group.shape);
+    struct tf_vector wanted = tf_shape_vector(&job->record.spec->group.shape);
     tf_vec_each (ref, &entry->reservations) {
         struct job *from = kept_by(sub, *ref);
         if (from && gpus)
@@ -162,10 +162,10 @@ void reservation_give(struct sub *sub, const struct tf_entry *entry, const struc
 
 static bool is_whole(const struct tf_allocation *record)
 {
-    if (record->claims.count != (size_t)record->spec.elastic.min)
+    if (record->claims.count != (size_t)record->spec->elastic.min)
         return false;
     tf_vec_each (claim, &record->claims)
-        if (tf_gpu_set_count(claim->gpus) != record->spec.group.shape.gpus)
+        if (tf_gpu_set_count(claim->gpus) != record->spec->group.shape.gpus)
             return false;
     return true;
 }

@@ -19,7 +19,7 @@ enum { BACKOFF_MAX = 5 * TF_MINUTE };
 
 static bool restarts_together(const struct job *job)
 {
-    return job->record.spec.on_resize == TF_ON_RESIZE_RESTART;
+    return job->record.spec->on_resize == TF_ON_RESIZE_RESTART;
 }
 
 /* The next attempt of one that waited. The intent is recorded before the start goes out. */
@@ -112,7 +112,7 @@ static void set_retry(struct sub *sub, struct job *job, size_t place, int64_t wa
 /* retries.backoff, doubled with each failure, up to five minutes. */
 int64_t member_backoff(const struct job *job, const struct tf_member *m)
 {
-    int64_t wait = job->record.spec.retry_backoff;
+    int64_t wait = job->record.spec->retry_backoff;
     /* an attempt that went with its node, or was replaced, was no failure */
     uint32_t failures = (uint32_t)job->record.retries_used;
     failures = failures < m->attempt ? failures : m->attempt;
@@ -145,7 +145,7 @@ static void stop_marked(struct sub *sub, struct job *job, size_t place)
         if ((place != SIZE_MAX && place != i) || job->record.members.items[i].state != TF_MEMBER_STOPPING)
             continue;
         job->runs.items[i].due = TF_NEVER;
-        call_stop(sub, job, &job->record.members.items[i], 0, job->record.spec.group.grace);
+        call_stop(sub, job, &job->record.members.items[i], 0, job->record.spec->group.grace);
     }
 }
 
@@ -153,7 +153,7 @@ static void fail_for_good(struct sub *sub, struct job *job, size_t place, struct
 {
     struct tf_member *m = &job->record.members.items[place];
     tf_reached(sub, SUB_RETRIES_USED);
-    char *message = tf_asprintf("%s; no retry is left (limit %d)", f.message, job->record.spec.retry_limit);
+    char *message = tf_asprintf("%s; no retry is left (limit %d)", f.message, job->record.spec->retry_limit);
     free(f.message);
     if (!f.runs)
         member_let_go(sub, job, m, TF_MEMBER_GONE);
@@ -168,7 +168,7 @@ static void remember_trouble(struct sub *sub, struct tf_allocation *record, cons
     struct tf_ended *latest = &record->ending;
     free(latest->message);
     latest->message =
-        tf_asprintf("%s; retry %d of %d", f->message, record->retries_used, record->spec.retry_limit);
+        tf_asprintf("%s; retry %d of %d", f->message, record->retries_used, record->spec->retry_limit);
     tf_str_set(&latest->output, f->output);
     latest->exit_code = f->exit_code;
     latest->at = sub->now.wall;
@@ -179,7 +179,7 @@ void member_fail(struct sub *sub, struct job *job, size_t place, struct failure 
 {
     struct tf_allocation *record = &job->record;
     struct tf_member *m = &record->members.items[place];
-    if (record->retries_used >= record->spec.retry_limit) {
+    if (record->retries_used >= record->spec->retry_limit) {
         fail_for_good(sub, job, place, f);
         return;
     }
@@ -189,7 +189,7 @@ void member_fail(struct sub *sub, struct job *job, size_t place, struct failure 
     remember_trouble(sub, record, &f);
     int64_t wait = member_backoff(job, m);
     trace_epoch(sub, job, "%s: retry %d of %d in %lld ms", f.message, record->retries_used,
-                record->spec.retry_limit, (long long)wait);
+                record->spec->retry_limit, (long long)wait);
     free(f.message);
     m->exit_code = f.exit_code;
     m->state = f.runs ? TF_MEMBER_STOPPING : TF_MEMBER_BACKOFF;

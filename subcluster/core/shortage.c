@@ -57,7 +57,7 @@ static bool claim(struct sub *sub, struct job *job, const struct tf_demand *dema
     } else if (found) {
         tf_reached(sub, SUB_SHORT_CLAIMS);
         trace_epoch(sub, job, "is short, %d of %d instances: claims what %d need, %zu job%s evicted for it",
-                    job->record.size, job->record.spec.elastic.min, demand->core, plan.evicted.count,
+                    job->record.size, job->record.spec->elastic.min, demand->core, plan.evicted.count,
                     plan.evicted.count == 1 ? "" : "s");
         reclaim_commit(sub, job, NULL, &plan);
     }

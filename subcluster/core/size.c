@@ -42,7 +42,7 @@ static int by_seniority(const void *a, const void *b)
 void size_mark_again(struct sub *sub, struct job *job)
 {
     struct tf_allocation *record = &job->record;
-    const struct tf_elastic *e = &record->spec.elastic;
+    const struct tf_elastic *e = &record->spec->elastic;
     TF_VEC(struct senior) seniors = {0};
     tf_vec_each (m, &record->members)
         if (member_counts(m))
@@ -99,7 +99,7 @@ void size_drop_steps(struct sub *sub, struct job *job, const int32_t *marks, siz
     grow_undo(sub, job);
     bool smaller = drop_marked(sub, job, marks, count);
     size_mark_again(sub, job);
-    if (smaller && job->record.spec.on_resize == TF_ON_RESIZE_RESTART)
+    if (smaller && job->record.spec->on_resize == TF_ON_RESIZE_RESTART)
         members_restart(sub, job);
     epoch_look(sub, job); /* those that stay may all be done, or ready */
 }
@@ -120,7 +120,7 @@ static void shrink_to(struct sub *sub, struct job *job, int32_t target)
 {
     const struct tf_allocation *record = &job->record;
     struct marks marks = {0};
-    leave_steps(sub, job, (record->size - target) / record->spec.elastic.step, &marks);
+    leave_steps(sub, job, (record->size - target) / record->spec->elastic.step, &marks);
     size_drop_steps(sub, job, marks.items, marks.count);
     tf_vec_release(&marks);
 }
@@ -128,19 +128,18 @@ static void shrink_to(struct sub *sub, struct job *job, int32_t target)
 bool size_set_elastic(struct sub *sub, struct job *job, const struct tf_elastic *elastic)
 {
     struct tf_allocation *record = &job->record;
-    struct tf_elastic *e = &record->spec.elastic;
     if (elastic->step < 1 || record->size % elastic->step != 0)
         return false;
-    if (tf_elastic_eq(e, elastic))
+    if (tf_elastic_eq(&record->spec->elastic, elastic))
         return true;
-    *e = *elastic;
+    tf_spec_own(&record->spec)->elastic = *elastic;
     job_changed(sub, job);
     if (record->phase == TF_ALLOCATION_ENDING)
         return true;
     grow_undo(sub, job); /* their places were counted by the old sizes */
     size_mark_again(sub, job);
-    if (record->size > e->max)
-        shrink_to(sub, job, tf_size_align(e, e->max));
+    if (record->size > elastic->max)
+        shrink_to(sub, job, tf_size_align(elastic, elastic->max));
     repair_note(sub, job);
     return true;
 }

@@ -21,7 +21,7 @@ int64_t member_loss(const struct sub *sub, const struct job *job, const struct t
         return 0; /* no member yet: it costs nothing */
     int64_t ms = sub->now.wall.ms - unsafe_since(sub, job, m).ms;
     ms = ms < 0 ? 0 : ms < sub->boot.loss_cap ? ms : sub->boot.loss_cap;
-    return ms / TF_SECOND * job->record.spec.group.shape.gpus;
+    return ms / TF_SECOND * job->record.spec->group.shape.gpus;
 }
 
 int32_t job_evicted_lately(const struct sub *sub, const struct job *job)

@@ -257,7 +257,7 @@ void stray_leave(struct sub *sub, const struct job *job, const struct tf_member 
     assert(!find(sub, &id));
     tf_strs_copy(&stray.ports, &m->ports);
     insert(sub, stray);
-    ask_stop(sub, find(sub, &id), job->record.spec.group.grace);
+    ask_stop(sub, find(sub, &id), job->record.spec->group.grace);
 }
 
 void strays_judge(struct sub *sub, struct tf_uid uid)

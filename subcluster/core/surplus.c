@@ -24,17 +24,17 @@ enum { TRIALS = 16 }; /* steps that are looked at for one move; who has not been
 
 static int64_t step_gpus(const struct job *job)
 {
-    return (int64_t)job->record.spec.elastic.step * job->record.spec.group.shape.gpus;
+    return (int64_t)job->record.spec->elastic.step * job->record.spec->group.shape.gpus;
 }
 
 static int rank_of(const struct sub *sub, const struct job *job)
 {
-    return class_rank(sub, &job->record.spec);
+    return class_rank(sub, job->record.spec);
 }
 
 static bool has_surplus(const struct job *job)
 {
-    return job->record.size > job->record.spec.elastic.min;
+    return job->record.size > job->record.spec->elastic.min;
 }
 
 /* ---- from lower priorities ---- */
@@ -106,15 +106,15 @@ struct move {
 /* a.size / a.max < b.size / b.max */
 static bool is_lower(int64_t a_size, const struct job *a, int64_t b_size, const struct job *b)
 {
-    return a_size * b->record.spec.elastic.max < b_size * a->record.spec.elastic.max;
+    return a_size * b->record.spec->elastic.max < b_size * a->record.spec->elastic.max;
 }
 
 /* It lowers the higher of the two, and the taker is next for what gets free. */
 static bool is_fairer(const struct move *m)
 {
     const struct tf_allocation *taker = &m->taker->record, *giver = &m->giver->record;
-    int64_t after = taker->size + (int64_t)m->steps * taker->spec.elastic.step;
-    int64_t left = giver->size - giver->spec.elastic.step;
+    int64_t after = taker->size + (int64_t)m->steps * taker->spec->elastic.step;
+    int64_t left = giver->size - giver->spec->elastic.step;
     return after <= m->hungry->max && is_lower(after, m->taker, giver->size, m->giver) &&
            is_lower(taker->size, m->taker, left, m->giver);
 }
@@ -136,7 +136,7 @@ static bool may_give(struct move *m, struct job *giver)
 {
     const struct tf_allocation *record = &giver->record;
     int64_t mine = step_gpus(m->taker), its = step_gpus(giver);
-    if (giver == m->taker || record->spec.grow != TF_GROW_CONTINUOUS || !has_surplus(giver) ||
+    if (giver == m->taker || record->spec->grow != TF_GROW_CONTINUOUS || !has_surplus(giver) ||
         rank_of(m->sub, giver) != m->hungry->rank || !is_steady(giver) || mine == 0 || its == 0)
         return false;
     m->giver = giver;
@@ -152,7 +152,7 @@ static void free_step(const struct sub *sub, const struct job *giver, int32_t ma
     for (size_t i = 0; i < giver->record.members.count; i++) {
         const struct tf_member *m = &giver->record.members.items[i];
         const struct ledger_node *node = sub->ledger.nodes.items[giver->runs.items[i].node];
-        struct tf_vector frees = tf_shape_vector(&giver->record.spec.group.shape);
+        struct tf_vector frees = tf_shape_vector(&giver->record.spec->group.shape);
         if (m->mark != mark || !member_counts(m) || !member_holds(m->state))
             continue;
         frees.gpus = tf_gpu_set_count(m->gpus & ledger_usable_gpus(node));
@@ -197,10 +197,10 @@ static void give_step(struct move *m, int32_t mark)
     int64_t before = giver->size;
     tf_reached(m->sub, SUB_EVENED_OUT);
     trace_epoch(m->sub, m->giver, "gives a step to %s/%s, its equal: %d of %d against %d of %d instances",
-                taker->tenant, taker->name, giver->size, giver->spec.elastic.max, taker->size,
-                taker->spec.elastic.max);
+                taker->tenant, taker->name, giver->size, giver->spec->elastic.max, taker->size,
+                taker->spec->elastic.max);
     size_drop_steps(m->sub, m->giver, &mark, 1);
-    int64_t after = taker->size + (int64_t)m->steps * taker->spec.elastic.step;
+    int64_t after = taker->size + (int64_t)m->steps * taker->spec->elastic.step;
     assert(is_lower(giver->size, m->giver, before, m->giver) && is_lower(after, m->taker, before, m->giver) &&
            m->steps * step_gpus(m->taker) >= step_gpus(m->giver) && "the potential falls");
     (void)before;
@@ -275,9 +275,9 @@ static bool may_even_out(struct sub *sub, const struct job *giver, const struct 
 {
     const struct tf_allocation *record = &giver->record;
     struct tf_mono cool = absorb_cool_at(sub, giver);
-    if (!lowest || sub_frozen(sub, TF_FROZEN_EVICTIONS) || record->spec.grow != TF_GROW_CONTINUOUS ||
+    if (!lowest || sub_frozen(sub, TF_FROZEN_EVICTIONS) || record->spec->grow != TF_GROW_CONTINUOUS ||
         !has_surplus(giver) ||
-        !is_lower(lowest->record.size, lowest, record->size - record->spec.elastic.step, giver))
+        !is_lower(lowest->record.size, lowest, record->size - record->spec->elastic.step, giver))
         return false;
     absorb_again(sub, cool);
     return cool.ms <= sub->now.mono.ms;

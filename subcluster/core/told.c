@@ -27,7 +27,7 @@ static bool new_ports(const struct tf_member *m, const struct sub_instance_event
 
 int64_t member_start_bound(const struct sub *sub, const struct job *job)
 {
-    const struct tf_ready_probe *ready = &job->record.spec.group.ready;
+    const struct tf_ready_probe *ready = &job->record.spec->group.ready;
     return ready->command.count && ready->timeout > 0 ? ready->timeout : sub->policy.start_timeout;
 }
 

@@ -409,7 +409,7 @@ static void start(struct running *r, struct sub_start *s)
 {
     const struct tf_allocation *record = sub_allocation_find(r->subd->sub, s->id.uid);
     const struct tf_group *group = &s->group;
-    bool signals = record && record->spec.on_resize == TF_ON_RESIZE_SIGNAL;
+    bool signals = record && record->spec->on_resize == TF_ON_RESIZE_SIGNAL;
     const struct tf_engine_spec spec = {
         .id = s->id,
         .tenant = s->tenant,
@@ -425,7 +425,7 @@ static void start(struct running *r, struct sub_start *s)
         .ports = group->ports,
         .ready = group->ready,
         .grace = group->grace,
-        .resize_signal = signals ? record->spec.resize_signal : NULL,
+        .resize_signal = signals ? record->spec->resize_signal : NULL,
     };
     r->engine->start(r->engine, r->owner, &spec);
 }

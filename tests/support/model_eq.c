@@ -32,6 +32,11 @@ bool eq_job_spec(const struct tf_job_spec *a, const struct tf_job_spec *b)
     return EQ_END;
 }
 
+static bool eq_shared_spec(const struct tf_job_spec **a, const struct tf_job_spec **b)
+{
+    return *a && *b ? eq_job_spec(*a, *b) : *a == *b;
+}
+
 bool eq_job_manifest(const struct tf_job_manifest *a, const struct tf_job_manifest *b)
 {
     EQ_BEGIN(struct tf_job_manifest);
@@ -211,7 +216,7 @@ static bool eq_job_record(const struct tf_job_record *a, const struct tf_job_rec
     EQ_STR(tenant);
     EQ_STR(name);
     EQ_WITH(labels, tf_pairs_eq);
-    EQ_WITH(spec, eq_job_spec);
+    EQ_WITH(spec, eq_shared_spec);
     EQ_STR(user);
     EQ_LIST(placements, eq_placement);
     EQ_LIST(refusals, eq_refusal);
@@ -261,7 +266,7 @@ static bool eq_allocation(const struct tf_allocation *a, const struct tf_allocat
     EQ_BEGIN(struct tf_allocation);
     EQ_STR(tenant);
     EQ_STR(name);
-    EQ_WITH(spec, eq_job_spec);
+    EQ_WITH(spec, eq_shared_spec);
     EQ_STR(model);
     EQ_LIST(members, eq_member);
     EQ_LIST(claims, eq_claim);
@@ -277,7 +282,7 @@ static bool eq_node_claim(const struct tf_node_claim *a, const struct tf_node_cl
     EQ_BEGIN(struct tf_node_claim);
     EQ_STR(tenant);
     EQ_STR(name);
-    EQ_WITH(spec, eq_job_spec);
+    EQ_WITH(spec, eq_shared_spec);
     EQ_WITH(nodes, tf_strs_eq);
     return EQ_END;
 }
@@ -411,7 +416,7 @@ bool eq_entry(const struct tf_entry *a, const struct tf_entry *b)
     EQ_WITH(evicted, tf_evicted_eq);
     EQ_STR(tenant);
     EQ_STR(name);
-    EQ_WITH(spec, eq_job_spec);
+    EQ_WITH(spec, eq_shared_spec);
     EQ_STR(model);
     return EQ_END;
 }

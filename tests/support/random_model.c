@@ -196,6 +196,12 @@ static struct tf_job_spec spec(struct tf_rng *r)
     return out;
 }
 
+static const struct tf_job_spec *shared_spec(struct tf_rng *r)
+{
+    struct tf_job_spec out = spec(r);
+    return tf_spec_share(&out);
+}
+
 void random_job_manifest(struct tf_rng *r, struct tf_job_manifest *out)
 {
     *out = (struct tf_job_manifest){NAME, NAME, LATER, spec(r)};
@@ -476,7 +482,7 @@ void random_job_record(struct tf_rng *r, struct tf_job_record *out)
         NAME,
         NAME,
         LATER,
-        spec(r),
+        shared_spec(r),
         OPTIONAL,
         WALL,
         FROM_1(TF_PHASE_DELETED),
@@ -542,7 +548,7 @@ void random_allocation(struct tf_rng *r, struct tf_allocation *out)
         UP_TO(TF_ALLOCATION_RESERVED),
         COUNTER,
         random_term(r),
-        spec(r),
+        shared_spec(r),
         WALL,
         WALL,
         WALL,
@@ -682,7 +688,7 @@ void random_record(struct tf_rng *r, enum tf_record_kind kind, struct tf_record 
         random_freeze(r, &out->freeze);
         break;
     case TF_RECORD_NODE_CLAIM:
-        out->node_claim = (struct tf_node_claim){random_uid(r), NAME, NAME, spec(r), LATER, WALL};
+        out->node_claim = (struct tf_node_claim){random_uid(r), NAME, NAME, shared_spec(r), LATER, WALL};
         random_strs(r, &out->node_claim.nodes);
         break;
     case TF_RECORD_LEADERS:
@@ -792,7 +798,7 @@ void random_entry(struct tf_rng *r, struct tf_entry *out)
                              COUNTER,
                              NAME,
                              NAME,
-                             spec(r),
+                             shared_spec(r),
                              INSTANCES,
                              OPTIONAL,
                              WALL,

@@ -454,25 +454,25 @@ struct tf_entry driver_place_entry(uint8_t uid, uint64_t epoch, int32_t size, in
                              .tenant = tf_strdup("t"),
                              .name = tf_asprintf("j%d", uid),
                              .submitted = {1}};
-    entry.spec.priority = tf_strdup("mid");
-    entry.spec.workload = TF_WORKLOAD_INFERENCE;
-    entry.spec.elastic = (struct tf_elastic){size, size, size};
-    entry.spec.group.shape.gpus = gpus;
-    entry.spec.group.shape.cpu = 1000;
-    entry.spec.group.shape.memory = 1024;
-    entry.spec.group.grace = 30 * TF_SECOND;
-    tf_strs_add(&entry.spec.group.command, "work");
-    entry.spec.retry_limit = 2;
-    entry.spec.retry_backoff = 10 * TF_SECOND;
-    tf_job_spec_fill(&entry.spec);
+    struct tf_job_spec *spec = tf_spec_own(&entry.spec);
+    spec->priority = tf_strdup("mid");
+    spec->workload = TF_WORKLOAD_INFERENCE;
+    spec->elastic = (struct tf_elastic){size, size, size};
+    spec->group.shape.gpus = gpus;
+    spec->group.shape.cpu = 1000;
+    spec->group.shape.memory = 1024;
+    spec->group.grace = 30 * TF_SECOND;
+    tf_strs_add(&spec->group.command, "work");
+    spec->retry_limit = 2;
+    spec->retry_backoff = 10 * TF_SECOND;
+    tf_job_spec_fill(spec);
     return entry;
 }
 
 struct tf_entry driver_class_entry(uint8_t uid, uint64_t epoch, const char *class, int32_t size, int32_t gpus)
 {
     struct tf_entry entry = driver_place_entry(uid, epoch, size, gpus);
-    free(entry.spec.priority);
-    entry.spec.priority = tf_strdup(class);
+    tf_str_set(&tf_spec_own(&entry.spec)->priority, class);
     return entry;
 }
 

@@ -215,11 +215,10 @@ uint64_t core_sub_place(struct core_sub *s, struct tf_job_spec *spec, int32_t si
                              .epoch = s->epoch,
                              .tenant = tf_strdup("bench"),
                              .name = tf_asprintf("job-%llu", (unsigned long long)s->epoch),
-                             .spec = *spec,
+                             .spec = tf_spec_share(spec),
                              .size = size,
                              .level = s->level,
                              .submitted = s->now.wall};
-    *spec = (struct tf_job_spec){0};
     change(s, entry);
     return s->epoch;
 }

@@ -179,7 +179,7 @@ static void load_job(struct bench_run *b, int64_t number)
     r->name = tf_asprintf("j%lld", (long long)number);
     r->phase = TF_PHASE_PENDING;
     r->submitted.ms = b->now.wall.ms - 1000000 + number;
-    tf_job_spec_copy(&r->spec, &b->shapes.items[tf_rng_below(&b->rng, SHAPES)]);
+    tf_job_spec_copy(tf_spec_own(&r->spec), &b->shapes.items[tf_rng_below(&b->rng, SHAPES)]);
     step(b, event);
 }
 

@@ -106,7 +106,7 @@ static void test_life(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(found);
     const struct tf_entry place = *found; /* its strings live as long as the attach */
     CU_ASSERT_EQUAL(place.size, 1);
-    CU_ASSERT_STRING_EQUAL(place.spec.group.command.items[0], "/bin/true");
+    CU_ASSERT_STRING_EQUAL(place.spec->group.command.items[0], "/bin/true");
     fake_report(&fake, &place, TF_PHASE_STARTING);
     CU_ASSERT_TRUE(bench_wait_phase(&b, 0, "one", TF_PHASE_STARTING));
     fake_report(&fake, &place, TF_PHASE_RUNNING);

@@ -93,7 +93,7 @@ static void test_random_kills(void)
     begin();
     for (int i = 0; i < JOBS; i++) {
         TF_AUTO_FREE char *script = tf_asprintf("sleep 0.%d; [ $TIDEFED_ATTEMPT -gt %d ]", 2 + i % 7, i % 3);
-        world_job(&w, 1 + i % 3, script)->spec.retry_limit = 6; /* what three instances need */
+        tf_spec_own(&world_job(&w, 1 + i % 3, script)->spec)->retry_limit = 6; /* what three instances need */
         world_place(&w);
     }
     for (int i = 0; i < KILLS; i++) {

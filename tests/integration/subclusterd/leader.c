@@ -302,7 +302,8 @@ struct tf_entry *world_job(struct world *w, int32_t n, const char *script)
 {
     struct world_epoch *epoch = tf_vec_add(&w->epochs);
     struct tf_entry *entry = &epoch->entry;
-    struct tf_group *group = &entry->spec.group;
+    struct tf_job_spec *spec = tf_spec_own(&entry->spec);
+    struct tf_group *group = &spec->group;
     uint64_t number = ++w->next_epoch;
     entry->kind = TF_ENTRY_PLACE;
     entry->epoch = number;
@@ -314,10 +315,10 @@ struct tf_entry *world_job(struct world *w, int32_t n, const char *script)
     entry->size = n;
     entry->model = tf_strdup("H800");
     entry->submitted = tf_clock_read().wall;
-    tf_job_spec_init(&entry->spec);
-    entry->spec.priority = tf_strdup("batch");
-    entry->spec.elastic = (struct tf_elastic){n, n, n};
-    entry->spec.retry_backoff = 100;
+    tf_job_spec_init(spec);
+    spec->priority = tf_strdup("batch");
+    spec->elastic = (struct tf_elastic){n, n, n};
+    spec->retry_backoff = 100;
     group->shape.gpus = 1;
     group->shape.cpu = 1000;
     group->shape.memory = 64;
@@ -326,7 +327,7 @@ struct tf_entry *world_job(struct world *w, int32_t n, const char *script)
     tf_strs_add(&group->command, "-c");
     tf_strs_add(&group->command, script);
     tf_pairs_set(&group->env, "WORLD", w->dir);
-    tf_job_spec_fill(&entry->spec);
+    tf_job_spec_fill(spec);
     return entry;
 }
 

@@ -50,7 +50,7 @@ static void test_inside(void)
         "done; "
         "test -n \"$TIDEFED_PORT_HTTP\" && grep -q \"\\\"http\\\":$TIDEFED_PORT_HTTP\" "
         "\"$TIDEFED_PEERS_FILE\" && echo ok");
-    tf_strs_add(&entry->spec.group.ports, "http");
+    tf_strs_add(&tf_spec_own(&entry->spec)->group.ports, "http");
     uint64_t epoch = world_place(&w);
     WORLD_UNTIL(&w, world_end_of(&w, epoch) == TF_END_FINISHED);
     for (int i = 0; i < 2; i++) {
@@ -73,7 +73,7 @@ static void test_release(void)
     begin("1s");
     uint64_t gentle = world_run(&w, 2, "exec sleep 1000");
     uint64_t deaf = world_run(&w, 1, "trap '' TERM; while :; do sleep 0.1; done");
-    world_epoch(&w, deaf)->entry.spec.group.grace = 300;
+    tf_spec_own(&world_epoch(&w, deaf)->entry.spec)->group.grace = 300;
     WORLD_UNTIL(&w, world_is_running(&w, gentle) && world_is_running(&w, deaf));
     world_release(&w, gentle, TF_RELEASE_DELETE);
     WORLD_UNTIL(&w, world_end_of(&w, gentle) == TF_END_RELEASED);
@@ -87,7 +87,7 @@ static void test_retries(void)
 {
     begin("0s");
     struct tf_entry *entry = world_job(&w, 1, "echo attempt $TIDEFED_ATTEMPT; exit 3");
-    entry->spec.retry_limit = 2;
+    tf_spec_own(&entry->spec)->retry_limit = 2;
     uint64_t fails = world_place(&w);
     entry = world_job(&w, 1, "[ $TIDEFED_ATTEMPT = 2 ]");
     uint64_t heals = world_place(&w);
@@ -108,9 +108,9 @@ static void test_refusals(void)
     WORLD_UNTIL(&w, world_end_of(&w, too_many) == TF_END_REFUSED);
     CU_ASSERT_EQUAL(world_epoch(&w, too_many)->report.ended.reason, TF_REASON_NOT_ENOUGH_NODES);
     struct tf_entry *entry = world_job(&w, 1, "");
-    tf_strs_release(&entry->spec.group.command);
-    tf_strs_add(&entry->spec.group.command, "/no/such/program");
-    entry->spec.retry_limit = 0;
+    tf_strs_release(&tf_spec_own(&entry->spec)->group.command);
+    tf_strs_add(&tf_spec_own(&entry->spec)->group.command, "/no/such/program");
+    tf_spec_own(&entry->spec)->retry_limit = 0;
     uint64_t missing = world_place(&w);
     WORLD_UNTIL(&w, world_end_of(&w, missing) == TF_END_FAILED);
     CU_ASSERT_EQUAL(world_epoch(&w, missing)->report.ended.exit_code, 127);
@@ -235,7 +235,7 @@ static void test_output(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(world_output(&w, other)->error);
     CU_ASSERT_PTR_NOT_NULL(strstr(world_output(&w, other)->error, "no output of instance 7"));
     struct tf_entry *entry = world_job(&w, 1, "echo attempt $TIDEFED_ATTEMPT; exit 3");
-    entry->spec.retry_limit = 1;
+    tf_spec_own(&entry->spec)->retry_limit = 1;
     epoch = world_place(&w);
     WORLD_UNTIL(&w, world_end_of(&w, epoch) == TF_END_FAILED);
     CU_ASSERT_STRING_EQUAL(tf_buf_text(&ask_output(epoch, -1)->bytes), "attempt 2\n");

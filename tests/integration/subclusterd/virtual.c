@@ -21,7 +21,7 @@ static void begin(void)
 static uint64_t place_gang(int32_t n)
 {
     struct tf_entry *entry = world_job(&w, n, "exec sleep 1000");
-    entry->spec.group.shape.gpus = 8;
+    tf_spec_own(&entry->spec)->group.shape.gpus = 8;
     return world_place(&w);
 }
 
@@ -40,12 +40,12 @@ static void test_life(void)
     CU_ASSERT_EQUAL(w.profile.health.free_gpus, NODES * 8);
     uint64_t gang = place_gang(GANG);
     struct tf_entry *entry = world_job(&w, 1, "");
-    tf_pairs_set(&entry->spec.group.env, "VIRTUAL_RUN", "100ms");
+    tf_pairs_set(&tf_spec_own(&entry->spec)->group.env, "VIRTUAL_RUN", "100ms");
     uint64_t brief = world_place(&w);
     entry = world_job(&w, 1, "");
-    tf_pairs_set(&entry->spec.group.env, "VIRTUAL_RUN", "0s");
-    tf_pairs_set(&entry->spec.group.env, "VIRTUAL_EXIT", "3");
-    entry->spec.retry_limit = 1;
+    tf_pairs_set(&tf_spec_own(&entry->spec)->group.env, "VIRTUAL_RUN", "0s");
+    tf_pairs_set(&tf_spec_own(&entry->spec)->group.env, "VIRTUAL_EXIT", "3");
+    tf_spec_own(&entry->spec)->retry_limit = 1;
     uint64_t fails = world_place(&w);
     WORLD_UNTIL(&w, world_is_running(&w, gang));
     WORLD_UNTIL(&w, world_end_of(&w, brief) == TF_END_FINISHED && world_end_of(&w, fails) == TF_END_FAILED);

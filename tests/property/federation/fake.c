@@ -148,7 +148,7 @@ static void place(struct fleet *f, struct fake *fake, const struct tf_entry *ent
 {
     struct fake_epoch epoch = {.uid = drive_number(entry->uid), .epoch = entry->epoch, .size = entry->size};
     epoch.level = entry->level;
-    epoch.rank = tf_classes_rank(&f->d->settings.policy.classes, entry->spec.priority);
+    epoch.rank = tf_classes_rank(&f->d->settings.policy.classes, entry->spec->priority);
     if (find(fake->live.items, fake->live.count, entry->epoch) ||
         find(fake->ended.items, fake->ended.count, entry->epoch))
         return; /* reported with the attach */

@@ -303,7 +303,7 @@ static void check_rest(struct world *w)
         struct client_job *job = &w->jobs[i];
         const struct tf_job_record *r = drive_record(&w->d, job->name);
         CU_ASSERT_TRUE(!job->asked || job->created || job->archived);
-        CU_ASSERT_TRUE(!r || tf_phase_is_final(r->phase) || r->spec.elastic.min > w->fakes[FAKES - 1].nodes);
+        CU_ASSERT_TRUE(!r || tf_phase_is_final(r->phase) || r->spec->elastic.min > w->fakes[FAKES - 1].nodes);
         CU_ASSERT_TRUE(!r || !job->delete_asked);
     }
     check_nothing_could_be_placed(w);

@@ -33,11 +33,12 @@ static void add_job(struct pool *p, int32_t size, int32_t gpus)
 {
     uint8_t uid = ++p->jobs;
     struct tf_entry entry = driver_place_entry(uid, uid, size, gpus);
-    entry.spec.group.shape.cpu = 1000 * tf_rng_range(&p->rng, 1, 28);
-    entry.spec.migration = TF_MIGRATION_ALLOW;
+    tf_spec_own(&entry.spec)->group.shape.cpu = 1000 * tf_rng_range(&p->rng, 1, 28);
+    tf_spec_own(&entry.spec)->migration = TF_MIGRATION_ALLOW;
     if (tf_rng_below(&p->rng, 4) == 0)
-        entry.spec.migration = tf_rng_below(&p->rng, 3) ? TF_MIGRATION_NEVER : TF_MIGRATION_RESTART;
-    p->restarts[uid] = entry.spec.migration == TF_MIGRATION_RESTART;
+        tf_spec_own(&entry.spec)->migration =
+            tf_rng_below(&p->rng, 3) ? TF_MIGRATION_NEVER : TF_MIGRATION_RESTART;
+    p->restarts[uid] = entry.spec->migration == TF_MIGRATION_RESTART;
     p->sizes[uid] = size;
     driver_change(&p->d, entry);
     driver_all_ready(&p->d);

@@ -147,7 +147,7 @@ static struct tf_entry entry_of(const struct world *w, uint64_t epoch)
     entry.name = tf_asprintf("j%d", p->job);
     entry.size = p->size;
     entry.level = p->level;
-    tf_job_spec_copy(&entry.spec, &p->spec);
+    tf_job_spec_copy(tf_spec_own(&entry.spec), &p->spec);
     return entry;
 }
 
@@ -243,7 +243,7 @@ static void claim_something(struct world *w)
         entry.kind = TF_ENTRY_CLAIM;
         entry.tenant = tf_strdup("t");
         entry.name = tf_asprintf("j%d", job);
-        entry.spec = random_spec(w);
+        *tf_spec_own(&entry.spec) = random_spec(w);
     }
     send_entry(w, entry);
 }

@@ -128,7 +128,7 @@ static void add_persist(struct tf_buf *log, const struct fed_action *action)
 /* Of a reservation with why it is over, which nothing else tells then. */
 static void add_archive(struct tf_buf *log, const struct tf_job_record *r)
 {
-    bool reserved = tf_is_reservation(&r->spec);
+    bool reserved = tf_is_reservation(r->spec);
     tf_buf_fmt(log, "archive %s/%s %s%s%s\n", r->tenant, r->name, tf_phase_name(r->phase),
                reserved ? ": " : "", reserved && r->message ? r->message : "");
 }

@@ -237,7 +237,7 @@ static void test_restart_with_another_spec(void)
     drive_submit(&d, "rec/x", "apply restart n=2 gpus=4 uid=9");
     drive_expect(&d, "reply 5: restarted #1\n");
     PHASE("rec/x", "Pending in bj-a e2 x2");
-    CU_ASSERT_EQUAL(drive_record(&d, "rec/x")->spec.group.shape.gpus, 4);
+    CU_ASSERT_EQUAL(drive_record(&d, "rec/x")->spec->group.shape.gpus, 4);
     drive_release(&d);
 }
 
@@ -277,12 +277,12 @@ static void test_scale_of_a_running_job(void)
     drive_report(&d, "bj-a", 1, 1, TF_PHASE_RUNNING, 4);
     drive_scale(&d, "rec/x", (struct tf_elastic){2, 2, 2});
     drive_expect(&d, "reply 2: done #1\nbj-a CHANGE 3: place rec/x e1 4 H800\n");
-    CU_ASSERT_EQUAL(drive_record(&d, "rec/x")->spec.elastic.max, 2);
+    CU_ASSERT_EQUAL(drive_record(&d, "rec/x")->spec->elastic.max, 2);
     drive_scale(&d, "rec/x", (struct tf_elastic){2, 2, 2}); /* again: the same answer, nothing is told */
     drive_expect(&d, "reply 3: done #1\n");
     drive_scale(&d, "rec/x", (struct tf_elastic){3, 3, 3});
     drive_expect(&d, "reply 4: REFUSED\n");
-    CU_ASSERT_EQUAL(drive_record(&d, "rec/x")->spec.elastic.max, 2);
+    CU_ASSERT_EQUAL(drive_record(&d, "rec/x")->spec->elastic.max, 2);
     drive_submit(&d, "rec/x", "apply n=3 gpus=8");
     drive_expect(&d, "reply 5: REFUSED\n");
     drive_submit(&d, "rec/x", "apply n=4 gpus=8");
@@ -325,7 +325,7 @@ static void test_scale_to_what_is_no_size(void)
     drive_submit(&d, "rec/x", "n=8 gpus=8");
     drive_scale(&d, "rec/x", (struct tf_elastic){7, 8, 2});
     drive_expect(&d, "reply 1: created #1\nreply 2: INVALID\n");
-    CU_ASSERT_EQUAL(drive_record(&d, "rec/x")->spec.elastic.min, 8);
+    CU_ASSERT_EQUAL(drive_record(&d, "rec/x")->spec->elastic.min, 8);
     drive_release(&d);
 }
 

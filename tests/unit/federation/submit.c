@@ -46,7 +46,7 @@ static void test_apply_creates_and_updates(void)
     drive_submit(&d, "rec/x", "apply n=2 gpus=4 label=a");
     drive_expect(&d,
                  "reply 1: created #1\nreply 2: unchanged #1\nreply 3: updated #1\nreply 4: updated #1\n");
-    CU_ASSERT_EQUAL(drive_record(&d, "rec/x")->spec.group.shape.gpus, 4);
+    CU_ASSERT_EQUAL(drive_record(&d, "rec/x")->spec->group.shape.gpus, 4);
     drive_release(&d);
 }
 
@@ -59,7 +59,7 @@ static void test_dry_run_changes_nothing(void)
     drive_submit(&d, "rec/y", "apply dry n=2");
     drive_expect(&d, "reply 1: created #1\nreply 2: created #2\nreply 3: updated #2\n");
     CU_ASSERT_EQUAL(fed_job_count(d.fed), 1);
-    CU_ASSERT_EQUAL(drive_record(&d, "rec/y")->spec.elastic.min, 1);
+    CU_ASSERT_EQUAL(drive_record(&d, "rec/y")->spec->elastic.min, 1);
     drive_release(&d);
 }
 

@@ -44,13 +44,13 @@ static void test_down(void)
     struct tf_down down = {.kind = TF_DOWN_CHANGE, .n = 5}, copy = {0};
     tf_classes_add(&down.policy.classes, "batch", 1);
     tf_vec_push(&down.entries, (struct tf_entry){.kind = TF_ENTRY_PLACE, .name = tf_strdup("rank")});
-    down.entries.items[0].spec.priority = tf_strdup("batch");
+    tf_spec_own(&down.entries.items[0].spec)->priority = tf_strdup("batch");
     tf_down_copy(&copy, &down);
     tf_down_copy(&copy, &down);
     tf_down_release(&down);
     CU_ASSERT_EQUAL(down.entries.count, 0);
     CU_ASSERT_EQUAL(copy.n, 5);
-    CU_ASSERT_STRING_EQUAL(copy.entries.items[0].spec.priority, "batch");
+    CU_ASSERT_STRING_EQUAL(copy.entries.items[0].spec->priority, "batch");
     CU_ASSERT_STRING_EQUAL(copy.policy.classes.items[0].name, "batch");
     tf_down_release(&copy);
 }

@@ -13,8 +13,8 @@ static struct tf_allocation allocation(void)
     struct tf_allocation a = {.uid = {{7}}, .tenant = tf_strdup("search"), .name = tf_strdup("rank")};
     a.phase = TF_ALLOCATION_RUNNING;
     a.epoch = 42;
-    a.spec.priority = tf_strdup("batch");
-    tf_pairs_set(&a.spec.group.env, "A", "1");
+    tf_spec_own(&a.spec)->priority = tf_strdup("batch");
+    tf_pairs_set(&tf_spec_own(&a.spec)->group.env, "A", "1");
     tf_vec_push(&a.members, (struct tf_member){.index = 3, .attempt = 1, .node = tf_strdup("n1")});
     tf_vec_push(&a.claims, (struct tf_claim){.node = tf_strdup("n2"), .gpus = 0xff});
     tf_vec_push(&a.ended, (struct tf_ended){.epoch = 41, .end = TF_END_LOST, .message = tf_strdup("m")});
@@ -58,7 +58,7 @@ static void test_copy_is_independent(void)
     CU_ASSERT_STRING_EQUAL(copy.claims.items[0].node, "n2");
     CU_ASSERT_STRING_EQUAL(copy.ended.items[0].message, "m");
     CU_ASSERT_STRING_EQUAL(copy.ending.output, "oops");
-    CU_ASSERT_STRING_EQUAL(tf_pairs_get(&copy.spec.group.env, "A"), "1");
+    CU_ASSERT_STRING_EQUAL(tf_pairs_get(&copy.spec->group.env, "A"), "1");
     tf_allocation_release(&copy);
 }
 
@@ -69,7 +69,7 @@ static void test_clearing_the_epoch_keeps_the_ends(void)
     CU_ASSERT_EQUAL(a.phase, TF_ALLOCATION_IDLE);
     CU_ASSERT_EQUAL(a.epoch, 0);
     CU_ASSERT_EQUAL(a.members.count + a.claims.count, 0);
-    CU_ASSERT_PTR_NULL(a.spec.priority);
+    CU_ASSERT_PTR_NULL(a.spec->priority);
     CU_ASSERT_PTR_NULL(a.ending.output);
     CU_ASSERT_STRING_EQUAL(a.tenant, "search");
     CU_ASSERT_TRUE(tf_uid_eq(a.uid, (struct tf_uid){{7}}));

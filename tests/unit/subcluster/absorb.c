@@ -23,9 +23,9 @@ static void begin(void)
 static struct tf_entry entry_of(uint8_t uid, const char *priority, int32_t max)
 {
     struct tf_entry entry = driver_place_entry(uid, uid, 2, 2);
-    entry.spec.elastic = (struct tf_elastic){2, max, 2};
-    entry.spec.grow = TF_GROW_CONTINUOUS;
-    tf_str_set(&entry.spec.priority, priority);
+    tf_spec_own(&entry.spec)->elastic = (struct tf_elastic){2, max, 2};
+    tf_spec_own(&entry.spec)->grow = TF_GROW_CONTINUOUS;
+    tf_str_set(&tf_spec_own(&entry.spec)->priority, priority);
     return entry;
 }
 
@@ -130,7 +130,7 @@ static void test_who_does_not_grow(void)
 {
     begin();
     struct tf_entry never = entry_of(1, "low", 8);
-    never.spec.grow = TF_GROW_NEVER;
+    tf_spec_own(&never.spec)->grow = TF_GROW_NEVER;
     driver_change(&d, never);
     driver_change(&d, entry_of(2, "low", 8));
     driver_all_ready(&d);
@@ -150,7 +150,7 @@ static void test_cools_down(void)
     pass(4 * TF_SECOND);
     CU_ASSERT_EQUAL(size(1), 8);
     struct tf_entry urgent = driver_place_entry(2, 2, 4, 2);
-    tf_str_set(&urgent.spec.priority, "high");
+    tf_str_set(&tf_spec_own(&urgent.spec)->priority, "high");
     urgent.level = tf_level_surplus(0);
     driver_change(&d, urgent);
     CU_ASSERT_EQUAL(size(1), 4);
@@ -319,7 +319,7 @@ static void test_surplus_goes_for_a_short_job(void)
 {
     begin_two("mid", 8);
     struct tf_entry more = entry_of(2, "mid", 8);
-    more.spec.elastic.min = 6;
+    tf_spec_own(&more.spec)->elastic.min = 6;
     driver_change(&d, more);
     CU_ASSERT_EQUAL(size(1), 2); /* all that it lacks, in one resize */
     CU_ASSERT_EQUAL(members(2), 2);
@@ -392,8 +392,8 @@ static void ride(enum tf_grow grow, enum tf_on_resize on_resize, int64_t every)
     uint64_t asked = 0;
     begin();
     struct tf_entry entry = entry_of(1, "low", 8);
-    entry.spec.grow = grow;
-    entry.spec.on_resize = on_resize;
+    tf_spec_own(&entry.spec)->grow = grow;
+    tf_spec_own(&entry.spec)->on_resize = on_resize;
     driver_change(&d, entry);
     growths = 0;
     least_between = INT64_MAX;
@@ -403,7 +403,7 @@ static void ride(enum tf_grow grow, enum tf_on_resize on_resize, int64_t every)
         bool up = second / WAVE % 2;
         if (second % WAVE == 0 && up) {
             struct tf_entry service = driver_place_entry(2, epoch, 4, 2);
-            tf_str_set(&service.spec.priority, "high");
+            tf_str_set(&tf_spec_own(&service.spec)->priority, "high");
             service.level = tf_level_surplus(0);
             driver_change(&d, service);
         } else if (second % WAVE == 0 && second)

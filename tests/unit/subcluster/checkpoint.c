@@ -21,11 +21,11 @@ static uint32_t attempt_of(uint32_t index)
 static struct tf_entry training(void)
 {
     struct tf_entry entry = driver_place_entry(1, 5, 2, 2);
-    entry.spec.elastic = (struct tf_elastic){2, 6, 2};
-    entry.spec.grow = TF_GROW_ON_RESTART;
-    entry.spec.on_resize = TF_ON_RESIZE_RESTART;
-    entry.spec.retry_limit = 3;
-    entry.spec.retry_backoff = 20 * TF_SECOND;
+    tf_spec_own(&entry.spec)->elastic = (struct tf_elastic){2, 6, 2};
+    tf_spec_own(&entry.spec)->grow = TF_GROW_ON_RESTART;
+    tf_spec_own(&entry.spec)->on_resize = TF_ON_RESIZE_RESTART;
+    tf_spec_own(&entry.spec)->retry_limit = 3;
+    tf_spec_own(&entry.spec)->retry_backoff = 20 * TF_SECOND;
     return entry;
 }
 
@@ -102,7 +102,7 @@ static bool first_goes(bool saves)
     struct tf_entry service = driver_place_entry(3, 7, 1, 8);
     for (uint8_t uid = 1; uid <= 2; uid++) {
         struct tf_entry entry = driver_place_entry(uid, 4 + uid, 1, 8);
-        tf_str_set(&entry.spec.priority, "low");
+        tf_str_set(&tf_spec_own(&entry.spec)->priority, "low");
         driver_change(&d, entry);
         driver_all_ready(&d);
         driver_pass(&d, 20 * TF_MINUTE);
@@ -110,7 +110,7 @@ static bool first_goes(bool saves)
     if (saves)
         driver_checkpoint(&d, 1, 5, 0, 1);
     driver_pass(&d, TF_MINUTE);
-    tf_str_set(&service.spec.priority, "high");
+    tf_str_set(&tf_spec_own(&service.spec)->priority, "high");
     service.level = tf_level_core(0);
     driver_change(&d, service);
     bool goes = job()->phase == TF_ALLOCATION_ENDING;
@@ -156,7 +156,7 @@ static void test_dwells_over_what_was_measured(void)
 {
     begin_slow(2 * TF_SECOND);
     struct tf_entry scaled = training();
-    scaled.spec.elastic.max = 4;
+    tf_spec_own(&scaled.spec)->elastic.max = 4;
     driver_change(&d, scaled);
     driver_pass(&d, 40 * TF_SECOND);
     driver_checkpoint(&d, 1, 5, 0, 1);

@@ -12,7 +12,7 @@ static struct sub_driver d;
 static void add_job(uint8_t uid, int32_t gpus, enum tf_migration_rule migration)
 {
     struct tf_entry entry = driver_place_entry(uid, uid, 1, gpus);
-    entry.spec.migration = migration;
+    tf_spec_own(&entry.spec)->migration = migration;
     driver_change(&d, entry);
     driver_all_ready(&d);
 }

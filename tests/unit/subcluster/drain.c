@@ -85,9 +85,9 @@ static void live(int64_t ms)
 static void place_service(enum tf_migration_rule migration, int64_t min_runtime)
 {
     struct tf_entry entry = driver_place_entry(1, 5, 2, 4);
-    entry.spec.migration = migration;
-    entry.spec.elastic.step = 1;
-    entry.spec.min_runtime = min_runtime;
+    tf_spec_own(&entry.spec)->migration = migration;
+    tf_spec_own(&entry.spec)->elastic.step = 1;
+    tf_spec_own(&entry.spec)->min_runtime = min_runtime;
     driver_change(&d, entry);
     driver_all_ready(&d);
     driver_pass(&d, 10 * TF_SECOND);
@@ -252,9 +252,9 @@ static void test_one_that_waits_for_its_retry(void)
     asks = 0;
     driver_two_nodes(&d);
     struct tf_entry gang = driver_place_entry(1, 5, 2, 4);
-    gang.spec.below_min = TF_BELOW_MIN_STOP;
-    gang.spec.migration = TF_MIGRATION_NEVER;
-    gang.spec.retry_backoff = 60 * TF_SECOND;
+    tf_spec_own(&gang.spec)->below_min = TF_BELOW_MIN_STOP;
+    tf_spec_own(&gang.spec)->migration = TF_MIGRATION_NEVER;
+    tf_spec_own(&gang.spec)->retry_backoff = 60 * TF_SECOND;
     driver_change(&d, gang);
     driver_all_ready(&d);
     driver_exits(&d, 1, 5, 0, 1, 3);
@@ -274,10 +274,10 @@ static void test_one_that_restarts_is_not_forgotten(void)
     asks = 0;
     driver_two_nodes(&d);
     struct tf_entry gang = driver_place_entry(1, 5, 2, 8);
-    gang.spec.on_resize = TF_ON_RESIZE_RESTART;
-    gang.spec.migration = TF_MIGRATION_NEVER;
-    gang.spec.retry_limit = 3;
-    gang.spec.retry_backoff = TF_SECOND;
+    tf_spec_own(&gang.spec)->on_resize = TF_ON_RESIZE_RESTART;
+    tf_spec_own(&gang.spec)->migration = TF_MIGRATION_NEVER;
+    tf_spec_own(&gang.spec)->retry_limit = 3;
+    tf_spec_own(&gang.spec)->retry_backoff = TF_SECOND;
     driver_change(&d, gang);
     driver_all_ready(&d);
     driver_exits(&d, 1, 5, 1, 1, 3);
@@ -300,9 +300,9 @@ static void test_who_becomes_short_claims_room(void)
     asks = 0;
     driver_two_nodes(&d);
     struct tf_entry entry = driver_place_entry(1, 5, 3, 4), low = driver_place_entry(2, 6, 1, 4);
-    entry.spec.elastic.step = 1;
-    entry.spec.migration = TF_MIGRATION_NEVER;
-    tf_str_set(&low.spec.priority, "low");
+    tf_spec_own(&entry.spec)->elastic.step = 1;
+    tf_spec_own(&entry.spec)->migration = TF_MIGRATION_NEVER;
+    tf_str_set(&tf_spec_own(&low.spec)->priority, "low");
     driver_change(&d, entry);
     driver_change(&d, low);
     driver_all_ready(&d);

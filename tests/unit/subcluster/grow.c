@@ -11,9 +11,9 @@ static struct sub_driver d;
 static struct tf_entry entry_of(int32_t min, int32_t max, enum tf_on_resize on_resize)
 {
     struct tf_entry entry = driver_place_entry(1, 5, 2, 2);
-    entry.spec.elastic = (struct tf_elastic){min, max, 2};
-    entry.spec.on_resize = on_resize;
-    entry.spec.grow = TF_GROW_NEVER; /* by itself: a short job gets its min all the same */
+    tf_spec_own(&entry.spec)->elastic = (struct tf_elastic){min, max, 2};
+    tf_spec_own(&entry.spec)->on_resize = on_resize;
+    tf_spec_own(&entry.spec)->grow = TF_GROW_NEVER; /* by itself: a short job gets its min all the same */
     return entry;
 }
 

@@ -61,7 +61,7 @@ static void test_rank0_completes_for_all(void)
 {
     driver_two_nodes(&d);
     struct tf_entry entry = driver_place_entry(1, 5, 3, 1);
-    entry.spec.completion = TF_COMPLETION_RANK0;
+    tf_spec_own(&entry.spec)->completion = TF_COMPLETION_RANK0;
     driver_change(&d, entry);
     driver_all_ready(&d);
     driver_exits(&d, 1, 5, 2, 1, 0);
@@ -80,7 +80,7 @@ static void test_release_stops_then_ends(void)
 {
     driver_two_nodes(&d);
     struct tf_entry entry = driver_place_entry(1, 5, 2, 8);
-    entry.spec.group.stop_delay = 4000;
+    tf_spec_own(&entry.spec)->group.stop_delay = 4000;
     driver_change(&d, entry);
     driver_all_ready(&d);
     driver_clear(&d);
@@ -167,7 +167,7 @@ static void test_back_off_ends_at_five_minutes(void)
 {
     driver_two_nodes(&d);
     struct tf_entry entry = driver_place_entry(1, 5, 1, 4);
-    entry.spec.retry_limit = 40;
+    tf_spec_own(&entry.spec)->retry_limit = 40;
     driver_change(&d, entry);
     for (uint32_t attempt = 1; attempt <= 12; attempt++) {
         driver_exits(&d, 1, 5, 0, attempt, 1);
@@ -223,7 +223,7 @@ static void test_on_resize_restart_all_start_again_together(void)
 {
     driver_two_nodes(&d);
     struct tf_entry entry = driver_place_entry(1, 5, 3, 1);
-    entry.spec.on_resize = TF_ON_RESIZE_RESTART;
+    tf_spec_own(&entry.spec)->on_resize = TF_ON_RESIZE_RESTART;
     driver_change(&d, entry);
     driver_all_ready(&d);
     driver_clear(&d);
@@ -248,7 +248,7 @@ static void test_one_that_is_done_stays_done_when_the_others_restart(void)
 {
     driver_two_nodes(&d);
     struct tf_entry entry = driver_place_entry(1, 5, 2, 1);
-    entry.spec.on_resize = TF_ON_RESIZE_RESTART;
+    tf_spec_own(&entry.spec)->on_resize = TF_ON_RESIZE_RESTART;
     driver_change(&d, entry);
     driver_all_ready(&d);
     driver_exits(&d, 1, 5, 0, 1, 0);
@@ -283,8 +283,8 @@ static void test_the_probe_has_a_time_of_its_own(void)
 {
     driver_two_nodes(&d);
     struct tf_entry entry = driver_place_entry(1, 5, 1, 1);
-    tf_strs_add(&entry.spec.group.ready.command, "probe");
-    entry.spec.group.ready.timeout = 20 * TF_MINUTE;
+    tf_strs_add(&tf_spec_own(&entry.spec)->group.ready.command, "probe");
+    tf_spec_own(&entry.spec)->group.ready.timeout = 20 * TF_MINUTE;
     driver_change(&d, entry);
     driver_told(&d, 1, 5, 0, 1, SUB_INSTANCE_STARTING, 0, false);
     driver_pass(&d, 20 * TF_MINUTE - 1);
@@ -298,7 +298,7 @@ static void test_max_runtime_ends_it(void)
 {
     driver_two_nodes(&d);
     struct tf_entry entry = driver_place_entry(1, 5, 1, 1);
-    entry.spec.max_runtime = TF_HOUR;
+    tf_spec_own(&entry.spec)->max_runtime = TF_HOUR;
     driver_change(&d, entry);
     driver_pass(&d, TF_MINUTE);
     driver_all_ready(&d);

@@ -31,8 +31,8 @@ static void four_nodes(void)
 static struct tf_entry entry_of(int32_t size, int32_t gpus, struct tf_elastic elastic)
 {
     struct tf_entry entry = driver_place_entry(1, 5, size, gpus);
-    entry.spec.elastic = elastic;
-    entry.spec.grow = TF_GROW_NEVER; /* absorbs nothing */
+    tf_spec_own(&entry.spec)->elastic = elastic;
+    tf_spec_own(&entry.spec)->grow = TF_GROW_NEVER; /* absorbs nothing */
     return entry;
 }
 
@@ -155,8 +155,8 @@ static void test_short_and_repaired(void)
 static struct tf_entry gang(int32_t size, enum tf_on_resize on_resize)
 {
     struct tf_entry entry = entry_of(size, 8, (struct tf_elastic){size, size, size});
-    entry.spec.below_min = TF_BELOW_MIN_STOP;
-    entry.spec.on_resize = on_resize;
+    tf_spec_own(&entry.spec)->below_min = TF_BELOW_MIN_STOP;
+    tf_spec_own(&entry.spec)->on_resize = on_resize;
     return entry;
 }
 
@@ -242,8 +242,8 @@ static void test_one_restart_for_a_burst(void)
 {
     four_nodes();
     struct tf_entry entry = entry_of(4, 8, (struct tf_elastic){1, 4, 1});
-    entry.spec.on_resize = TF_ON_RESIZE_RESTART;
-    entry.spec.below_min = TF_BELOW_MIN_STOP;
+    tf_spec_own(&entry.spec)->on_resize = TF_ON_RESIZE_RESTART;
+    tf_spec_own(&entry.spec)->below_min = TF_BELOW_MIN_STOP;
     start(entry);
     driver_node_state(&d, "n1", TF_NODE_LOST);
     driver_pass(&d, 3 * TF_SECOND);

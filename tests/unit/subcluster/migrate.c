@@ -44,8 +44,8 @@ static const struct tf_move *move_at(size_t i)
 
 static void spec_of(struct tf_entry *entry)
 {
-    entry->spec.migration = TF_MIGRATION_ALLOW;
-    entry->spec.group.stop_delay = 2000;
+    tf_spec_own(&entry->spec)->migration = TF_MIGRATION_ALLOW;
+    tf_spec_own(&entry->spec)->group.stop_delay = 2000;
 }
 
 /* Two instances of four GPUs, ready, on n1; n2 is empty. */
@@ -63,7 +63,7 @@ static struct tf_entry usual(void)
 {
     struct tf_entry entry = driver_place_entry(1, 5, 2, 4);
     spec_of(&entry);
-    entry.spec.elastic.step = 1;
+    tf_spec_own(&entry.spec)->elastic.step = 1;
     return entry;
 }
 
@@ -335,11 +335,11 @@ static void test_job_goes(void)
 static void test_job_shrinks(void)
 {
     struct tf_entry entry = usual();
-    entry.spec.elastic = (struct tf_elastic){1, 2, 1};
+    tf_spec_own(&entry.spec)->elastic = (struct tf_elastic){1, 2, 1};
     begin_with(entry);
     move_one(1, 0, NULL);
     entry = usual();
-    entry.spec.elastic = (struct tf_elastic){1, 1, 1};
+    tf_spec_own(&entry.spec)->elastic = (struct tf_elastic){1, 1, 1};
     entry.size = 1;
     driver_change(&d, entry);
     CU_ASSERT_EQUAL(move_at(0)->state, TF_MOVE_ROLLED_BACK);
@@ -362,7 +362,7 @@ static void refused(const char *why)
 static void test_refusals(void)
 {
     struct tf_entry entry = usual();
-    entry.spec.migration = TF_MIGRATION_NEVER;
+    tf_spec_own(&entry.spec)->migration = TF_MIGRATION_NEVER;
     begin_with(entry);
     move_one(1, 0, NULL);
     refused("t/j1/0: migration: never");
@@ -465,7 +465,7 @@ static void test_pause_and_abort(void)
 static void test_ready_min(void)
 {
     struct tf_entry entry = usual();
-    entry.spec.ready_min = 2;
+    tf_spec_own(&entry.spec)->ready_min = 2;
     begin_with(entry);
     move_one(1, 0, NULL);
     driver_exits(&d, 1, 5, 1, 1, 1); /* the other one fails */
@@ -521,7 +521,7 @@ static void test_crash_anywhere(void)
 static void urgent(uint8_t uid, uint64_t epoch, int32_t gpus)
 {
     struct tf_entry entry = driver_place_entry(uid, epoch, 1, gpus);
-    tf_str_set(&entry.spec.priority, "high");
+    tf_str_set(&tf_spec_own(&entry.spec)->priority, "high");
     entry.level = TF_LEVEL_TOP - 1;
     driver_change(&d, entry);
 }
@@ -553,7 +553,7 @@ static void test_urgent_takes_the_place(void)
 static void test_restart(void)
 {
     struct tf_entry entry = usual();
-    entry.spec.migration = TF_MIGRATION_RESTART;
+    tf_spec_own(&entry.spec)->migration = TF_MIGRATION_RESTART;
     begin_with(entry);
     move_one(1, 0, NULL);
     refused("all of its job would stop and start again");
@@ -583,7 +583,7 @@ static void test_restart(void)
 static void test_restart_without_the_place(void)
 {
     struct tf_entry entry = usual();
-    entry.spec.migration = TF_MIGRATION_RESTART;
+    tf_spec_own(&entry.spec)->migration = TF_MIGRATION_RESTART;
     begin_with(entry);
     order((struct tf_migrate_order){.verb = TF_MIGRATE_BEGIN,
                                     .id = driver_uid(9),

@@ -51,9 +51,9 @@ static void begin(const struct run *run)
 {
     driver_two_nodes(&d);
     struct tf_entry entry = driver_place_entry(1, 5, INSTANCES, 4);
-    entry.spec.elastic.step = 1;
-    entry.spec.migration = run->restarts ? TF_MIGRATION_RESTART : TF_MIGRATION_ALLOW;
-    entry.spec.group.stop_delay = 2 * TF_SECOND;
+    tf_spec_own(&entry.spec)->elastic.step = 1;
+    tf_spec_own(&entry.spec)->migration = run->restarts ? TF_MIGRATION_RESTART : TF_MIGRATION_ALLOW;
+    tf_spec_own(&entry.spec)->group.stop_delay = 2 * TF_SECOND;
     driver_change(&d, entry);
     driver_all_ready(&d);
     driver_pass(&d, 5 * TF_SECOND);

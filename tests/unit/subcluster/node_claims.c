@@ -12,7 +12,7 @@ static struct sub_driver d;
 static struct tf_entry job(uint8_t uid, uint64_t epoch, const char *class, int32_t nodes, int64_t runs)
 {
     struct tf_entry entry = driver_class_entry(uid, epoch, class, nodes, 8);
-    entry.spec.max_runtime = runs;
+    tf_spec_own(&entry.spec)->max_runtime = runs;
     return entry;
 }
 
@@ -107,8 +107,8 @@ static int32_t size_after_a_loss(int64_t runs)
     ends(1, 5);
     ends(3, 7);
     struct tf_entry entry = job(10, 8, "mid", 2, runs);
-    entry.spec.below_min = TF_BELOW_MIN_KEEP;
-    entry.spec.elastic.step = 1;
+    tf_spec_own(&entry.spec)->below_min = TF_BELOW_MIN_KEEP;
+    tf_spec_own(&entry.spec)->elastic.step = 1;
     driver_change(&d, entry);
     driver_all_ready(&d);
     ends(2, 6);

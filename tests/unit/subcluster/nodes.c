@@ -170,7 +170,7 @@ static void test_foreign_and_bad_gpus_are_never_given(void)
     CU_ASSERT_EQUAL(a->members.items[0].gpus, 0x18);
     CU_ASSERT_EQUAL(a->members.items[1].gpus, 0x60);
     struct tf_entry entry = driver_place_entry(2, 6, 1, 0);
-    entry.spec.group.shape.cpu = 2001; /* 64 cores less 60 foreign and 2 x 1 ours */
+    tf_spec_own(&entry.spec)->group.shape.cpu = 2001; /* 64 cores less 60 foreign and 2 x 1 ours */
     driver_change(&d, entry);
     CU_ASSERT_EQUAL(driver_end_of(&d, 2)->end, TF_END_REFUSED);
     CU_ASSERT_EQUAL(d.profile.health.bad_gpus, 2);
@@ -235,7 +235,7 @@ static void test_levels_follow_marks_and_phases(void)
 {
     driver_two_nodes(&d);
     struct tf_entry entry = driver_place_entry(1, 5, 6, 2);
-    entry.spec.elastic = (struct tf_elastic){2, 6, 2};
+    tf_spec_own(&entry.spec)->elastic = (struct tf_elastic){2, 6, 2};
     driver_change(&d, entry);
     CU_ASSERT_EQUAL(gpus_at(TF_LEVEL_FREE), 4);
     CU_ASSERT_EQUAL(gpus_at(TF_LEVEL_GOING), 4);

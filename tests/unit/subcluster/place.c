@@ -19,7 +19,7 @@ static struct tf_entry elastic(uint8_t uid, uint64_t epoch, int32_t min, int32_t
                                int32_t gpus)
 {
     struct tf_entry entry = driver_place_entry(uid, epoch, max, gpus);
-    entry.spec.elastic = (struct tf_elastic){min, max, step};
+    tf_spec_own(&entry.spec)->elastic = (struct tf_elastic){min, max, step};
     return entry;
 }
 
@@ -104,19 +104,19 @@ static void test_reasons(void)
 {
     driver_two_nodes(&d);
     struct tf_entry entry = driver_place_entry(1, 5, 1, 1);
-    tf_strs_add(&entry.spec.group.shape.gpu_models, "B300");
+    tf_strs_add(&tf_spec_own(&entry.spec)->group.shape.gpu_models, "B300");
     driver_change(&d, entry);
     CU_ASSERT(refused(1, TF_REASON_NO_SUCH_MODEL));
     entry = driver_place_entry(2, 6, 1, 1);
-    entry.spec.group.shape.gpu_memory = 141 * 1024;
+    tf_spec_own(&entry.spec)->group.shape.gpu_memory = 141 * 1024;
     driver_change(&d, entry);
     CU_ASSERT(refused(2, TF_REASON_GPU_MEMORY));
     entry = driver_place_entry(3, 7, 1, 1);
-    entry.spec.group.shape.cpu = 65000;
+    tf_spec_own(&entry.spec)->group.shape.cpu = 65000;
     driver_change(&d, entry);
     CU_ASSERT(refused(3, TF_REASON_NODE_TOO_SMALL));
     entry = driver_place_entry(4, 8, 2, 1);
-    require_domain(&entry.spec.topology, "rack");
+    require_domain(&tf_spec_own(&entry.spec)->topology, "rack");
     driver_change(&d, entry);
     CU_ASSERT(refused(4, TF_REASON_TOPOLOGY));
     driver_place(&d, 5, 9, 2, 7);
@@ -126,11 +126,11 @@ static void test_reasons(void)
     driver_place(&d, 6, 11, 1, 2);
     CU_ASSERT(refused(6, TF_REASON_GPUS));
     entry = driver_place_entry(7, 12, 1, 1);
-    entry.spec.group.shape.cpu = 64000;
+    tf_spec_own(&entry.spec)->group.shape.cpu = 64000;
     driver_change(&d, entry);
     CU_ASSERT(refused(7, TF_REASON_CPU_MEMORY));
     entry = driver_place_entry(8, 13, 1, 1);
-    entry.spec.on_cluster_lost = TF_CLUSTER_LOST_RESTART;
+    tf_spec_own(&entry.spec)->on_cluster_lost = TF_CLUSTER_LOST_RESTART;
     driver_change(&d, entry);
     CU_ASSERT(refused(8, TF_REASON_FENCE_UNSUPPORTED));
     entry = driver_place_entry(9, 14, 1, 1);
@@ -147,13 +147,13 @@ static void test_the_chosen_model_or_the_first_that_fits(void)
     driver_node(&d, "n2", "H800", 8);
     driver_ready(&d);
     struct tf_entry entry = driver_place_entry(1, 5, 1, 4);
-    tf_strs_add(&entry.spec.group.shape.gpu_models, "H800");
-    tf_strs_add(&entry.spec.group.shape.gpu_models, "A100");
+    tf_strs_add(&tf_spec_own(&entry.spec)->group.shape.gpu_models, "H800");
+    tf_strs_add(&tf_spec_own(&entry.spec)->group.shape.gpu_models, "A100");
     driver_change(&d, entry);
     CU_ASSERT_STRING_EQUAL(driver_allocation(&d, 1)->model, "H800");
     entry = driver_place_entry(2, 6, 1, 4);
-    tf_strs_add(&entry.spec.group.shape.gpu_models, "H800");
-    tf_strs_add(&entry.spec.group.shape.gpu_models, "A100");
+    tf_strs_add(&tf_spec_own(&entry.spec)->group.shape.gpu_models, "H800");
+    tf_strs_add(&tf_spec_own(&entry.spec)->group.shape.gpu_models, "A100");
     entry.model = tf_strdup("A100");
     driver_change(&d, entry);
     CU_ASSERT_STRING_EQUAL(driver_allocation(&d, 2)->model, "A100");
@@ -176,13 +176,13 @@ static void test_one_domain_when_it_is_required(void)
     }
     driver_ready(&d);
     struct tf_entry entry = driver_place_entry(1, 5, 2, 8);
-    require_domain(&entry.spec.topology, "rack");
+    require_domain(&tf_spec_own(&entry.spec)->topology, "rack");
     driver_change(&d, entry);
     const struct tf_allocation *a = driver_allocation(&d, 1);
     CU_ASSERT_STRING_EQUAL(a->members.items[0].node, "n1");
     CU_ASSERT_STRING_EQUAL(a->members.items[1].node, "n3");
     entry = driver_place_entry(2, 6, 3, 8);
-    require_domain(&entry.spec.topology, "rack");
+    require_domain(&tf_spec_own(&entry.spec)->topology, "rack");
     driver_change(&d, entry);
     CU_ASSERT(refused(2, TF_REASON_TOPOLOGY));
     driver_release(&d);

@@ -10,7 +10,7 @@ static struct sub_driver d;
 static struct tf_entry entry_of(uint8_t uid, uint64_t epoch, const char *class, int32_t nodes, tf_level level)
 {
     struct tf_entry entry = driver_place_entry(uid, epoch, nodes, 8);
-    tf_str_set(&entry.spec.priority, class);
+    tf_str_set(&tf_spec_own(&entry.spec)->priority, class);
     entry.level = level;
     return entry;
 }
@@ -76,7 +76,7 @@ static void test_into_free(void)
 {
     driver_two_nodes(&d);
     struct tf_entry four = driver_place_entry(1, 5, 4, 3);
-    tf_str_set(&four.spec.priority, "low");
+    tf_str_set(&tf_spec_own(&four.spec)->priority, "low");
     struct tf_entry same = {0};
     tf_entry_copy(&same, &four);
     struct tf_place_plan plan = ask(four);
@@ -133,7 +133,7 @@ static void test_a_step_gives_way(void)
 {
     driver_two_nodes(&d);
     struct tf_entry elastic = entry_of(1, 5, "low", 2, TF_LEVEL_FREE);
-    elastic.spec.elastic = (struct tf_elastic){1, 2, 1};
+    tf_spec_own(&elastic.spec)->elastic = (struct tf_elastic){1, 2, 1};
     driver_change(&d, elastic);
     driver_all_ready(&d);
     struct tf_place_plan plan = ask(entry_of(3, 7, "high", 1, (tf_level)(tf_level_core(2) - 1)));
@@ -175,7 +175,8 @@ static void test_refusals(void)
     plan = ask(entry_of(3, 7, "high", 3, (tf_level)(tf_level_core(2) - 1)));
     CU_ASSERT_EQUAL(plan.reason, TF_REASON_NOT_ENOUGH_NODES);
     tf_place_plan_release(&plan);
-    plan = ask((struct tf_entry){.kind = TF_ENTRY_PLACE}); /* a question without a job */
+    plan =
+        ask((struct tf_entry){.kind = TF_ENTRY_PLACE, .spec = tf_spec_none()}); /* a question without a job */
     CU_ASSERT_EQUAL(plan.reason, TF_REASON_REFUSED);
     tf_place_plan_release(&plan);
     driver_release(&d);

@@ -124,8 +124,8 @@ static void test_equals_are_not_taken(void)
 static void elastic_job(enum tf_on_resize on_resize)
 {
     struct tf_entry entry = driver_class_entry(1, 5, "low", 8, 2);
-    entry.spec.elastic = (struct tf_elastic){2, 8, 2};
-    entry.spec.on_resize = on_resize;
+    tf_spec_own(&entry.spec)->elastic = (struct tf_elastic){2, 8, 2};
+    tf_spec_own(&entry.spec)->on_resize = on_resize;
     driver_two_nodes(&d);
     driver_change(&d, entry);
     driver_all_ready(&d);
@@ -210,7 +210,7 @@ static void test_what_is_left_finishes(void)
 static void protected_job(void)
 {
     struct tf_entry entry = job(1, 5, "low", 2);
-    entry.spec.min_runtime = 2 * TF_HOUR;
+    tf_spec_own(&entry.spec)->min_runtime = 2 * TF_HOUR;
     driver_two_nodes(&d);
     driver_change(&d, entry);
     driver_all_ready(&d);
@@ -456,7 +456,7 @@ static void test_the_brake_does_not_hold_claims(void)
 static void test_the_ceiling_is_a_setting(void)
 {
     struct tf_entry entry = job(1, 5, "low", 1);
-    entry.spec.min_runtime = 2 * TF_HOUR;
+    tf_spec_own(&entry.spec)->min_runtime = 2 * TF_HOUR;
     driver_init(&d);
     driver_node(&d, "n1", "H800", 8);
     tf_str_set(&d.boot.policy.ceiling, "mid");
@@ -472,14 +472,14 @@ static void test_the_ceiling_is_a_setting(void)
 static void test_protection_is_of_the_epoch(void)
 {
     struct tf_entry entry = job(1, 5, "low", 2);
-    entry.spec.elastic = (struct tf_elastic){1, 2, 1};
-    entry.spec.min_runtime = 2 * TF_HOUR;
+    tf_spec_own(&entry.spec)->elastic = (struct tf_elastic){1, 2, 1};
+    tf_spec_own(&entry.spec)->min_runtime = 2 * TF_HOUR;
     driver_two_nodes(&d);
     driver_change(&d, entry);
     driver_all_ready(&d);
     driver_pass(&d, TF_HOUR);
     entry = job(1, 5, "low", 1);
-    entry.spec.min_runtime = 2 * TF_HOUR;
+    tf_spec_own(&entry.spec)->min_runtime = 2 * TF_HOUR;
     driver_change(&d, entry);
     CU_ASSERT_EQUAL(count_in(1, TF_MEMBER_LEAVING), 1);
     driver_stopped(&d, 1, 5, 1, 1);

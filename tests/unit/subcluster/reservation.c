@@ -10,8 +10,8 @@ static struct sub_driver d;
 static struct tf_entry reserve(uint8_t uid, uint64_t epoch, int32_t count, int32_t gpus)
 {
     struct tf_entry entry = driver_place_entry(uid, epoch, count, gpus);
-    entry.spec.reserve.expires = TF_HOUR;
-    entry.spec.reserve.owner.tenant = tf_strdup("t");
+    tf_spec_own(&entry.spec)->reserve.expires = TF_HOUR;
+    tf_spec_own(&entry.spec)->reserve.owner.tenant = tf_strdup("t");
     return entry;
 }
 
@@ -25,7 +25,7 @@ static struct tf_entry owner(uint8_t uid, uint64_t epoch, int32_t n, int32_t gpu
 
 static struct tf_entry of_class(struct tf_entry entry, const char *class)
 {
-    tf_str_set(&entry.spec.priority, class);
+    tf_str_set(&tf_spec_own(&entry.spec)->priority, class);
     return entry;
 }
 
@@ -86,7 +86,7 @@ static void test_a_claim_on_its_node_does_not_keep_its_owner_out(void)
     driver_ready(&d);
     driver_change(&d, of_class(driver_place_entry(2, 5, 1, 8), "low")); /* on n1 */
     struct tf_entry other = of_class(driver_place_entry(4, 6, 1, 8), "mid");
-    other.spec.max_runtime = TF_HOUR;
+    tf_spec_own(&other.spec)->max_runtime = TF_HOUR;
     driver_change(&d, other);
     driver_all_ready(&d);
     struct tf_entry claim = of_class(driver_place_entry(9, 0, 1, 16), "mid");

@@ -135,7 +135,7 @@ static void test_waits_go_on(void)
 {
     driver_two_nodes(&d);
     struct tf_entry entry = driver_place_entry(1, 5, 1, 1);
-    entry.spec.max_runtime = TF_HOUR;
+    tf_spec_own(&entry.spec)->max_runtime = TF_HOUR;
     driver_change(&d, entry);
     driver_all_ready(&d);
     driver_place(&d, 2, 6, 1, 1);
@@ -170,7 +170,7 @@ static void test_restarts_together_after_a_crash(void)
 {
     driver_two_nodes(&d);
     struct tf_entry entry = driver_place_entry(1, 5, 2, 1);
-    entry.spec.on_resize = TF_ON_RESIZE_RESTART;
+    tf_spec_own(&entry.spec)->on_resize = TF_ON_RESIZE_RESTART;
     driver_change(&d, entry);
     driver_all_ready(&d);
     driver_exits(&d, 1, 5, 0, 1, 1);
@@ -417,8 +417,8 @@ static void test_a_restored_store_has_forgotten_an_attempt(void)
 {
     driver_two_nodes(&d);
     struct tf_entry entry = driver_place_entry(1, 5, 1, 2), again = driver_place_entry(1, 5, 1, 2);
-    entry.spec.retry_limit = again.spec.retry_limit = 3;
-    entry.spec.retry_backoff = again.spec.retry_backoff = TF_SECOND;
+    tf_spec_own(&entry.spec)->retry_limit = tf_spec_own(&again.spec)->retry_limit = 3;
+    tf_spec_own(&entry.spec)->retry_backoff = tf_spec_own(&again.spec)->retry_backoff = TF_SECOND;
     driver_change(&d, entry);
     driver_all_ready(&d);
     driver_exits(&d, 1, 5, 0, 1, 9);
@@ -444,8 +444,8 @@ static void test_a_restored_store_has_forgotten_who_came_after(void)
 {
     driver_two_nodes(&d);
     struct tf_entry entry = driver_place_entry(1, 5, 1, 8), again = driver_place_entry(1, 5, 1, 8);
-    entry.spec.retry_limit = again.spec.retry_limit = 3;
-    entry.spec.retry_backoff = again.spec.retry_backoff = TF_MINUTE;
+    tf_spec_own(&entry.spec)->retry_limit = tf_spec_own(&again.spec)->retry_limit = 3;
+    tf_spec_own(&entry.spec)->retry_backoff = tf_spec_own(&again.spec)->retry_backoff = TF_MINUTE;
     driver_change(&d, entry);
     driver_all_ready(&d);
     driver_exits(&d, 1, 5, 0, 1, 9);

@@ -12,7 +12,7 @@ static struct sub_driver d;
 static struct tf_entry entry_of(int32_t min, int32_t max, int32_t step)
 {
     struct tf_entry entry = driver_place_entry(1, 5, 8, 2);
-    entry.spec.elastic = (struct tf_elastic){min, max, step};
+    tf_spec_own(&entry.spec)->elastic = (struct tf_elastic){min, max, step};
     return entry;
 }
 
@@ -88,7 +88,7 @@ static void test_a_raised_min(void)
     driver_change(&d, entry_of(8, 8, 2));
     CU_ASSERT_PTR_NULL(strstr(tf_buf_text(&d.log), "stop "));
     CU_ASSERT_EQUAL(driver_allocation(&d, 1)->size, 4);
-    CU_ASSERT_EQUAL(driver_allocation(&d, 1)->spec.elastic.min, 8);
+    CU_ASSERT_EQUAL(driver_allocation(&d, 1)->spec->elastic.min, 8);
     end();
 }
 
@@ -111,7 +111,7 @@ static void test_what_is_no_size(void)
     driver_change(&d, entry_of(4, 2, 2));
     driver_change(&d, entry_of(2, 5000, 2));
     CU_ASSERT_EQUAL(driver_allocation(&d, 1)->size, 8);
-    CU_ASSERT_EQUAL(driver_allocation(&d, 1)->spec.elastic.step, 2);
+    CU_ASSERT_EQUAL(driver_allocation(&d, 1)->spec->elastic.step, 2);
     CU_ASSERT_EQUAL(count_in(TF_MEMBER_READY), 8);
     end();
 }
@@ -121,11 +121,11 @@ static void test_on_resize_restart(void)
 {
     driver_two_nodes(&d);
     struct tf_entry entry = entry_of(2, 8, 2);
-    entry.spec.on_resize = TF_ON_RESIZE_RESTART;
+    tf_spec_own(&entry.spec)->on_resize = TF_ON_RESIZE_RESTART;
     driver_change(&d, entry);
     driver_all_ready(&d);
     entry = entry_of(2, 4, 2);
-    entry.spec.on_resize = TF_ON_RESIZE_RESTART;
+    tf_spec_own(&entry.spec)->on_resize = TF_ON_RESIZE_RESTART;
     driver_change(&d, entry);
     CU_ASSERT_EQUAL(count_in(TF_MEMBER_LEAVING), 4);
     CU_ASSERT_EQUAL(count_in(TF_MEMBER_STOPPING), 4);
@@ -176,11 +176,11 @@ static void test_other_words(void)
 {
     begin();
     struct tf_entry entry = entry_of(2, 8, 2);
-    tf_str_set(&entry.spec.priority, "high");
-    entry.spec.max_runtime = 60 * TF_SECOND;
-    entry.spec.min_runtime = 5 * TF_SECOND; /* never lengthened */
+    tf_str_set(&tf_spec_own(&entry.spec)->priority, "high");
+    tf_spec_own(&entry.spec)->max_runtime = 60 * TF_SECOND;
+    tf_spec_own(&entry.spec)->min_runtime = 5 * TF_SECOND; /* never lengthened */
     driver_change(&d, entry);
-    const struct tf_job_spec *spec = &driver_allocation(&d, 1)->spec;
+    const struct tf_job_spec *spec = driver_allocation(&d, 1)->spec;
     CU_ASSERT_STRING_EQUAL(spec->priority, "high");
     CU_ASSERT_EQUAL(spec->min_runtime, 0);
     sub_check(d.sub); /* levels are those of the new class */

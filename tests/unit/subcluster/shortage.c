@@ -14,8 +14,8 @@ static struct sub_driver d;
 static struct tf_entry entry_of(uint8_t uid, const char *priority, int32_t size)
 {
     struct tf_entry entry = driver_place_entry(uid, uid, size, 4);
-    tf_str_set(&entry.spec.priority, priority);
-    entry.spec.elastic = (struct tf_elastic){size, size, 1};
+    tf_str_set(&tf_spec_own(&entry.spec)->priority, priority);
+    tf_spec_own(&entry.spec)->elastic = (struct tf_elastic){size, size, 1};
     return entry;
 }
 
@@ -235,7 +235,7 @@ static void test_on_its_own_node(void)
 {
     driver_two_nodes(&d);
     struct tf_entry entry = entry_of(SERVICE, "mid", 1), more = entry_of(SERVICE, "mid", 2);
-    entry.spec.max_nodes = more.spec.max_nodes = 1;
+    tf_spec_own(&entry.spec)->max_nodes = tf_spec_own(&more.spec)->max_nodes = 1;
     driver_change(&d, entry);
     for (uint8_t uid = FIRST_LOW; uid <= LAST_LOW; uid++)
         driver_change(&d, entry_of(uid, "low", 1));
@@ -284,8 +284,8 @@ static void test_what_is_short_itself_goes(void)
     driver_two_nodes(&d);
     driver_change(&d, entry_of(SERVICE, "mid", 1));
     struct tf_entry gang = entry_of(GANG, "low", 2);
-    gang.spec.elastic.step = 2;
-    gang.spec.below_min = TF_BELOW_MIN_STOP;
+    tf_spec_own(&gang.spec)->elastic.step = 2;
+    tf_spec_own(&gang.spec)->below_min = TF_BELOW_MIN_STOP;
     driver_change(&d, gang);
     driver_change(&d, entry_of(OTHER, "mid", 1));
     driver_all_ready(&d);

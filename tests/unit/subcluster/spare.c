@@ -13,8 +13,8 @@ enum { WAITER = 1, OTHER = 3, LARGE = 5 };
 static void add_job(uint8_t uid, int32_t gpus, int32_t cores, enum tf_migration_rule migration)
 {
     struct tf_entry entry = driver_place_entry(uid, uid, 1, gpus);
-    entry.spec.group.shape.cpu = 1000 * cores;
-    entry.spec.migration = migration;
+    tf_spec_own(&entry.spec)->group.shape.cpu = 1000 * cores;
+    tf_spec_own(&entry.spec)->migration = migration;
     driver_change(&d, entry);
     driver_all_ready(&d);
 }

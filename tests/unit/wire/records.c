@@ -111,14 +111,14 @@ static void test_errors_name_the_field(void)
     free(job.job.name);
     job.job.tenant = tf_strdup("search");
     job.job.name = tf_strdup("rank");
-    job.job.spec.group.shape.gpus = 65;
+    tf_spec_own(&job.job.spec)->group.shape.gpus = 65;
     CU_ASSERT_EQUAL(tf_wire_record_pack(&job, &value, &err), -1);
     CU_ASSERT_EQUAL(value.len, 0);
     CU_ASSERT_EQUAL(tf_wire_record_size(&job), 0);
     CU_ASSERT_STRING_EQUAL(err.text,
                            "job search/rank: spec.groups[0].instance.shape.gpus: 65 is not in 0 to 64");
-    job.job.spec.group.shape.gpus = 8;
-    job.job.spec.max_runtime = -1;
+    tf_spec_own(&job.job.spec)->group.shape.gpus = 8;
+    tf_spec_own(&job.job.spec)->max_runtime = -1;
     CU_ASSERT_EQUAL(tf_wire_record_pack(&job, &value, &err), -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "spec.max_runtime: -1 is not in"));
     tf_record_release(&job);
@@ -193,7 +193,7 @@ static void test_the_longest_story_fits_a_record(void)
     job->name = filled(TF_NAME_MAX);
     job->phase = TF_PHASE_PENDING;
     for (size_t left = TF_WIRE_MANIFEST_MAX; left > 0; left -= 32 * 1024)
-        tf_vec_push(&job->spec.group.command, filled(32 * 1024));
+        tf_vec_push(&tf_spec_own(&job->spec)->group.command, filled(32 * 1024));
     for (int i = 0; i < 64; i++)
         tf_vec_push(&job->placements,
                     (struct tf_placement){.cluster = filled(TF_NAME_MAX), .model = filled(20)});

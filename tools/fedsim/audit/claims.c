@@ -51,7 +51,7 @@ bool audit_is_kept(const struct audit_site *site, const struct tf_node *node, st
                    const struct tf_job_spec *spec)
 {
     tf_vec_each (claim, &site->node_claims)
-        if (!tf_uid_eq(claim->c.uid, uid) && rank_of(site, &claim->c.spec) >= rank_of(site, spec) &&
+        if (!tf_uid_eq(claim->c.uid, uid) && rank_of(site, claim->c.spec) >= rank_of(site, spec) &&
             tf_strs_has(&claim->c.nodes, node->name))
             return true;
     return false;
@@ -61,8 +61,7 @@ bool audit_is_kept(const struct audit_site *site, const struct tf_node *node, st
 static bool is_taken(const struct audit_site *site, const struct audit_node_claim *claim, const char *node)
 {
     tf_vec_each (other, &site->node_claims)
-        if (rank_of(site, &other->c.spec) > rank_of(site, &claim->c.spec) &&
-            tf_strs_has(&other->c.nodes, node))
+        if (rank_of(site, other->c.spec) > rank_of(site, claim->c.spec) && tf_strs_has(&other->c.nodes, node))
             return true;
     return false;
 }
@@ -70,9 +69,9 @@ static bool is_taken(const struct audit_site *site, const struct audit_node_clai
 static bool is_bound(const struct audit_site *site, const struct audit_node_claim *claim,
                      const struct tf_allocation *a)
 {
-    bool ends = a->spec.max_runtime > 0 && a->accepted.ms + a->spec.max_runtime <= claim->c.until.ms;
+    bool ends = a->spec->max_runtime > 0 && a->accepted.ms + a->spec->max_runtime <= claim->c.until.ms;
     return !claim->fresh && !claim->over && !ends && !tf_uid_eq(claim->c.uid, a->uid) &&
-           rank_of(site, &claim->c.spec) >= rank_of(site, &a->spec);
+           rank_of(site, claim->c.spec) >= rank_of(site, a->spec);
 }
 
 /* Some of the node was reserved for the job until it started. */
@@ -83,7 +82,7 @@ static bool was_reserved(struct audit *audit, const struct audit_site *site, con
     for (const struct audit_allocation *x = site->allocations; x; x = x->hh.next) {
         const struct tf_allocation *r = x->changed ? &x->before : &x->a;
         if (r->phase != TF_ALLOCATION_RESERVED ||
-            !tf_owner_admits(&r->spec.reserve.owner, job->tenant, job->name, &job->labels))
+            !tf_owner_admits(&r->spec->reserve.owner, job->tenant, job->name, &job->labels))
             continue;
         tf_vec_each (c, &r->claims)
             if (tf_str_eq(c->node, node))
@@ -102,7 +101,7 @@ static void check_node(struct audit *audit, const struct audit_site *site, const
             audit_fail(audit,
                        "R5: job %s, which may run from %" PRId64 " for %" PRId64
                        " ms, starts a core on %s in %s, which is kept until %" PRId64 " for job %s",
-                       audit_uid(a->uid), a->accepted.ms, a->spec.max_runtime, node, site->name,
+                       audit_uid(a->uid), a->accepted.ms, a->spec->max_runtime, node, site->name,
                        claim->c.until.ms, audit_uid(claim->c.uid));
 }
 

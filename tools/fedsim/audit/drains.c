@@ -116,7 +116,7 @@ static bool is_frozen(const struct audit *audit, const struct audit_site *site)
  * than the naive loop knows. */
 static bool could_move(struct audit *audit, const struct audit_site *site, const struct tf_allocation *a)
 {
-    const struct tf_job_spec *spec = &a->spec;
+    const struct tf_job_spec *spec = a->spec;
     bool left_alone = audit_epoch(audit, a->uid, a->epoch)->local_rolled;
     return !left_alone && spec->migration == TF_MIGRATION_ALLOW && !spec->topology.count &&
            !spec->max_nodes && a->phase == TF_ALLOCATION_RUNNING && a->move_failures == 0 &&

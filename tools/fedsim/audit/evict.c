@@ -25,7 +25,7 @@ void audit_keep_before(struct audit_site *site, struct audit_allocation *known)
         return;
     known->changed = true;
     known->before = known->a;
-    known->a = (struct tf_allocation){.uid = known->before.uid};
+    known->a = (struct tf_allocation){.uid = known->before.uid, .spec = tf_spec_none()};
     tf_vec_push(&site->changes, known);
 }
 
@@ -153,8 +153,8 @@ static bool goes_in_part(struct audit *audit, const struct audit_site *site,
 static const struct tf_job_spec *spec_of(const struct audit_site *site, const struct audit_epoch *e)
 {
     const struct audit_allocation *known = audit_allocation(site, e->uid);
-    bool live = known && known->a.epoch == e->epoch && known->a.spec.priority;
-    return live ? &known->a.spec : &e->job->manifest.spec;
+    bool live = known && known->a.epoch == e->epoch && known->a.spec->priority;
+    return live ? known->a.spec : &e->job->manifest.spec;
 }
 
 static int rank_of(const struct audit_site *site, const struct tf_job_spec *spec)
@@ -168,7 +168,7 @@ static void note_full(struct audit *audit, const struct audit_site *site, const 
     struct audit_epoch *e = audit_epoch(audit, a->uid, a->epoch);
     if (a->phase != TF_ALLOCATION_RUNNING || a->started.ms == 0 || e->full.ms)
         return;
-    e->min_runtime = a->spec.min_runtime;
+    e->min_runtime = a->spec->min_runtime;
     tf_vec_each (m, &a->members) {
         struct tf_instance_id id = {
             .uid = a->uid, .epoch = a->epoch, .index = m->index, .attempt = m->attempt};
@@ -182,8 +182,8 @@ static void note_protection(struct audit *audit, const struct audit_site *site, 
 {
     struct audit_epoch *e = audit_epoch(audit, a->uid, a->epoch);
     note_full(audit, site, a);
-    if (a->phase != TF_ALLOCATION_IDLE && a->spec.min_runtime < e->min_runtime)
-        e->min_runtime = a->spec.min_runtime;
+    if (a->phase != TF_ALLOCATION_IDLE && a->spec->min_runtime < e->min_runtime)
+        e->min_runtime = a->spec->min_runtime;
 }
 
 /* By the subcluster's clock, of which the rate may be wrong by 1 %. */
@@ -204,7 +204,7 @@ static tf_level victim_level(struct audit *audit, const struct audit_site *site,
 {
     const struct audit_epoch *e = epoch_of(audit, known);
     const struct tf_allocation *a = known->before.phase != TF_ALLOCATION_IDLE ? &known->before : &known->a;
-    int rank = rank_of(site, &a->spec);
+    int rank = rank_of(site, a->spec);
     bool core = goes_whole(known);
     /* what has not joined, or comes by a move that is rolled back, gives way to nobody */
     for (size_t i = 0; !core && i < known->a.members.count; i++)
@@ -246,10 +246,10 @@ static int32_t leaving_members(const struct audit_allocation *known)
 /* Steps of x that use at least what one of v, of that size, frees: then x is not above where v was. */
 static bool evens_out(const struct tf_allocation *v, int32_t size, const struct tf_allocation *x)
 {
-    const struct tf_elastic *ve = &v->spec.elastic, *xe = &x->spec.elastic;
-    int64_t frees = (int64_t)ve->step * v->spec.group.shape.gpus,
-            uses = (int64_t)xe->step * x->spec.group.shape.gpus;
-    if (v->spec.grow != TF_GROW_CONTINUOUS || frees == 0 || uses == 0)
+    const struct tf_elastic *ve = &v->spec->elastic, *xe = &x->spec->elastic;
+    int64_t frees = (int64_t)ve->step * v->spec->group.shape.gpus,
+            uses = (int64_t)xe->step * x->spec->group.shape.gpus;
+    if (v->spec->grow != TF_GROW_CONTINUOUS || frees == 0 || uses == 0)
         return false;
     int64_t after = x->size + (frees + uses - 1) / uses * xe->step;
     return after * ve->max < (int64_t)size * xe->max;
@@ -257,9 +257,9 @@ static bool evens_out(const struct tf_allocation *v, int32_t size, const struct 
 
 static bool may_grow(const struct tf_allocation *x)
 {
-    const struct tf_elastic *e = &x->spec.elastic;
+    const struct tf_elastic *e = &x->spec->elastic;
     return x->phase == TF_ALLOCATION_RUNNING && x->size + e->step <= e->max &&
-           (x->size < e->min || x->spec.grow != TF_GROW_NEVER);
+           (x->size < e->min || x->spec->grow != TF_GROW_NEVER);
 }
 
 static bool goes_for_growth(struct audit *audit, const struct audit_site *site,
@@ -269,15 +269,15 @@ static bool goes_for_growth(struct audit *audit, const struct audit_site *site,
     const struct tf_allocation *v = fresh ? &known->a : &known->before;
     int32_t gave = known->a.size + leaving_members(known); /* it may have grown by the same, too */
     int32_t size = v->size > gave ? v->size : gave;
-    int rank = rank_of(site, &v->spec);
-    bool one_step = leaving_members(known) == v->spec.elastic.step;
+    int rank = rank_of(site, v->spec);
+    bool one_step = leaving_members(known) == v->spec->elastic.step;
     if (victim_level(audit, site, known) != tf_level_surplus(rank) || !v->members.count)
         return false;
     for (const struct audit_allocation *x = site->allocations; x; x = x->hh.next) {
         if (x == known || !may_grow(&x->a))
             continue;
-        int of = rank_of(site, &x->a.spec);
-        bool is_short = x->a.size < x->a.spec.elastic.min; /* what it lacks are cores */
+        int of = rank_of(site, x->a.spec);
+        bool is_short = x->a.size < x->a.spec->elastic.min; /* what it lacks are cores */
         if (of > rank || (of == rank && (is_short || (one_step && evens_out(v, size, &x->a)))))
             return true;
     }
@@ -305,7 +305,7 @@ static bool goes_for_claims(const struct audit_site *site, const struct audit_al
                             tf_level level)
 {
     tf_vec_each (at, &site->changes)
-        if (*at != victim && gets_more(*at) && level < tf_level_core(rank_of(site, &(*at)->a.spec)))
+        if (*at != victim && gets_more(*at) && level < tf_level_core(rank_of(site, (*at)->a.spec)))
             return true;
     return false;
 }
@@ -396,11 +396,11 @@ static bool is_surplus(const struct audit_allocation *known, const struct tf_all
 static bool is_away(const struct question *q, const struct audit_allocation *known,
                     const struct tf_allocation *a, const struct tf_member *m)
 {
-    int rank = rank_of(q->site, &a->spec);
+    int rank = rank_of(q->site, a->spec);
     if (q->whose == LOWER_SURPLUS)
         return is_surplus(known, a, m) && tf_level_surplus(rank) < q->level;
     bool below = is_surplus(known, a, m) ? tf_level_surplus(rank) < q->level
-                                         : a->spec.min_runtime == 0 && tf_level_core(rank) < q->level;
+                                         : a->spec->min_runtime == 0 && tf_level_core(rank) < q->level;
     return (q->whose == BELOW && below) || goes_unless_kept(q, known, a, m);
 }
 
@@ -414,7 +414,7 @@ static bool is_evictable(const struct tf_allocation *a, const struct tf_member *
 static bool is_claim_away(const struct question *q, const struct audit_allocation *known,
                           const struct tf_allocation *a)
 {
-    bool below = q->whose == BELOW && tf_level_core(rank_of(q->site, &a->spec)) < q->level;
+    bool below = q->whose == BELOW && tf_level_core(rank_of(q->site, a->spec)) < q->level;
     return below || (known->changed && known != q->kept && goes_whole(known));
 }
 
@@ -440,10 +440,10 @@ static bool held_before(const struct audit_allocation *known, const struct tf_me
 static void count_taken(const struct question *q, const struct audit_allocation *known,
                         const struct tf_allocation *a, bool later, const char *node, struct taken *taken)
 {
-    struct tf_vector need = tf_shape_vector(&a->spec.group.shape);
     bool claims = a == q->claimant && q->whose != LOWER_SURPLUS; /* they are what is asked about */
     if (a->phase == TF_ALLOCATION_IDLE)
         return;
+    struct tf_vector need = tf_shape_vector(&a->spec->group.shape);
     tf_vec_each (m, &a->members) {
         bool goes = (later ? held_before(known, m) : is_evictable(a, m)) && is_away(q, known, a, m);
         bool counted = later && held_before(known, m);
@@ -483,7 +483,7 @@ static int32_t count_left(const struct audit_node *node, void *arg)
 {
     const struct question *q = arg;
     const struct tf_node *n = &node->node;
-    const struct tf_job_spec *spec = &q->claimant->spec;
+    const struct tf_job_spec *spec = q->claimant->spec;
     const struct tf_shape *shape = &spec->group.shape;
     if (n->state != TF_NODE_READY || node->cordoned || is_recent(q->audit, node) ||
         has_strays(q->site, node) || audit_moves_at(q->site, n->name) || audit_is_emptied(q->site, n->name) ||
@@ -508,7 +508,7 @@ static int32_t count_left(const struct audit_node *node, void *arg)
 static bool would_fit(struct question *q)
 {
     const struct tf_allocation *a = q->claimant;
-    return audit_count_nodes(q->site, &a->spec, count_left, q) >= (int32_t)a->claims.count;
+    return audit_count_nodes(q->site, a->spec, count_left, q) >= (int32_t)a->claims.count;
 }
 
 /* A topology of several planes is more than the naive loop knows. */
@@ -521,8 +521,8 @@ int32_t audit_room_to_grow(struct audit *audit, const struct audit_site *site, c
                            bool take_surplus)
 {
     struct question q = {.audit = audit, .site = site, .claimant = a, .whose = LOWER_SURPLUS};
-    q.level = take_surplus ? tf_level_surplus(rank_of(site, &a->spec)) : TF_LEVEL_FREE;
-    return audit_count_nodes(site, &a->spec, count_left, &q);
+    q.level = take_surplus ? tf_level_surplus(rank_of(site, a->spec)) : TF_LEVEL_FREE;
+    return audit_count_nodes(site, a->spec, count_left, &q);
 }
 
 /* Where a job's instances may be does not depend on where others of it are, which the naive loop knows not.
@@ -546,8 +546,8 @@ int32_t audit_room_by_eviction(struct audit *audit, const struct audit_site *sit
                                const struct tf_allocation *a)
 {
     struct question q = {.audit = audit, .site = site, .claimant = a, .whose = BELOW};
-    q.level = tf_level_core(rank_of(site, &a->spec));
-    return is_frozen(audit, site) ? 0 : audit_count_nodes(site, &a->spec, count_left, &q);
+    q.level = tf_level_core(rank_of(site, a->spec));
+    return is_frozen(audit, site) ? 0 : audit_count_nodes(site, a->spec, count_left, &q);
 }
 
 /* The only one that has claimed with this transaction, and so all of its victims are for it. */
@@ -557,7 +557,7 @@ static const struct tf_allocation *only_claimant(const struct audit *audit, cons
     tf_vec_each (at, &site->changes) {
         if (!claims_more(*at))
             continue;
-        if (found || !is_loose(&(*at)->a.spec))
+        if (found || !is_loose((*at)->a.spec))
             return NULL;
         found = &(*at)->a;
     }
@@ -648,7 +648,7 @@ static void check_spared(struct audit *audit, const struct audit_site *site,
                  e->released || audit_has_lost_a_node(audit, site, &known->a);
     tf_vec_each (at, &site->opened)
         other |= has_claimed(audit, site, *at);
-    if (other || !audit_is_protected(audit, e) || rank_of(site, &known->a.spec) >= site->ceiling)
+    if (other || !audit_is_protected(audit, e) || rank_of(site, known->a.spec) >= site->ceiling)
         return;
     for (size_t i = 0; i < known->a.members.count; i++)
         if (begins_to_leave(known, i) && was_member(known, i) &&

@@ -95,7 +95,7 @@ static bool is_on_offer(const struct audit *audit, const struct audit_site *site
 static bool may_absorb(const struct audit_allocation *known)
 {
     const struct tf_allocation *a = &known->a, *before = &known->before;
-    int32_t min = a->spec.elastic.min;
+    int32_t min = a->spec->elastic.min;
     return a->phase == TF_ALLOCATION_RUNNING && before->phase == TF_ALLOCATION_RUNNING &&
            a->epoch == before->epoch && before->size >= min && a->size >= min && before->claims.count == 0;
 }

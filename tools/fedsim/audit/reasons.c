@@ -58,7 +58,7 @@ static bool fits_when_empty(const struct audit_node *node, const struct tf_job_s
 
 static bool stays(const struct doubt *doubt, const struct tf_allocation *a, const struct tf_member *m)
 {
-    int rank = rank_of(doubt->site, &a->spec), own = rank_of(doubt->site, &doubt->spec);
+    int rank = rank_of(doubt->site, a->spec), own = rank_of(doubt->site, &doubt->spec);
     return audit_member_holds(m) && (rank > own || (rank == own && m->mark == 0));
 }
 
@@ -69,7 +69,7 @@ static struct tf_vector stay_on(const struct doubt *doubt, const struct audit_no
         for (size_t i = 0; x->a.phase != TF_ALLOCATION_IDLE && i < x->a.members.count; i++) {
             const struct tf_member *m = &x->a.members.items[i];
             if (stays(doubt, &x->a, m) && strcmp(m->node, node->node.name) == 0)
-                sum = tf_vector_add(sum, tf_shape_vector(&x->a.spec.group.shape));
+                sum = tf_vector_add(sum, tf_shape_vector(&x->a.spec->group.shape));
         }
     return sum;
 }
@@ -111,7 +111,7 @@ static int32_t count_model(const char *model, void *arg)
 
 static bool holds_core(struct doubt doubt, bool lower_goes, bool with_topology)
 {
-    const struct tf_job_spec *spec = &doubt.job->record->spec;
+    const struct tf_job_spec *spec = doubt.job->record->spec;
     doubt.lower_goes = lower_goes;
     if (!with_topology) {
         doubt.spec.topology.count = 0;
@@ -125,7 +125,7 @@ static bool holds_core(struct doubt doubt, bool lower_goes, bool with_topology)
 static bool protects_some(const struct audit_site *site)
 {
     for (const struct audit_allocation *x = site->allocations; x; x = x->hh.next)
-        if (x->a.phase != TF_ALLOCATION_IDLE && x->a.spec.min_runtime > 0)
+        if (x->a.phase != TF_ALLOCATION_IDLE && x->a.spec->min_runtime > 0)
             return true;
     return false;
 }
@@ -203,7 +203,7 @@ static bool is_false(const struct doubt *doubt, const struct audit_why *why)
 static void check_reason(struct audit *audit, const struct audit_site *site, const struct audit_job *job,
                          const struct audit_why *why)
 {
-    const struct doubt doubt = {.site = site, .job = job, .spec = job->record->spec};
+    const struct doubt doubt = {.site = site, .job = job, .spec = *job->record->spec};
     bool may = audit_may_use(site, &doubt.spec);
     const char *uid = audit_uid(job->uid), *word = tf_reason_name(why->reason);
     if ((why->reason == TF_REASON_POLICY) == may)
@@ -217,7 +217,7 @@ static void check_reason(struct audit *audit, const struct audit_site *site, con
 static void check_room(struct audit *audit, const struct audit_site *site, const struct audit_job *job,
                        const struct audit_why *why)
 {
-    const struct tf_job_spec *spec = &job->record->spec;
+    const struct tf_job_spec *spec = job->record->spec;
     int32_t count = audit_naive_count(site, job->uid, spec, NULL, false);
     if (audit_may_use(site, spec) && !site->cordoned && count >= spec->elastic.min)
         audit_fail(audit,

@@ -83,7 +83,7 @@ static int32_t live_members(const struct audit_job *job, const struct audit_site
 static void check_short(struct audit *audit, const struct audit_site *site, const struct audit_job *job,
                         const struct tf_allocation *a)
 {
-    const struct tf_job_spec *spec = &a->spec;
+    const struct tf_job_spec *spec = a->spec;
     bool simple = !spec->topology.count && !spec->max_nodes && job->record->placements.count == 1;
     int32_t more = simple ? audit_naive_count(site, a->uid, spec, a->model, true) : 0;
     if (!simple || a->grow_failures) /* what cannot start is tried again after a while */
@@ -104,7 +104,7 @@ static void check_reserved(struct audit *audit, const struct audit_job *job)
     const struct audit_allocation *known = audit_allocation(audit_site(audit, p->cluster), job->uid);
     const struct tf_allocation *a = known ? &known->a : NULL;
     if (!a || a->phase != TF_ALLOCATION_RESERVED || a->epoch != p->epoch || a->members.count ||
-        a->claims.count == 0 || a->claims.count > (size_t)a->spec.elastic.min)
+        a->claims.count == 0 || a->claims.count > (size_t)a->spec->elastic.min)
         audit_fail(audit, "I10: at rest %s does not keep what reservation %s is said to have there",
                    p->cluster, audit_uid(job->uid));
 }
@@ -130,7 +130,7 @@ static void check_running(struct audit *audit, const struct audit_job *job)
     if (a->successor || tf_cross_goes_on(&job->record->cross))
         audit_fail(audit, "I10: at rest job %s is still on its way to another subcluster (%s)", uid,
                    tf_cross_state_name(job->record->cross.state));
-    if (a->size < a->spec.elastic.min)
+    if (a->size < a->spec->elastic.min)
         check_short(audit, site, job, a);
     if (job->record->phase != TF_PHASE_RUNNING || ready + done != a->size ||
         live_members(job, site, a->epoch) != ready)
@@ -153,7 +153,7 @@ static void check_job(struct audit *audit, const struct audit_job *job)
         return;
     if (r->deleted)
         audit_fail(audit, "§7: at rest the name of the deleted job %s is not free", uid);
-    else if (r->placements.count && tf_is_reservation(&r->spec))
+    else if (r->placements.count && tf_is_reservation(r->spec))
         check_reserved(audit, job);
     else if (r->placements.count)
         check_running(audit, job);
@@ -168,9 +168,9 @@ static void check_job(struct audit *audit, const struct audit_job *job)
 /* Nothing but room can keep it from growing. Topology and maxNodes are more than the naive loop knows. */
 static bool wants_more(const struct tf_allocation *a)
 {
-    const struct tf_elastic *e = &a->spec.elastic;
-    if (a->phase != TF_ALLOCATION_RUNNING || a->spec.grow != TF_GROW_CONTINUOUS || a->grow_failures ||
-        a->spec.topology.count || a->spec.max_nodes || a->size < e->min || a->size + e->step > e->max)
+    const struct tf_elastic *e = &a->spec->elastic;
+    if (a->phase != TF_ALLOCATION_RUNNING || a->spec->grow != TF_GROW_CONTINUOUS || a->grow_failures ||
+        a->spec->topology.count || a->spec->max_nodes || a->size < e->min || a->size + e->step > e->max)
         return false;
     tf_vec_each (m, &a->members)
         if (m->state == TF_MEMBER_DONE || m->state == TF_MEMBER_LEAVING)
@@ -180,20 +180,20 @@ static bool wants_more(const struct tf_allocation *a)
 
 static void check_grown(struct audit *audit, const struct audit_site *site, const struct tf_allocation *a)
 {
-    int32_t step = a->spec.elastic.step;
+    int32_t step = a->spec->elastic.step;
     if (!wants_more(a) || is_left_alone(audit, a->uid, a->epoch))
         return;
     int32_t free = audit_room_to_grow(audit, site, a, false),
             lower = audit_room_to_grow(audit, site, a, true);
     if (free >= step)
         audit_fail(audit, "I8: at rest job %s has %d of %d instances, and in %s %d more are free",
-                   audit_uid(a->uid), a->size, a->spec.elastic.max, site->name, free);
+                   audit_uid(a->uid), a->size, a->spec->elastic.max, site->name, free);
     else if (lower >= step)
         audit_fail(
             audit,
             "I8: at rest job %s has %d of %d instances, and in %s surplus of lower priorities has room for "
             "%d more",
-            audit_uid(a->uid), a->size, a->spec.elastic.max, site->name, lower);
+            audit_uid(a->uid), a->size, a->spec->elastic.max, site->name, lower);
 }
 
 /* ---- nothing belongs to nothing ---- */

@@ -73,7 +73,7 @@ static void count_kept(struct audit_site *site, const struct tf_claim *claim, in
 void audit_count_allocation(struct audit *audit, struct audit_site *site, const struct tf_allocation *a,
                             int32_t times)
 {
-    struct tf_vector need = tf_shape_vector(&a->spec.group.shape);
+    struct tf_vector need = tf_shape_vector(&a->spec->group.shape);
     if (a->phase == TF_ALLOCATION_IDLE)
         return;
     tf_vec_each (c, &a->claims) {

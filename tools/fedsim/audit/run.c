@@ -292,7 +292,7 @@ static bool is_resized(struct audit *audit, const char *cluster, const struct au
     bool resized = job->scale_asked || e->resized;
     if (m->state == TF_MEMBER_LEAVING)
         return job->scale_asked || e->shrunk || e->turned_back;
-    return resized && a->spec.on_resize == TF_ON_RESIZE_RESTART;
+    return resized && a->spec->on_resize == TF_ON_RESIZE_RESTART;
 }
 
 /* A move had begun when the store was put back: it runs twice, and the copy knows one of both at most. Or the

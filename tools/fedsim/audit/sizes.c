@@ -16,7 +16,7 @@ static int32_t members_of(const struct tf_allocation *a)
 
 void audit_check_size(struct audit *audit, const struct audit_site *site, const struct tf_allocation *a)
 {
-    const struct tf_elastic *e = &a->spec.elastic;
+    const struct tf_elastic *e = &a->spec->elastic;
     int32_t n = members_of(a);
     if (a->phase != TF_ALLOCATION_STARTING && a->phase != TF_ALLOCATION_RUNNING)
         return;

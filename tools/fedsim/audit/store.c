@@ -445,6 +445,7 @@ static void take_allocation(struct audit *audit, struct audit_site *site, struct
     } else {
         known = tf_calloc(1, sizeof *known);
         known->a.uid = record->uid;
+        known->a.spec = tf_spec_none();
         HASH_ADD(hh, site->allocations, a.uid, sizeof known->a.uid, known);
     }
     audit_keep_before(site, known);

@@ -528,7 +528,7 @@ static void take_givers(struct report_job *job, const struct tf_allocation *a)
         if (m->state == TF_MEMBER_LEAVING && m->ready.ms && !lost)
             tf_vec_push(&job->givers, m->index);
     }
-    if (members > a->spec.elastic.max)
+    if (members > a->spec->elastic.max)
         job->givers.count = 0;
 }
 

@@ -18,6 +18,7 @@ void rival_tell_job(const struct rival *rival, const struct rival_job *job, enum
     struct tf_placement placement = {.epoch = job->epoch, .phase = phase};
     struct tf_record record = {.kind = TF_RECORD_JOB};
     record.job.uid = job->uid;
+    record.job.spec = tf_spec_none();
     record.job.phase = phase;
     record.job.held = job->held;
     record.job.placements.items = &placement;
@@ -32,8 +33,9 @@ void rival_tell_state(const struct rival *rival, const struct rival_job *job, si
     struct tf_allocation *a = &record.allocation;
     a->uid = job->uid;
     a->epoch = job->epoch;
-    a->spec = job->manifest.spec; /* borrowed, like all of it */
-    a->spec.elastic = job->wanted;
+    struct tf_job_spec *spec = tf_spec_own(&a->spec); /* all else is borrowed */
+    tf_job_spec_copy(spec, &job->manifest.spec);
+    spec->elastic = job->wanted;
     a->ending.end = job->ending;
     a->phase = job->ending != TF_END_NONE ? TF_ALLOCATION_ENDING
                : job->members.count       ? TF_ALLOCATION_RUNNING
@@ -47,6 +49,7 @@ void rival_tell_state(const struct rival *rival, const struct rival_job *job, si
     }
     tell(rival, &rival->world->sites.items[site]->store, &record);
     tf_vec_release(&a->claims);
+    tf_spec_drop(a->spec);
 }
 
 void rival_tell_end(const struct rival *rival, const struct rival_job *job, size_t site, enum tf_end end)

@@ -106,8 +106,11 @@ static void store(struct stage *stage, struct tf_allocation a)
 
 static struct tf_allocation running(const struct stage *stage, int32_t size)
 {
-    return (struct tf_allocation){
-        .uid = stage->job.uid, .phase = TF_ALLOCATION_RUNNING, .epoch = 7, .size = size};
+    return (struct tf_allocation){.uid = stage->job.uid,
+                                  .phase = TF_ALLOCATION_RUNNING,
+                                  .epoch = 7,
+                                  .spec = tf_spec_none(),
+                                  .size = size};
 }
 
 static int64_t figure(struct stage *stage, const char *name)
@@ -221,7 +224,7 @@ static void test_evictions_by_cause(void)
     struct stage stage;
     begin_running(&stage);
     struct tf_allocation smaller = running(&stage, 1);
-    smaller.spec.elastic = (struct tf_elastic){1, 2, 1};
+    tf_spec_own(&smaller.spec)->elastic = (struct tf_elastic){1, 2, 1};
     struct tf_member stays = {.index = 0, .state = TF_MEMBER_READY, .ready = {1}};
     struct tf_member leaves = {.index = 1, .mark = 1, .state = TF_MEMBER_LEAVING, .ready = {1}};
     tf_vec_push(&smaller.members, stays);
@@ -241,6 +244,7 @@ static void test_evictions_by_cause(void)
     EXPECT(&stage, "evictionsByCause.core", 1);
     EXPECT(&stage, "tenants.x.evictionsByCause.surplus", 1);
     tf_vec_release(&smaller.members);
+    tf_spec_drop(smaller.spec);
     strike(&stage);
 }
 
@@ -251,7 +255,8 @@ static void test_claims(void)
     struct sim_job other = stage.job;
     other.uid.bytes[0] = 2;
     world_tell(&stage.world, &(struct sim_fact){.kind = SIM_FACT_ASKED, .job = &other, .verb = SIM_SUBMIT});
-    struct tf_allocation claimant = {.uid = other.uid, .phase = TF_ALLOCATION_STARTING, .epoch = 9};
+    struct tf_allocation claimant = {
+        .uid = other.uid, .phase = TF_ALLOCATION_STARTING, .epoch = 9, .spec = tf_spec_none()};
     struct tf_claim claim = {.node = n0, .gpus = 0x03};
     tf_vec_push(&claimant.claims, claim);
     store(&stage, claimant);
