@@ -38,7 +38,8 @@ void tf_buf_reserve(struct tf_buf *buf, size_t more)
 
 void tf_buf_add(struct tf_buf *buf, const void *bytes, size_t len)
 {
-    tf_buf_reserve(buf, len);
+    if (len >= buf->cap - buf->len)
+        tf_buf_reserve(buf, len);
     if (len)
         memcpy(buf->data + buf->len, bytes, len);
     buf->len += len;

@@ -32,9 +32,9 @@ void tf_store_prefix_end(struct tf_buf *out, struct tf_bytes prefix);
 
 /* A reply that owns its rows. Zero-initialise. */
 struct tf_store_answer {
-    struct tf_store_reply reply;
     TF_VEC(struct tf_store_row) rows;
     struct tf_buf bytes; /* of all rows: key, value, key, value ... */
+    struct tf_store_reply reply;
 };
 
 /* Copies the bytes of row. reply.rows is set by tf_store_answer_finish. */

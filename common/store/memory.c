@@ -365,7 +365,8 @@ static struct pending *pending_create(struct tf_memory_store *server)
     if (!server->spare.count)
         return tf_calloc(1, sizeof(struct pending));
     struct pending *p = server->spare.items[--server->spare.count];
-    *p = (struct pending){0};
+    /* all but the text of its last error, which is most of it and is read only when there is an error */
+    memset(p, 0, offsetof(struct pending, answer.reply.error.text) + 1);
     return p;
 }
 

@@ -109,7 +109,6 @@ struct tf_store_status {
  * compacted TF_ERR_INVALID      nothing was done: the request breaks a rule of this header A request is
  * applied at most once: TF_ERR_CONFLICT never means "by the first of two copies of it". */
 struct tf_store_reply {
-    struct tf_error error;
     int64_t revision; /* of the store; of a transaction that was done: the one it made */
     const struct tf_store_row *rows;
     size_t count;
@@ -117,6 +116,7 @@ struct tf_store_reply {
     int64_t lease;
     int64_t ttl_ms;
     struct tf_store_status status;
+    struct tf_error error; /* last: most of it is text that is rarely there */
 };
 
 /* reply is borrowed until the call returns. It may send requests, cancel others and destroy the store. */

@@ -25,16 +25,18 @@ static uint32_t shared_prefix(const char *a, const char *b)
 /* One column, of values made from member m and the one before it; it stays empty if all are 0. */
 #define COLUMN(field, value)                                                             \
     do {                                                                                 \
-        columns->field = tf_arena_alloc(arena, count, sizeof *columns->field);           \
-        bool any_ = false;                                                               \
         for (size_t i_ = 0; i_ < count; i_++) {                                          \
             const Tidefed__V1__Member *m = members[i_];                                  \
             const Tidefed__V1__Member *before = i_ > 0 ? members[i_ - 1] : &zero_member; \
             (void)before;                                                                \
-            columns->field[i_] = (value);                                                \
-            any_ |= columns->field[i_] != 0;                                             \
+            __typeof__(*columns->field) value_ = (value);                                \
+            if (value_ == 0)                                                             \
+                continue;                                                                \
+            if (columns->n_##field == 0)                                                 \
+                columns->field = tf_arena_alloc(arena, count, sizeof value_);            \
+            columns->n_##field = count;                                                  \
+            columns->field[i_] = value_;                                                 \
         }                                                                                \
-        columns->n_##field = any_ ? count : 0;                                           \
     } while (0)
 
 static void put_ports(Tidefed__V1__Members *columns, Tidefed__V1__Member *const *members, size_t count,
@@ -54,6 +56,8 @@ static void put_columns(Tidefed__V1__Members *columns, Tidefed__V1__Member *cons
                         struct tf_arena *arena)
 {
     COLUMN(index, (int32_t)m->index - (int32_t)before->index);
+    if (columns->n_index == 0)
+        columns->index = tf_arena_alloc(arena, count, sizeof *columns->index);
     columns->n_index = count;
     COLUMN(attempt, m->attempt);
     COLUMN(node_shared, shared_prefix(m->node, before->node));

@@ -138,10 +138,13 @@ static struct tf_mono stores_next(struct sim_world *world)
 
 static void look(struct sim_world *world, struct sim_store *store)
 {
-    if (tf_memory_store_next(store->server).ms <= world->agenda.now.ms &&
-        tf_memory_store_advance(store->server, world->agenda.now))
+    struct tf_mono next = tf_memory_store_next(store->server);
+    if (next.ms <= world->agenda.now.ms) {
+        tf_memory_store_advance(store->server, world->agenda.now);
         store_look(world, store);
-    ask(world, store);
+        next = tf_memory_store_next(store->server);
+    }
+    world->stores_next = earlier(world->stores_next, next);
 }
 
 /* One store's answer may lead to a request to another that was looked at: that one lowers stores_next. */
