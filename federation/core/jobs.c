@@ -37,12 +37,15 @@ struct name_key {
     const char *tenant, *name;
 };
 
+/* By tenant, then by name. A job's key is at hand where what its record points to is not. */
 static int job_name_cmp(const void *key, const struct tf_tree_node *node)
 {
     const struct name_key *k = key;
-    const struct tf_job_record *r = &TF_CONTAINER_OF(node, const struct job, by_name)->record;
-    int order = strcmp(k->tenant, r->tenant);
-    return order ? order : strcmp(k->name, r->name);
+    const char *tenant = k->tenant, *at = TF_CONTAINER_OF(node, const struct job, by_name)->key;
+    while (*tenant && *tenant != '/' && *tenant == *at)
+        tenant++, at++;
+    int order = (unsigned char)*tenant - (*at == '/' ? 0 : (unsigned char)*at);
+    return order ? order : strcmp(k->name, at + 1);
 }
 
 int fed_jobs_cmp(const struct tf_tree_node *a, const struct tf_tree_node *b)

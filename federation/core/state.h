@@ -37,9 +37,9 @@ struct replacement {
 };
 
 struct job {
+    struct tf_tree_node by_name; /* beside the key, which decides the order */
+    char key[FED_KEY_MAX];       /* tenant/name */
     struct tf_job_record record;
-    char key[FED_KEY_MAX];
-    struct tf_tree_node by_name;
     UT_hash_handle by_uid;
 
     struct shape *shape; /* with the waiting jobs of the same demand; NULL when it does not wait */

@@ -24,8 +24,8 @@ struct member_run {
 };
 
 struct job {
+    struct tf_tree_node by_uid; /* beside the uid, with which the record begins */
     struct tf_allocation record;
-    struct tf_tree_node by_uid;
     TF_VEC(struct member_run) runs; /* one a member, same place */
     struct tf_mono runtime_due;     /* end of maxRuntime */
     struct tf_mono protected_until; /* end of minRuntime; TF_NEVER: not protected (any more) */
