@@ -62,6 +62,7 @@ remember_strays() {
         grep -qs "^$pid$" < <(awk '{ print $2 }' "$home/processes") && continue
         { tr '\0' '\n' <"$entry/cmdline"; } 2>/dev/null | grep -q "^$home/\(conf\|data\)/" || continue
         name=$(basename "$(readlink "$entry/exe" 2>/dev/null)")
+        name=${name% (deleted)} # built anew meanwhile
         case $name in
         subclusterd | etcd) remember "$name-by-hand" "$pid" ;;
         fedd) remember fedd "$pid" ;;

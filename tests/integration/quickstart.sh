@@ -58,15 +58,19 @@ env HASH_ROOT="$home/tree" TIDEFED_PEERS_FILE="$home/peers" TIDEFED_RANK=0 TIDEF
     "${somebody[@]}" bash "$home/command" >"$home/hashed" 2>&1 || fail "data-refresh ends with $? where it may not read all: $(cat "$home/hashed")"
 grep -q 'digest of shard 0' "$home/hashed" || fail "data-refresh has no digest: $(cat "$home/hashed")"
 
-# A daemon that somebody killed and started again by hand belongs to it, too.
+# A daemon that somebody killed and started again by hand belongs to it, too, also when its program was built anew
+# since, so that its file is gone.
 pid=$(awk '$1 == "subclusterd-us-c" { print $2 }' "$TIDEFED_HOME/processes")
 kill -9 "$pid"
-setsid "$source/build/release/bin/subclusterd" --config "$TIDEFED_HOME/conf/us-c.yaml" >/dev/null 2>&1 </dev/null &
+mkdir "$home/bin"
+cp "$source/build/release/bin/"{subclusterd,tidefed-shim} "$home/bin"
+setsid "$home/bin/subclusterd" --config "$TIDEFED_HOME/conf/us-c.yaml" >/dev/null 2>&1 </dev/null &
 by_hand=$!
 for _ in $(seq 100); do # until it is that program: before, nobody could tell whose it is
     [ "$(basename "$(readlink "/proc/$by_hand/exe")")" = subclusterd ] && break
     sleep 0.1
 done
+rm "$home/bin/subclusterd"
 
 bash "$source/deploy/quickstart.sh" >"$output" 2>&1 || fail "a second run over the first failed"
 bash "$source/deploy/quickstart.sh" --stop || fail "--stop failed"
