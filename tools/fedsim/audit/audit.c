@@ -41,6 +41,7 @@ static void site_destroy(struct audit_site *site)
     tf_vec_release(&site->touched);
     tf_vec_release(&site->told);
     tf_vec_release(&site->refused);
+    tf_vec_release(&site->ended);
     tf_vec_release(&site->changes);
     tf_vec_release(&site->opened);
     tf_vec_release(&site->under_way);

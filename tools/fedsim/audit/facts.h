@@ -186,7 +186,8 @@ struct audit_site {
                                                   start one may still come after */
     TF_VEC(struct audit_allocation *) changes; /* by the transaction under way, */
     TF_VEC(struct audit_epoch *) opened;       /* first seen in it, */
-    TF_VEC(struct audit_epoch *) refused;      /* refused in it */
+    TF_VEC(struct audit_epoch *) refused;      /* refused in it, */
+    TF_VEC(struct audit_epoch *) ended;        /* and those whose end it records */
     bool placed;                               /* one was added by the transaction under way */
 };
 

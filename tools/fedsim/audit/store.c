@@ -365,9 +365,21 @@ static void take_end(struct audit *audit, struct audit_site *site, const struct 
         tf_vec_push(&site->refused, e);
     }
     /* of one whose record went with a restored store the end is written first, told later */
-    if (!e->local_rolled && any_live(audit, e->job, ended->epoch))
-        audit_fail(audit, "I14: %s records the end (%s) of epoch %" PRIu64 " of job %s while it lives",
-                   site->name, tf_end_name(ended->end), ended->epoch, audit_uid(a->uid));
+    if (!e->local_rolled)
+        tf_vec_push(&site->ended, e);
+}
+
+/* What gives up a node of theirs may come after them in the same transaction: together they are one decision.
+ */
+static void check_ended(struct audit *audit, struct audit_site *site)
+{
+    tf_vec_each (at, &site->ended) {
+        const struct audit_epoch *e = *at;
+        if (any_live(audit, e->job, e->epoch))
+            audit_fail(audit, "I14: %s records the end (%s) of epoch %" PRIu64 " of job %s while it lives",
+                       site->name, tf_end_name(e->end), e->epoch, audit_uid(e->uid));
+    }
+    site->ended.count = 0;
 }
 
 static void take_live(struct audit *audit, struct audit_site *site, const struct tf_allocation *a)
@@ -638,6 +650,7 @@ void audit_transaction(struct audit *audit, const char *store)
         return;
     }
     struct audit_site *site = audit_site(audit, store);
+    check_ended(audit, site);
     check_promises(audit, site);
     audit_check_offers(audit, site); /* of what others are about to settle */
     audit_settle_offers(audit, site);
