@@ -836,7 +836,8 @@ static void refresh(struct ledger *ledger, struct ledger_node *node)
     classify(ledger, node);
     levels_of(node, NULL, &row->levels);
     list_reserved(node, row);
-    if (!tf_vector_fits(free_by(row), before))
+    /* Whom a claim kept away looks for nothing free there before somebody tells: one that ends frees, too. */
+    if (!tf_vector_fits(free_by(row), before) || node->kept.rank < row->claim_rank)
         tf_vec_push(&ledger->freed, node->number);
     row->claim_rank = node->kept.rank;
     row->claim_until = node->kept.until;

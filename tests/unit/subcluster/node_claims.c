@@ -99,8 +99,15 @@ static void test_who_may_start_there(void)
     driver_release(&d);
 }
 
+static int32_t size_of_short(void)
+{
+    driver_pass(&d, 10 * TF_SECOND);
+    driver_all_ready(&d);
+    return driver_allocation(&d, 10)->size;
+}
+
 /* A job on two other nodes, that runs so long, loses one of them while the kept one is free. */
-static int32_t size_after_a_loss(int64_t runs)
+static int32_t lose_one(int64_t runs)
 {
     three_held_nodes();
     driver_change(&d, claim(9, "mid", 1));
@@ -113,12 +120,26 @@ static int32_t size_after_a_loss(int64_t runs)
     driver_all_ready(&d);
     ends(2, 6);
     driver_node_state(&d, "n3", TF_NODE_LOST);
-    driver_pass(&d, 10 * TF_SECOND);
-    driver_all_ready(&d);
-    int32_t size = driver_allocation(&d, 10)->size;
+    return size_of_short();
+}
+
+static int32_t size_after_a_loss(int64_t runs)
+{
+    int32_t size = lose_one(runs);
     CU_ASSERT_EQUAL(kept(1, 1) > 0, true);
     driver_release(&d);
     return size;
+}
+
+/* Nothing gets free there by that, and nobody else would tell. */
+static void test_a_short_job_has_them_when_they_are_let_go(void)
+{
+    CU_ASSERT_EQUAL(lose_one(0), 1);
+    driver_tell(&d, TF_ENTRY_UNCLAIM, 9, 0);
+    driver_pass(&d, TF_SECOND); /* on offer: the leader's queue comes first */
+    CU_ASSERT_EQUAL(driver_allocation(&d, 10)->size, 1);
+    CU_ASSERT_EQUAL(size_of_short(), 2);
+    driver_release(&d);
 }
 
 static void test_a_short_job_that_ends_in_time_may_use_them(void)
@@ -225,6 +246,7 @@ int main(void)
         {"the nodes that are soonest empty", test_the_nodes_that_are_soonest_empty},
         {"who may start there", test_who_may_start_there},
         {"a short job that ends in time may use them", test_a_short_job_that_ends_in_time_may_use_them},
+        {"a short job has them when they are let go", test_a_short_job_has_them_when_they_are_let_go},
         {"surplus may use them meanwhile", test_surplus_may_use_them_meanwhile},
         {"the owner starts and its claim is over", test_the_owner_starts_and_its_claim_is_over},
         {"it ends when the leader says so", test_it_ends_when_the_leader_says_so},
