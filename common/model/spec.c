@@ -4,12 +4,14 @@
 
 #include "common/base/alloc.h"
 #include "common/base/cleanup.h"
+#include "common/model/manifest.h"
 
 #include <assert.h>
 #include <stdint.h>
 
 struct shared {
     size_t owners;
+    size_t weight; /* 0 = not counted yet */
     struct tf_job_spec spec;
 };
 
@@ -69,12 +71,24 @@ struct tf_job_spec *tf_spec_own(const struct tf_job_spec **shared)
         tf_spec_drop(*shared);
         *shared = tf_spec_share(&copy);
     }
-    return &shared_of(*shared)->spec;
+    struct shared *own = shared_of(*shared);
+    own->weight = 0;
+    return &own->spec;
 }
 
 bool tf_spec_eq(const struct tf_job_spec *a, const struct tf_job_spec *b)
 {
     return a == b || (a && b && tf_job_spec_eq(a, b));
+}
+
+size_t tf_spec_weight(const struct tf_job_spec *spec)
+{
+    if (!spec || spec == &none.spec)
+        return 0;
+    struct shared *shared = shared_of(spec);
+    if (shared->weight == 0)
+        shared->weight = tf_table_weight(&tf_job_spec_table, spec);
+    return shared->weight;
 }
 
 const struct tf_job_spec *tf_spec_none(void)

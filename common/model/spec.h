@@ -24,6 +24,8 @@ void tf_spec_set(const struct tf_job_spec **to, const struct tf_job_spec *shared
 struct tf_job_spec *tf_spec_own(const struct tf_job_spec **shared);
 /* Both say the same, or neither is there. */
 bool tf_spec_eq(const struct tf_job_spec *a, const struct tf_job_spec *b);
+/* tf_table_weight of it, which is counted once; 0 of NULL. */
+size_t tf_spec_weight(const struct tf_job_spec *shared);
 /* One that says nothing (all zero), where there must be one. */
 const struct tf_job_spec *tf_spec_none(void);
 

@@ -39,11 +39,6 @@ static size_t weigh_pairs(const struct tf_pairs *map)
     return sum;
 }
 
-static size_t weigh_spec(const struct tf_job_spec *spec)
-{
-    return spec ? tf_table_weight(&tf_job_spec_table, spec) : 0;
-}
-
 static size_t weigh_job(const struct tf_job_record *job)
 {
     size_t sum =
@@ -51,7 +46,7 @@ static size_t weigh_job(const struct tf_job_record *job)
     sum +=
         weigh_str(job->cross.from) + weigh_str(job->cross.to) + weigh_str(job->cross.why) + 8 * WEIGHT_NUMBER;
     sum += weigh_str(job->message) + weigh_str(job->output) + weigh_pairs(&job->labels);
-    sum += weigh_spec(job->spec);
+    sum += tf_spec_weight(job->spec);
     tf_vec_each (p, &job->placements)
         sum += weigh_str(p->cluster) + weigh_str(p->model) + WEIGHT_PLACEMENT;
     tf_vec_each (r, &job->refusals)
@@ -68,7 +63,7 @@ static size_t weigh_ended(const struct tf_ended *ended)
 
 static size_t weigh_allocation(const struct tf_allocation *a)
 {
-    size_t sum = weigh_str(a->tenant) + weigh_str(a->name) + weigh_str(a->model) + weigh_spec(a->spec);
+    size_t sum = weigh_str(a->tenant) + weigh_str(a->name) + weigh_str(a->model) + tf_spec_weight(a->spec);
     tf_vec_each (m, &a->members)
         sum += weigh_str(m->node) + weigh_strs(&m->ports) + WEIGHT_MEMBER;
     tf_vec_each (c, &a->claims)
@@ -108,7 +103,7 @@ static size_t weigh_cordon(const struct tf_cordon *cordon)
 
 static size_t weigh_node_claim(const struct tf_node_claim *c)
 {
-    return weigh_str(c->tenant) + weigh_str(c->name) + weigh_spec(c->spec) + weigh_strs(&c->nodes);
+    return weigh_str(c->tenant) + weigh_str(c->name) + tf_spec_weight(c->spec) + weigh_strs(&c->nodes);
 }
 
 static size_t weigh_migration(const struct tf_migration *m)

@@ -119,8 +119,7 @@ static void hold_message(struct fed *fed, struct cluster *cluster, struct tf_dow
 
 static size_t entry_bytes(const struct tf_entry *entry)
 {
-    bool spec = entry->kind == TF_ENTRY_PLACE || entry->kind == TF_ENTRY_CLAIM;
-    return ENTRY_BYTES + (spec ? tf_table_weight(&tf_job_spec_table, entry->spec) : 0);
+    return ENTRY_BYTES + tf_spec_weight(entry->spec);
 }
 
 /* Entries in messages of one kind, each about as large as one message should be. */

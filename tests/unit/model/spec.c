@@ -3,6 +3,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/cleanup.h"
+#include "common/model/manifest.h"
 #include "tests/support/suite.h"
 
 /* That nothing is freed twice, or not at all, is for the sanitizers to find. */
@@ -69,10 +70,24 @@ static void test_none_says_nothing(void)
     tf_spec_drop(absent);
 }
 
+static void test_weight_is_that_of_what_is_written(void)
+{
+    const struct tf_job_spec *shared = batch();
+    size_t before = tf_spec_weight(shared);
+    CU_ASSERT_EQUAL(before, tf_table_weight(&tf_job_spec_table, shared));
+    CU_ASSERT_EQUAL(tf_spec_weight(shared), before);
+    tf_strs_add(&tf_spec_own(&shared)->regions, "north");
+    CU_ASSERT_TRUE(tf_spec_weight(shared) > before);
+    CU_ASSERT_EQUAL(tf_spec_weight(shared), tf_table_weight(&tf_job_spec_table, shared));
+    CU_ASSERT_EQUAL(tf_spec_weight(tf_spec_none()) + tf_spec_weight(NULL), 0);
+    tf_spec_drop(shared);
+}
+
 static const struct suite_test tests[] = {
     {"goes with its last owner", test_goes_with_its_last_owner},
     {"a field is set", test_set},
     {"whoever writes owns it alone", test_whoever_writes_owns_it_alone},
+    {"its weight is that of what is written", test_weight_is_that_of_what_is_written},
     {"none says nothing", test_none_says_nothing},
 };
 
