@@ -27,7 +27,7 @@ void tf_image_freeze(struct tf_image *image, struct tf_freeze *freeze)
 static void image_shape_asked(struct tf_image *image, struct tf_shape_asked *shape)
 {
     tf_image_open(image, shape);
-    tf_image_spec(image, &shape->spec);
+    tf_image_shared_spec(image, &shape->spec);
     tf_image_number(image, &shape->instances);
     tf_image_number(image, &shape->waits);
     tf_image_close(image);

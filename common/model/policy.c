@@ -8,7 +8,7 @@
 void tf_shapes_release(struct tf_shapes *shapes)
 {
     tf_vec_each (shape, shapes)
-        tf_job_spec_release(&shape->spec);
+        tf_spec_drop(shape->spec);
     tf_vec_release(shapes);
 }
 
@@ -19,7 +19,7 @@ void tf_shapes_copy(struct tf_shapes *to, const struct tf_shapes *from)
         struct tf_shape_asked *own = tf_vec_add(&copy);
         own->instances = shape->instances;
         own->waits = shape->waits;
-        tf_job_spec_copy(&own->spec, &shape->spec);
+        own->spec = tf_spec_take(shape->spec);
     }
     tf_shapes_release(to);
     *to = copy;
@@ -31,7 +31,7 @@ bool tf_shapes_eq(const struct tf_shapes *a, const struct tf_shapes *b)
         return false;
     for (size_t i = 0; i < a->count; i++)
         if (a->items[i].instances != b->items[i].instances || a->items[i].waits != b->items[i].waits ||
-            !tf_job_spec_eq(&a->items[i].spec, &b->items[i].spec))
+            !tf_spec_eq(a->items[i].spec, b->items[i].spec))
             return false;
     return true;
 }
@@ -86,14 +86,14 @@ static int check_classes(const struct tf_classes *classes, struct tf_error *err)
 /* Only what decisions read: the rest of the spec is not set. */
 static const char *shape_fault(const struct tf_shape_asked *asked)
 {
-    const struct tf_shape *shape = &asked->spec.group.shape;
-    const struct tf_elastic *e = &asked->spec.elastic;
+    const struct tf_shape *shape = &asked->spec->group.shape;
+    const struct tf_elastic *e = &asked->spec->elastic;
     if (asked->instances < 1)
         return "nobody asks for it";
     if (shape->gpus < 1 || shape->gpus > TF_NODE_GPUS_MAX || shape->gpu_memory < 0 || shape->cpu < 0 ||
         shape->cpu > TF_QUANTITY_MAX || shape->memory < 0 || shape->memory > TF_QUANTITY_MAX)
         return "no node has what it asks for";
-    return e->min < 1 || e->step < 1 || asked->spec.max_nodes < 0 ? "its sizes are none" : NULL;
+    return e->min < 1 || e->step < 1 || asked->spec->max_nodes < 0 ? "its sizes are none" : NULL;
 }
 
 static int check_shapes(const struct tf_shapes *shapes, struct tf_error *err)

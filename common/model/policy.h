@@ -6,15 +6,16 @@
 #include "common/model/freeze.h"
 #include "common/model/job.h"
 #include "common/model/level.h"
+#include "common/model/spec.h"
 
 enum { TF_SHAPES_MAX = 64 };
 
 /* What unfinished jobs of one kind ask for. Of the spec only what decides where they fit is set: priority,
  * elastic.min and step, the group's shape, topology, node labels and maxNodes. */
 struct tf_shape_asked {
-    struct tf_job_spec spec;
-    int32_t instances; /* that they ask for, together: a rough figure, at least 1 */
-    bool waits;        /* one of them does, and not only just now */
+    const struct tf_job_spec *spec; /* shared */
+    int32_t instances;              /* that they ask for, together: a rough figure, at least 1 */
+    bool waits;                     /* one of them does, and not only just now */
 };
 struct tf_shapes {
     struct tf_shape_asked *items;

@@ -87,7 +87,7 @@ static size_t weigh_policy(const struct tf_policy *policy)
     tf_vec_each (f, &policy->freezes)
         sum += weigh_freeze(f);
     tf_vec_each (shape, &policy->shapes)
-        sum += tf_table_weight(&tf_job_spec_table, &shape->spec) + 2 * WEIGHT_NUMBER;
+        sum += tf_spec_weight(shape->spec) + 2 * WEIGHT_NUMBER;
     return sum;
 }
 

@@ -209,7 +209,7 @@ static int check_policy(const void *object, const struct tf_wire_path *path, str
 #define MODEL struct tf_shape_asked
 #define WIRE Tidefed__V1__ShapeAsked
 static const struct tf_wire_row shape_asked_rows[] = {
-    WIRE_OBJECT(spec, tf_wire_spec, TF_WIRE_REQUIRED),
+    WIRE_SPEC(spec, TF_WIRE_REQUIRED),
     WIRE_INT32(instances, 1, INT32_MAX),
     WIRE_BOOL(waits),
 };

@@ -23,10 +23,10 @@ enum {
 
 struct ask {
     char *key;
-    struct tf_job_spec spec; /* what tf_shape_asked says that is set, and where it may run */
-    int64_t jobs, instances; /* of all unfinished jobs of the kind */
-    bool waits;              /* as of the look under way */
-    uint64_t told_in;        /* its spec is the one at told_at of the mix that was made as the so many-th */
+    const struct tf_job_spec *spec; /* what tf_shape_asked says that is set, and where it may run */
+    int64_t jobs, instances;        /* of all unfinished jobs of the kind */
+    bool waits;                     /* as of the look under way */
+    uint64_t told_in; /* its spec is the one at told_at of the mix that was made as the so many-th */
     size_t told_at;
     UT_hash_handle hh;
 };
@@ -46,7 +46,7 @@ static char *key_of(const struct tf_job_spec *s)
     return tf_buf_take(&key);
 }
 
-static void copy_kind(struct tf_job_spec *to, const struct tf_job_spec *from)
+static const struct tf_job_spec *kind_of(const struct tf_job_spec *from)
 {
     struct tf_job_spec kind = {.elastic = from->elastic, .max_nodes = from->max_nodes};
     kind.elastic.max = 0;
@@ -56,7 +56,9 @@ static void copy_kind(struct tf_job_spec *to, const struct tf_job_spec *from)
     kind.node_labels = from->node_labels;
     kind.clusters = from->clusters;
     kind.regions = from->regions;
-    tf_job_spec_copy(to, &kind); /* the rest of kind is lent */
+    struct tf_job_spec copy = {0};
+    tf_job_spec_copy(&copy, &kind); /* the rest of kind is lent */
+    return tf_spec_share(&copy);
 }
 
 static struct ask *ask_of(struct fed *fed, const struct tf_job_spec *spec)
@@ -67,7 +69,7 @@ static struct ask *ask_of(struct fed *fed, const struct tf_job_spec *spec)
     if (ask)
         return ask;
     ask = tf_calloc(1, sizeof *ask);
-    copy_kind(&ask->spec, spec);
+    ask->spec = kind_of(spec);
     ask->key = TF_STEAL(key);
     HASH_ADD_KEYPTR(hh, fed->asks, ask->key, strlen(ask->key), ask);
     return ask;
@@ -76,7 +78,7 @@ static struct ask *ask_of(struct fed *fed, const struct tf_job_spec *spec)
 static void destroy(struct fed *fed, struct ask *ask)
 {
     HASH_DELETE(hh, fed->asks, ask);
-    tf_job_spec_release(&ask->spec);
+    tf_spec_drop(ask->spec);
     free(ask->key);
     free(ask);
 }
@@ -178,7 +180,7 @@ static bool is_spec_told(const struct fed *fed, struct ask *ask, size_t at)
 {
     if (ask->told_in == fed->mix_made && ask->told_at == at)
         return true;
-    if (!tf_job_spec_eq(&fed->mix.items[at].spec, &ask->spec))
+    if (!tf_spec_eq(fed->mix.items[at].spec, ask->spec))
         return false;
     note_told(fed, ask, at);
     return true;
@@ -206,7 +208,7 @@ static void set_mix(struct fed *fed, const struct top *top)
     for (size_t i = 0; i < top->count; i++) {
         struct tf_shape_asked *shape = tf_vec_add(&fed->mix);
         note_told(fed, top->asks[i], i);
-        tf_job_spec_copy(&shape->spec, &top->asks[i]->spec);
+        shape->spec = tf_spec_take(top->asks[i]->spec);
         shape->instances = instances_of(top->asks[i]);
         shape->waits = top->asks[i]->waits;
     }
@@ -268,16 +270,24 @@ struct tf_mono fed_mix_next(const struct fed *fed)
     return is_stopped(fed) ? TF_NEVER : fed->mix_due;
 }
 
+static void drop_places(const struct tf_job_spec **shared)
+{
+    if ((*shared)->clusters.count + (*shared)->regions.count == 0)
+        return;
+    struct tf_job_spec *own = tf_spec_own(shared);
+    tf_strs_release(&own->clusters);
+    tf_strs_release(&own->regions);
+}
+
 /* Which subclusters it may use is not for them to judge: nothing that cannot come is told at all. */
 void fed_mix_of(const struct fed *fed, const struct cluster *cluster, struct tf_shapes *out)
 {
     tf_vec_each (shape, &fed->mix) {
-        if (!fed_candidate_lets(&shape->spec, cluster))
+        if (!fed_candidate_lets(shape->spec, cluster))
             continue;
         struct tf_shape_asked *own = tf_vec_add(out);
-        struct tf_job_spec spec = shape->spec; /* lent */
-        spec.clusters = spec.regions = (struct tf_strs){0};
-        tf_job_spec_copy(&own->spec, &spec);
+        own->spec = tf_spec_take(shape->spec);
+        drop_places(&own->spec);
         own->instances = shape->instances;
         own->waits = shape->waits;
     }
@@ -289,8 +299,8 @@ static void resolve(const struct fed *fed, struct cluster *cluster, const struct
 {
     TF_VEC(struct tf_mix_shape) shapes = {0};
     tf_vec_each (s, &fed->mix) {
-        struct tf_mix_shape shape = {&s->spec, 0, tf_mix_weight(&s->spec, s->instances)};
-        if (fed_candidate_lets(&s->spec, cluster))
+        struct tf_mix_shape shape = {s->spec, 0, tf_mix_weight(s->spec, s->instances)};
+        if (fed_candidate_lets(s->spec, cluster))
             tf_vec_push(&shapes, shape);
     }
     tf_mix_resolve(&cluster->mix, shapes.items, shapes.count, catalog);

@@ -16,7 +16,7 @@ static bool is_wanted(const struct sub *sub)
 
 static bool waits(const struct tf_shape_asked *shape)
 {
-    return shape->waits && shape->spec.group.shape.gpus > 0;
+    return shape->waits && shape->spec->group.shape.gpus > 0;
 }
 
 static bool anything_waits(const struct sub *sub)
@@ -33,8 +33,8 @@ static bool fits_now(const struct sub *sub, const struct tf_shape_asked *shape)
     struct tf_fit_view view = ledger_view(&sub->ledger);
     struct tf_demand demand = {0};
     struct tf_fit fit = {0};
-    int rank = class_rank(sub, &shape->spec);
-    bool known = rank >= 0 && tf_demand_resolve(&demand, &shape->spec, rank, view.catalog, NULL) == 0;
+    int rank = class_rank(sub, shape->spec);
+    bool known = rank >= 0 && tf_demand_resolve(&demand, shape->spec, rank, view.catalog, NULL) == 0;
     if (known)
         tf_fit_count(&view, &demand, TF_LEVEL_FREE, sub->scratch, &fit);
     tf_demand_release(&demand);
@@ -45,18 +45,18 @@ static bool fits_now(const struct sub *sub, const struct tf_shape_asked *shape)
 static void order_for(const struct sub *sub, const struct tf_shape_asked *shape,
                       struct tf_defrag_order *order)
 {
-    const struct tf_shape *group = &shape->spec.group.shape;
+    const struct tf_shape *group = &shape->spec->group.shape;
     const struct tf_catalog *catalog = ledger_view(&sub->ledger).catalog;
     *order = (struct tf_defrag_order){.gpus = group->gpus,
                                       .cpu = group->cpu,
                                       .memory = group->memory,
-                                      .want = shape->spec.elastic.min,
+                                      .want = shape->spec->elastic.min,
                                       .total = true,
                                       .max_moves = sub->policy.consolidate_moves};
     tf_vec_each (model, &group->gpu_models)
         if (!order->model && tf_intern_find(&catalog->models, *model) >= 0)
             order->model = tf_strdup(*model);
-    tf_vec_each (rule, &shape->spec.topology)
+    tf_vec_each (rule, &shape->spec->topology)
         if (!order->within && rule->mode == TF_TOPOLOGY_REQUIRE && rule->of == TF_TOPOLOGY_OF_JOB) {
             order->plane = tf_strdup(rule->plane);
             order->within = tf_strdup(rule->within);
@@ -124,7 +124,7 @@ static void begin_for(struct sub *sub, const struct tf_entry *entry, struct tf_d
 int64_t defrag_for_claim(struct sub *sub, const struct tf_entry *entry)
 {
     struct tf_defrag_order order;
-    struct tf_shape_asked shape = {.spec = *entry->spec}; /* lent */
+    struct tf_shape_asked shape = {.spec = entry->spec}; /* lent */
     if (entry->move_cost == 0 || migrate_find(sub, chain_id(entry)))
         return 0;
     if (sub->policy.consolidate != TF_CONSOLIDATE_ON || !defrag_may_begin(sub)) {
@@ -164,7 +164,7 @@ static const struct tf_shape_asked *next_shape(const struct sub *sub, int below)
     const struct tf_shape_asked *best = NULL;
     int best_rank = -1;
     tf_vec_each (shape, &sub->policy.shapes) {
-        int rank = waits(shape) ? class_rank(sub, &shape->spec) : -1;
+        int rank = waits(shape) ? class_rank(sub, shape->spec) : -1;
         if (rank > best_rank && rank < below)
             best = shape, best_rank = rank;
     }
@@ -199,7 +199,7 @@ void defrag_look(struct sub *sub)
     sub->defrag_at = (struct tf_mono){sub->now.mono.ms + sub->policy.consolidate_cooldown};
     ledger_refresh(&sub->ledger);
     for (const struct tf_shape_asked *shape = next_shape(sub, TF_LEVEL_TOP); shape;
-         shape = next_shape(sub, class_rank(sub, &shape->spec)))
+         shape = next_shape(sub, class_rank(sub, shape->spec)))
         if (!fits_now(sub, shape) && try_for(sub, shape))
             return;
 }

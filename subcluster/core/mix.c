@@ -42,8 +42,8 @@ static void resolve(const struct sub *sub, bool only_waiting, bool only_ranked, 
 {
     TF_VEC(struct tf_mix_shape) shapes = {0};
     tf_vec_each (s, &sub->policy.shapes) {
-        int rank = tf_classes_rank(&sub->policy.classes, s->spec.priority);
-        struct tf_mix_shape shape = {&s->spec, rank < 0 ? 0 : rank, tf_mix_weight(&s->spec, s->instances)};
+        int rank = tf_classes_rank(&sub->policy.classes, s->spec->priority);
+        struct tf_mix_shape shape = {s->spec, rank < 0 ? 0 : rank, tf_mix_weight(s->spec, s->instances)};
         if ((s->waits || !only_waiting) && (rank >= 0 || !only_ranked))
             tf_vec_push(&shapes, shape);
     }

@@ -392,7 +392,7 @@ void random_freeze(struct tf_rng *r, struct tf_freeze *out)
 
 static void random_shape_asked(struct tf_rng *r, struct tf_shape_asked *out)
 {
-    *out = (struct tf_shape_asked){spec(r), R32(1, INT32_MAX), BOOL};
+    *out = (struct tf_shape_asked){shared_spec(r), R32(1, INT32_MAX), BOOL};
 }
 
 void random_policy(struct tf_rng *r, struct tf_policy *out)

@@ -157,10 +157,11 @@ static void add_mix(struct tf_policy *policy)
     for (int32_t i = 0; i < 32; i++) {
         struct tf_shape_asked *shape = tf_vec_add(&policy->shapes);
         *shape = (struct tf_shape_asked){.instances = 1, .waits = true};
-        shape->spec.priority = tf_strdup(policy->classes.items[0].name);
-        shape->spec.group.shape.gpus = 1 << i % 4;
-        shape->spec.elastic.min = shape->spec.elastic.step = 1 << i / 4 % 7;
-        shape->spec.group.shape.cpu = 1000 * i;
+        struct tf_job_spec *spec = tf_spec_own(&shape->spec);
+        spec->priority = tf_strdup(policy->classes.items[0].name);
+        spec->group.shape.gpus = 1 << i % 4;
+        spec->elastic.min = spec->elastic.step = 1 << i / 4 % 7;
+        spec->group.shape.cpu = 1000 * i;
     }
 }
 

@@ -187,8 +187,9 @@ static struct tf_policy random_policy(struct world *w)
         struct tf_shape_asked *shape = tf_vec_add(&policy.shapes);
         shape->instances = 1;
         shape->waits = tf_rng_below(&w->rng, 3) == 0;
-        shape->spec = random_spec(w);
-        shape->spec.group.shape.gpus += !shape->spec.group.shape.gpus; /* only those with GPUs are in a mix */
+        struct tf_job_spec *spec = tf_spec_own(&shape->spec);
+        *spec = random_spec(w);
+        spec->group.shape.gpus += !spec->group.shape.gpus; /* only those with GPUs are in a mix */
     }
     return policy;
 }

@@ -34,7 +34,7 @@ static void end(void)
 static const struct tf_shape_asked *shape_of(int32_t gpus)
 {
     tf_vec_each (shape, &told)
-        if (shape->spec.group.shape.gpus == gpus)
+        if (shape->spec->group.shape.gpus == gpus)
             return shape;
     return NULL;
 }
@@ -55,9 +55,9 @@ static void test_running_and_waiting_jobs_are_in_it(void)
     CU_ASSERT_EQUAL(shape_of(8)->instances, 2);
     CU_ASSERT_FALSE(shape_of(8)->waits);
     CU_ASSERT_TRUE(shape_of(4)->waits);
-    CU_ASSERT_EQUAL(shape_of(8)->spec.elastic.min, 2);
-    CU_ASSERT_STRING_EQUAL(shape_of(8)->spec.priority, "batch");
-    CU_ASSERT_EQUAL(shape_of(8)->spec.group.command.count, 0); /* nothing that decides nothing */
+    CU_ASSERT_EQUAL(shape_of(8)->spec->elastic.min, 2);
+    CU_ASSERT_STRING_EQUAL(shape_of(8)->spec->priority, "batch");
+    CU_ASSERT_EQUAL(shape_of(8)->spec->group.command.count, 0); /* nothing that decides nothing */
     end();
 }
 
@@ -80,8 +80,8 @@ static void test_it_is_told_of_what_may_come_there_only(void)
     drive_submit(&d, "rec/here", "n=3 gpus=4 clusters=bj-a");
     drive_elapse(&d, TF_MINUTE);
     CU_ASSERT_EQUAL_FATAL(told.count, 1);
-    CU_ASSERT_EQUAL(told.items[0].spec.group.shape.gpus, 4);
-    CU_ASSERT_EQUAL(told.items[0].spec.clusters.count, 0);
+    CU_ASSERT_EQUAL(told.items[0].spec->group.shape.gpus, 4);
+    CU_ASSERT_EQUAL(told.items[0].spec->clusters.count, 0);
     end();
 }
 

@@ -333,9 +333,10 @@ static void tell_waiting(enum tf_consolidate mode, int32_t gpus)
     event.down.policy.consolidate_cooldown = 10 * TF_MINUTE;
     event.down.policy.consolidate_moves = 16;
     struct tf_shape_asked *shape = tf_vec_add(&event.down.policy.shapes);
-    shape->spec.priority = tf_strdup("low");
-    shape->spec.elastic.min = shape->spec.elastic.step = 1;
-    shape->spec.group.shape.gpus = gpus;
+    struct tf_job_spec *spec = tf_spec_own(&shape->spec);
+    spec->priority = tf_strdup("low");
+    spec->elastic.min = spec->elastic.step = 1;
+    spec->group.shape.gpus = gpus;
     shape->instances = 1;
     shape->waits = true;
     driver_step(&d, event);

@@ -12,9 +12,10 @@ static void add_shape(struct tf_policy *policy, int32_t gpus, int32_t instances,
     struct tf_shape_asked *shape = tf_vec_add(&policy->shapes);
     shape->instances = instances;
     shape->waits = waits;
-    shape->spec.priority = tf_strdup("mid");
-    shape->spec.group.shape.gpus = gpus;
-    shape->spec.elastic.min = shape->spec.elastic.step = instances;
+    struct tf_job_spec *spec = tf_spec_own(&shape->spec);
+    spec->priority = tf_strdup("mid");
+    spec->group.shape.gpus = gpus;
+    spec->elastic.min = spec->elastic.step = instances;
 }
 
 /* One shape that waits, and (0 GPUs: none) one that runs somewhere. */
@@ -83,7 +84,7 @@ static void test_what_could_never_run_here_does_not_count(void)
     event.down = (struct tf_down){.kind = TF_DOWN_POLICY, .term = d.term};
     tf_policy_copy(&event.down.policy, &d.boot.policy);
     add_shape(&event.down.policy, 8, 2, true);
-    tf_strs_add(&event.down.policy.shapes.items[0].spec.group.shape.gpu_models, "B300");
+    tf_strs_add(&tf_spec_own(&event.down.policy.shapes.items[0].spec)->group.shape.gpu_models, "B300");
     add_shape(&event.down.policy, 1, 1, false);
     driver_step(&d, event);
     driver_pass(&d, TF_SECOND);
@@ -118,7 +119,7 @@ static void test_a_class_that_is_gone_asks_for_nothing(void)
     event.down = (struct tf_down){.kind = TF_DOWN_POLICY, .term = d.term};
     tf_policy_copy(&event.down.policy, &d.boot.policy);
     add_shape(&event.down.policy, 8, 3, true);
-    tf_str_set(&event.down.policy.shapes.items[0].spec.priority, "gone");
+    tf_str_set(&tf_spec_own(&event.down.policy.shapes.items[0].spec)->priority, "gone");
     driver_step(&d, event);
     driver_pass(&d, TF_SECOND);
     CU_ASSERT(are(&d.profile.idle, (struct tf_idle_causes){.deliverable = 16}));
