@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Owns what the columns of a job file mean. */
+#include "common/base/buf.h"
 #include "common/base/cleanup.h"
 #include "common/base/name.h"
 #include "common/base/text.h"
@@ -150,8 +151,9 @@ static int read_words(const struct tf_csv *csv, const struct tf_trace_options *o
 
 static int check_unique(struct tf_csv *csv, const struct tf_trace_job *job, struct tf_error *err)
 {
-    TF_AUTO_FREE char *key = tf_asprintf("%s/%s", job->tenant, job->id);
-    return tf_csv_unique(csv, "job", key, err);
+    TF_AUTO_BUF key = TF_BUF_INIT;
+    tf_buf_cat(&key, job->tenant, "/", job->id);
+    return tf_csv_unique(csv, "job", tf_buf_text(&key), err);
 }
 
 static int read_job(struct tf_csv *csv, const struct tf_trace_options *options, struct tf_trace_job *job,

@@ -107,9 +107,12 @@ static void emit(struct fed *fed, struct job *job, char *line)
 void fed_trace_placed(struct fed *fed, struct job *job, const struct tf_placement *placement,
                       const char *line)
 {
-    emit(fed, job,
-         tf_asprintf("%s -> %s, epoch %" PRIu64 ", size %d", line, placement->cluster, placement->epoch,
-                     placement->size));
+    struct tf_buf whole = TF_BUF_INIT;
+    tf_buf_cat(&whole, line, " -> ", placement->cluster, ", epoch ");
+    tf_buf_uint(&whole, placement->epoch);
+    tf_buf_str(&whole, ", size ");
+    tf_buf_int(&whole, placement->size);
+    emit(fed, job, tf_buf_take(&whole));
 }
 
 void fed_trace_waits(struct fed *fed, struct job *job)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Owns the world that a scenario describes: its fleet, its jobs, and when events happen. */
+#include "common/base/buf.h"
 #include "common/base/cleanup.h"
 #include "common/base/text.h"
 #include "common/model/manifest.h"
@@ -245,8 +246,9 @@ static int add_whole(struct play *play, const struct scenario_job *job, struct t
                      struct course course, int64_t part, struct tf_error *err)
 {
     struct sim_world *world = &play->world;
-    TF_AUTO_FREE char *name = tf_asprintf("%s/%s", manifest->tenant, manifest->name);
-    if (check_new(play, name, err)) {
+    TF_AUTO_BUF name = TF_BUF_INIT;
+    tf_buf_cat(&name, manifest->tenant, "/", manifest->name);
+    if (check_new(play, tf_buf_text(&name), err)) {
         tf_job_manifest_release(manifest);
         return -1;
     }
@@ -261,10 +263,10 @@ static int add_whole(struct play *play, const struct scenario_job *job, struct t
                                       .work = course.work > 0 ? part_of(course.work, part) : 0,
                                       .step = step,
                                       .checkpoint_every = job->checkpoint_every};
-    if (is_restarted(play->scenario, name))
+    if (is_restarted(play->scenario, tf_buf_text(&name)))
         made.again = world_uid(world);
-    struct play_name *entry = tf_calloc(1, sizeof *entry + strlen(name) + 1);
-    memcpy(entry->name, name, strlen(name));
+    struct play_name *entry = tf_calloc(1, sizeof *entry + name.len + 1);
+    memcpy(entry->name, name.data, name.len);
     entry->job = world->clients.jobs.count;
     HASH_ADD_STR(play->names, name, entry);
     tf_vec_push(&play->origins, play->building);
