@@ -691,7 +691,7 @@ void ledger_unblock(struct ledger *ledger, const char *name, const struct tf_ins
 /* ---- rows ---- */
 
 /* Instances without a record are to us what foreign work is: never free, never to be had. without: as if the
- * reservations up to that one, by uid, kept nothing (NULL: none of them). */
+ * reservations up to that one, by uid, kept nothing (NULL: none of them); one that leaves still does. */
 static void levels_of(const struct ledger_node *node, const struct tf_uid *without,
                       struct tf_level_vectors *out)
 {
@@ -710,7 +710,7 @@ static void levels_of(const struct ledger_node *node, const struct tf_uid *witho
     }
     size_t held = holds.count;
     tf_vec_each (c, &node->claims)
-        if (!without || !c->reserved || tf_uid_cmp(c->uid, *without) > 0)
+        if (!without || !c->reserved || c->gone_after || tf_uid_cmp(c->uid, *without) > 0)
             tf_vec_push(&holds, c->hold);
     tf_fit_node_levels(&seen, holds.items, held, holds.items + held, holds.count - held, out);
     tf_vec_release(&holds);

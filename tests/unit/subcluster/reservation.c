@@ -280,6 +280,26 @@ static void test_release(void)
     end();
 }
 
+/* What a reservation kept is free when its end is durable, and not before: not for the owner of another that
+ * is on the same node either, by whose uid it comes first. */
+static void test_one_that_leaves_is_not_room_for_the_owner_of_another(void)
+{
+    driver_two_nodes(&d);
+    driver_place(&d, 9, 4, 1, 8);
+    driver_change(&d, reserve(1, 5, 1, 4));
+    driver_change(&d, reserve(2, 6, 1, 4));
+    d.hold_commits = true;
+    driver_tell(&d, TF_ENTRY_RELEASE, 1, 5);
+    driver_change(&d, owner(3, 7, 1, 8, 2));
+    d.hold_commits = false;
+    driver_commit(&d);
+    CU_ASSERT_EQUAL(last_end(3), TF_END_REFUSED);
+    CU_ASSERT_EQUAL(kept(2), 4);
+    driver_change(&d, owner(4, 8, 1, 8, 2));
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 4), TF_ALLOCATION_STARTING);
+    end();
+}
+
 int main(void)
 {
     static const struct suite_test tests[] = {
@@ -298,6 +318,8 @@ int main(void)
         {"it outlives the daemon", test_it_outlives_the_daemon},
         {"a crash while it is used", test_a_crash_while_it_is_used},
         {"release", test_release},
+        {"one that leaves is not room for the owner of another",
+         test_one_that_leaves_is_not_room_for_the_owner_of_another},
     };
     return suite_run("unit/subcluster/reservation", tests, TF_ARRAY_LEN(tests));
 }
