@@ -189,12 +189,16 @@ static uint64_t stray_gpus(const struct ledger_node *node)
     return gpus;
 }
 
-uint64_t ledger_strays_of_others(const struct ledger_node *node, struct tf_uid uid)
+bool ledger_strays_of_others(const struct ledger_node *node, struct tf_uid uid, uint64_t *gpus)
 {
-    uint64_t gpus = 0;
-    tf_vec_each (b, &node->blockings)
-        gpus |= tf_uid_eq(b->id.uid, uid) ? 0 : b->gpus;
-    return gpus;
+    bool any = false;
+    *gpus = 0;
+    tf_vec_each (b, &node->blockings) {
+        bool other = !tf_uid_eq(b->id.uid, uid);
+        any |= other;
+        *gpus |= other ? b->gpus : 0;
+    }
+    return any;
 }
 
 /* Whatever is not held on a node that is being emptied is nobody's to have: as if instances without a record

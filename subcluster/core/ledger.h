@@ -177,8 +177,8 @@ void ledger_durable(struct ledger *ledger, uint64_t change);
 
 /* An instance without a record; node may be NULL: nothing is known of where it is. */
 void ledger_block(struct ledger *ledger, const char *node, const struct tf_instance_id *id, uint64_t gpus);
-/* GPUs of the node that instances without a record have, of other jobs. */
-uint64_t ledger_strays_of_others(const struct ledger_node *node, struct tf_uid uid);
+/* True if instances without a record are on the node, of other jobs; *gpus: which GPUs they have. */
+bool ledger_strays_of_others(const struct ledger_node *node, struct tf_uid uid, uint64_t *gpus);
 void ledger_unblock(struct ledger *ledger, const char *node, const struct tf_instance_id *id);
 
 uint64_t ledger_held_gpus(const struct ledger_node *node); /* by records */

@@ -349,7 +349,7 @@ void member_reachable(struct sub *sub, struct job *job, size_t place, const stru
     enum tf_member_state state = job->record.members.items[place].state;
     (void)node;
     if (state == TF_MEMBER_BACKOFF)
-        members_retry(sub, job);
+        member_retry_here(sub, job, place);
     else if (run->due.ms == TF_NEVER.ms && (state == TF_MEMBER_STARTING || state == TF_MEMBER_PLANNED ||
                                             (state == TF_MEMBER_READY && !run->seen)))
         member_set_due(sub, job, place, moment_in(sub, member_start_bound(sub, job)));
@@ -371,6 +371,7 @@ static void member_due(struct sub *sub, struct job *job, size_t place)
         stop_too_slow(sub, job, place);
         break;
     case TF_MEMBER_BACKOFF:
+        members_lose_taken(sub, job);
         members_retry(sub, job);
         break;
     case TF_MEMBER_NONE:

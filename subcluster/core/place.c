@@ -11,7 +11,6 @@
 #include "subcluster/core/calls.h"
 #include "subcluster/core/change.h"
 #include "subcluster/core/decide.h"
-#include "subcluster/core/loss.h"
 #include "subcluster/core/members.h"
 #include "subcluster/core/node_claims.h"
 #include "subcluster/core/outbox.h"
@@ -169,24 +168,6 @@ static bool any_stray_of(const struct sub *sub, struct stray_range range, uint64
     return false;
 }
 
-/* Where it waits to start again another's instance runs, that got the place when the store had forgotten it:
- * the engine is right (DESIGN.md §7, truth order), and that one is named, too, or will be released. */
-static void lose_what_others_have(struct sub *sub, struct job *job)
-{
-    struct places places = {0};
-    for (size_t i = 0; i < job->record.members.count; i++) {
-        const struct tf_member *m = &job->record.members.items[i];
-        const struct ledger_node *node = ledger_find(&sub->ledger, m->node);
-        if (m->state == TF_MEMBER_BACKOFF && node &&
-            (m->gpus & ledger_strays_of_others(node, job->record.uid)))
-            tf_vec_push(&places, i);
-    }
-    if (places.count)
-        members_lost(sub, job, &places,
-                     "since its subcluster's store was restored another runs in its place");
-    tf_vec_release(&places);
-}
-
 /* A restored store is right about it: what has waited for that goes on. */
 static void confirm(struct sub *sub, struct job *job)
 {
@@ -194,7 +175,7 @@ static void confirm(struct sub *sub, struct job *job)
         return;
     job->unconfirmed = false;
     strays_judge(sub, job->record.uid);
-    lose_what_others_have(sub, job);
+    members_lose_taken(sub, job);
     members_retry(sub, job);
     repair_note(sub, job);
     absorb_note(sub, job);

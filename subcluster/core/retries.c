@@ -6,6 +6,7 @@
 #include "subcluster/core/allocation.h"
 #include "subcluster/core/calls.h"
 #include "subcluster/core/checkpoint.h"
+#include "subcluster/core/loss.h"
 #include "subcluster/core/members_private.h"
 #include "subcluster/core/migrate.h"
 #include "subcluster/core/moving.h"
@@ -38,12 +39,39 @@ static void attempt_again(struct sub *sub, struct job *job, size_t place)
     job->runs.items[place] = member_new_run(sub, m);
 }
 
+/* Others have it. What is on the node by records is more than it can hold only where a restored store knew of
+ * one too few when another got the place. less: so many of this job that are there do not count. */
+static bool is_taken(const struct sub *sub, const struct job *job, size_t place, int32_t less)
+{
+    const struct tf_member *m = &job->record.members.items[place];
+    const struct ledger_node *node = sub->ledger.nodes.items[job->runs.items[place].node];
+    struct tf_vector sum = tf_vector_scale(tf_shape_vector(&job->record.spec->group.shape), -less);
+    uint64_t gpus;
+    ledger_strays_of_others(node, job->record.uid, &gpus);
+    if (m->gpus & gpus)
+        return true;
+    tf_vec_each (h, &node->holdings)
+        sum = h->gone_after ? sum : tf_vector_add(sum, h->hold.amount);
+    sum.gpus = 0; /* they are named */
+    return node->known && !tf_vector_fits(sum, node->node.capacity);
+}
+
+/* Nothing starts beside an instance without a record: what that has of the node's CPU, memory and slots is
+ * not known before it is adopted. */
+static bool has_its_place(const struct sub *sub, const struct job *job, size_t place)
+{
+    const struct ledger_node *node = sub->ledger.nodes.items[job->runs.items[place].node];
+    uint64_t gpus;
+    return !ledger_strays_of_others(node, job->record.uid, &gpus) && !is_taken(sub, job, place, 0);
+}
+
 static bool is_ripe(const struct sub *sub, const struct job *job, size_t place)
 {
     return job->record.members.items[place].state == TF_MEMBER_BACKOFF &&
            job->record.members.items[place].role != TF_MEMBER_MOVES_OUT &&
            job->runs.items[place].retry.ms <= sub->now.mono.ms && !member_on_silent_node(sub, job, place) &&
-           !strays_live_at(sub, job, job->record.members.items[place].index);
+           !strays_live_at(sub, job, job->record.members.items[place].index) &&
+           has_its_place(sub, job, place);
 }
 
 /* With onResize: restart nobody goes on before all can. */
@@ -87,6 +115,54 @@ void members_retry(struct sub *sub, struct job *job)
     members_start(sub, job);
 }
 
+static int32_t how_many_at(const struct job *job, const struct places *places, uint32_t node)
+{
+    int32_t n = 0;
+    tf_vec_each (place, places)
+        n += job->runs.items[*place].node == node;
+    return n;
+}
+
+void members_lose_taken(struct sub *sub, struct job *job)
+{
+    struct places places = {0};
+    if (!sub->listed || job->unconfirmed || !job_lives(job))
+        return;
+    for (size_t i = 0; i < job->record.members.count; i++)
+        if (job->record.members.items[i].state == TF_MEMBER_BACKOFF &&
+            is_taken(sub, job, i, how_many_at(job, &places, job->runs.items[i].node)))
+            tf_vec_push(&places, i);
+    if (places.count)
+        members_lost(sub, job, &places,
+                     "since its subcluster's store was restored another runs in its place");
+    tf_vec_release(&places);
+}
+
+/* Not at once: the decision that is under way may hold places. */
+static void look_soon(struct sub *sub, struct job *job, size_t place)
+{
+    if (job->record.members.items[place].state == TF_MEMBER_BACKOFF &&
+        job->runs.items[place].retry.ms <= sub->now.mono.ms)
+        member_set_due(sub, job, place, sub->now.mono);
+}
+
+void members_wake(struct sub *sub, const struct ledger_node *node, struct tf_uid but)
+{
+    tf_vec_each (h, &node->holdings) {
+        struct job *job = h->gone_after || tf_uid_eq(h->uid, but) ? NULL : job_find(sub, h->uid);
+        size_t place = job ? member_on_node(job, h->index, node->number) : SIZE_MAX;
+        if (place != SIZE_MAX)
+            look_soon(sub, job, place);
+    }
+}
+
+void member_retry_here(struct sub *sub, struct job *job, size_t place)
+{
+    members_retry(sub, job);
+    if (job->record.members.items[place].state == TF_MEMBER_BACKOFF && is_taken(sub, job, place, 0))
+        look_soon(sub, job, place);
+}
+
 /* Nothing of the attempt is left; the next may follow once its back-off is over. */
 void member_back_off(struct sub *sub, struct job *job, size_t place)
 {
@@ -100,7 +176,7 @@ void member_back_off(struct sub *sub, struct job *job, size_t place)
         member_set_due(sub, job, place, run->retry);
     job_changed(sub, job);
     peers_change(sub, job);
-    members_retry(sub, job);
+    member_retry_here(sub, job, place);
 }
 
 static void set_retry(struct sub *sub, struct job *job, size_t place, int64_t wait)

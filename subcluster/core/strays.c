@@ -122,6 +122,9 @@ void stray_remove(struct sub *sub, size_t at)
     if (job)
         repair_unbarred(sub, job);
     ledger_unblock(&sub->ledger, stray->node, &stray->id);
+    const struct ledger_node *node = stray->node ? ledger_find(&sub->ledger, stray->node) : NULL;
+    if (node)
+        members_wake(sub, node, stray->id.uid);
     health_stray_gone(sub, stray->node);
     stray_free(stray);
     tf_vec_remove(&sub->strays, at);

@@ -463,6 +463,60 @@ static void test_a_restored_store_has_forgotten_who_came_after(void)
     driver_release(&d);
 }
 
+/* One without GPUs, in whose place on a node of one slot another runs by now: whoever is named first. */
+static void wait_where_another_runs(bool first, bool adopted)
+{
+    driver_init(&d);
+    driver_node(&d, "n1", "H800", 8)->capacity.slots = 1;
+    driver_node(&d, "n2", "H800", 8)->capacity.slots = 1;
+    driver_ready(&d);
+    struct tf_entry entry = driver_place_entry(1, 5, 2, 0), again = driver_place_entry(1, 5, 2, 0);
+    tf_spec_own(&entry.spec)->retry_backoff = tf_spec_own(&again.spec)->retry_backoff = TF_SECOND;
+    driver_change(&d, entry);
+    driver_all_ready(&d);
+    driver_exits(&d, 1, 5, 0, 1, 9);
+    CU_ASSERT_EQUAL_FATAL(driver_count_in(&d, 1, TF_MEMBER_BACKOFF), 1);
+    driver_stray(&d, 2, 6, 0, driver_allocation(&d, 1)->members.items[0].node, 3);
+    restart_with_rollback();
+    driver_list(&d);
+    driver_pass(&d, 2 * TF_SECOND);
+    driver_clear(&d);
+    struct tf_entry other = driver_place_entry(2, 6, 1, 2);
+    if (!adopted)
+        attach(&again, 1);
+    else
+        attach(first ? (struct tf_entry[]){again, other} : (struct tf_entry[]){other, again}, 2);
+    if (!adopted)
+        tf_entry_release(&other);
+    driver_pass(&d, 2 * TF_SECOND);
+    CU_ASSERT_PTR_NULL(strstr(tf_buf_text(&d.log), "start 1/5/0.2"));
+    CU_ASSERT_PTR_NULL(strstr(tf_buf_text(&d.log), "stop 2/6/0.1"));
+}
+
+static void test_a_restored_store_has_forgotten_whom_a_node_is_full_of(void)
+{
+    for (int first = 0; first < 2; first++) {
+        wait_where_another_runs(first, true);
+        CU_ASSERT_EQUAL(driver_count_in(&d, 2, TF_MEMBER_READY), 1); /* adopted */
+        CU_ASSERT_EQUAL(driver_count_in(&d, 1, TF_MEMBER_BACKOFF), 0);
+        driver_pass(&d, 2 * TF_MINUTE);
+        CU_ASSERT_PTR_NULL(strstr(tf_buf_text(&d.log), "start 1/5/0.2"));
+        driver_release(&d);
+    }
+}
+
+/* Nobody wants the other one: when it has gone the place is there again. */
+static void test_a_retry_waits_for_what_a_restored_store_has_forgotten(void)
+{
+    wait_where_another_runs(true, false);
+    CU_ASSERT_EQUAL(driver_count_in(&d, 1, TF_MEMBER_BACKOFF), 1);
+    driver_tell(&d, TF_ENTRY_RELEASE, 2, 6);
+    driver_stopped(&d, 2, 6, 0, 1);
+    driver_pass(&d, TF_SECOND);
+    CU_ASSERT_PTR_NOT_NULL(strstr(tf_buf_text(&d.log), "start 1/5/0.2"));
+    driver_release(&d);
+}
+
 /* That outlives a crash before the full set. */
 static void test_a_rollback_is_remembered_until_the_full_set(void)
 {
@@ -601,6 +655,10 @@ static const struct suite_test tests[] = {
     {"a restored store has forgotten a move", test_a_restored_store_has_forgotten_a_move},
     {"a restored store has forgotten an attempt", test_a_restored_store_has_forgotten_an_attempt},
     {"a restored store has forgotten who came after", test_a_restored_store_has_forgotten_who_came_after},
+    {"a restored store has forgotten whom a node is full of",
+     test_a_restored_store_has_forgotten_whom_a_node_is_full_of},
+    {"a retry waits for what a restored store has forgotten",
+     test_a_retry_waits_for_what_a_restored_store_has_forgotten},
     {"a rollback is remembered until the full set", test_a_rollback_is_remembered_until_the_full_set},
     {"a restored store says hello after the listing", test_a_restored_store_says_hello_after_the_listing},
     {"an adopted start has its time", test_an_adopted_start_has_its_time},
