@@ -134,7 +134,8 @@ void members_lose_taken(struct sub *sub, struct job *job)
             tf_vec_push(&places, i);
     if (places.count)
         members_lost(sub, job, &places,
-                     "since its subcluster's store was restored another runs in its place");
+                     "its node has no room for it any more: another runs there that a restored store had "
+                     "forgotten, or the node has become smaller");
     tf_vec_release(&places);
 }
 
