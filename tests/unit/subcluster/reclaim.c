@@ -79,6 +79,30 @@ static void test_what_is_lost_is_told_once(void)
 }
 
 /* Persist, then act: no stop leaves before the claims are durable. */
+/* Of a gang with an instance on each of two nodes of one slot n1 is cordoned: what leaves that makes no room
+ * there, GPUs or not. */
+static void test_who_leaves_a_closed_node_makes_no_room(void)
+{
+    driver_init(&d);
+    driver_node(&d, "n1", "H800", 8)->capacity.slots = 1;
+    driver_node(&d, "n2", "H800", 8)->capacity.slots = 1;
+    driver_ready(&d);
+    driver_change(&d, driver_class_entry(1, 5, "low", 2, 0));
+    driver_all_ready(&d);
+    struct sub_event cordon = {.kind = SUB_EV_DOWN, .down = {.kind = TF_DOWN_ASK, .term = d.term}};
+    cordon.down.ask = (struct tf_ask){.id = 1, .kind = TF_ASK_CORDON, .node = tf_strdup("n1"), .on = true};
+    driver_step(&d, cordon);
+    struct tf_entry none_fit = driver_class_entry(2, 6, "high", 2, 0);
+    struct tf_entry one_fits = driver_class_entry(3, 7, "high", 1, 0);
+    none_fit.level = one_fits.level = (tf_level)(tf_level_core(2) - 1);
+    driver_change(&d, none_fit);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 1), TF_ALLOCATION_RUNNING);
+    driver_change(&d, one_fits);
+    CU_ASSERT_EQUAL(driver_phase_of(&d, 3), TF_ALLOCATION_CLAIMING);
+    CU_ASSERT_STRING_EQUAL(driver_allocation(&d, 3)->claims.items[0].node, "n2");
+    driver_release(&d);
+}
+
 static void test_claims_are_durable_before_the_first_stop(void)
 {
     two_low_jobs();
@@ -678,6 +702,7 @@ int main(void)
     static const struct suite_test tests[] = {
         {"one needed, one evicted", test_one_needed_one_evicted},
         {"what is lost is told once", test_what_is_lost_is_told_once},
+        {"who leaves a closed node makes no room", test_who_leaves_a_closed_node_makes_no_room},
         {"claims are durable before the first stop", test_claims_are_durable_before_the_first_stop},
         {"frozen evictions", test_frozen_evictions},
         {"frozen still after a restart", test_frozen_still_after_a_restart},
