@@ -440,12 +440,8 @@ static void test_a_restored_store_has_forgotten_an_attempt(void)
 }
 
 /* The copy is of when one waited to start again; since then another got its place, and runs there. */
-static void test_a_restored_store_has_forgotten_who_came_after(void)
+static void restore_where_another_runs(struct tf_entry entry)
 {
-    driver_two_nodes(&d);
-    struct tf_entry entry = driver_place_entry(1, 5, 1, 8), again = driver_place_entry(1, 5, 1, 8);
-    tf_spec_own(&entry.spec)->retry_limit = tf_spec_own(&again.spec)->retry_limit = 3;
-    tf_spec_own(&entry.spec)->retry_backoff = tf_spec_own(&again.spec)->retry_backoff = TF_MINUTE;
     driver_change(&d, entry);
     driver_all_ready(&d);
     driver_exits(&d, 1, 5, 0, 1, 9);
@@ -453,6 +449,15 @@ static void test_a_restored_store_has_forgotten_who_came_after(void)
     driver_stray(&d, 2, 6, 0, driver_allocation(&d, 1)->members.items[0].node, 3);
     restart_with_rollback();
     driver_list(&d);
+}
+
+static void test_a_restored_store_has_forgotten_who_came_after(void)
+{
+    driver_two_nodes(&d);
+    struct tf_entry entry = driver_place_entry(1, 5, 1, 8), again = driver_place_entry(1, 5, 1, 8);
+    tf_spec_own(&entry.spec)->retry_limit = tf_spec_own(&again.spec)->retry_limit = 3;
+    tf_spec_own(&entry.spec)->retry_backoff = tf_spec_own(&again.spec)->retry_backoff = TF_MINUTE;
+    restore_where_another_runs(entry);
     driver_clear(&d);
     attach((struct tf_entry[]){again, driver_place_entry(2, 6, 1, 2)}, 2);
     CU_ASSERT_PTR_NULL(strstr(tf_buf_text(&d.log), "start 1/5/0.2 n1"));
@@ -472,13 +477,7 @@ static void wait_where_another_runs(bool first, bool adopted)
     driver_ready(&d);
     struct tf_entry entry = driver_place_entry(1, 5, 2, 0), again = driver_place_entry(1, 5, 2, 0);
     tf_spec_own(&entry.spec)->retry_backoff = tf_spec_own(&again.spec)->retry_backoff = TF_SECOND;
-    driver_change(&d, entry);
-    driver_all_ready(&d);
-    driver_exits(&d, 1, 5, 0, 1, 9);
-    CU_ASSERT_EQUAL_FATAL(driver_count_in(&d, 1, TF_MEMBER_BACKOFF), 1);
-    driver_stray(&d, 2, 6, 0, driver_allocation(&d, 1)->members.items[0].node, 3);
-    restart_with_rollback();
-    driver_list(&d);
+    restore_where_another_runs(entry);
     driver_pass(&d, 2 * TF_SECOND);
     driver_clear(&d);
     struct tf_entry other = driver_place_entry(2, 6, 1, 2);
