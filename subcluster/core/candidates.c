@@ -28,12 +28,6 @@ struct listing {
     int32_t lately; /* evictions of the job under way */
 };
 
-/* Whoever leaves a node where nothing may start makes no room. */
-static bool gives_room(const struct ledger_node *node)
-{
-    return node->known && node->node.state == TF_NODE_READY;
-}
-
 static void add_members(struct listing *listing, const struct job *job, int32_t mark,
                         struct victim_unit *unit, uint32_t number)
 {
@@ -53,7 +47,7 @@ static void add_members(struct listing *listing, const struct job *job, int32_t 
         uint64_t gpus = m->gpus & ledger_usable_gpus(node) & ~ledger_claimed_gpus_of(node);
         struct candidate_part part = {node->number, number, gpus, need};
         part.frees.gpus = tf_gpu_set_count(part.gpus);
-        if (gives_room(node))
+        if (ledger_is_open(node)) /* else it makes no room there by leaving */
             tf_vec_push(&listing->out->unsorted, part);
     }
 }
@@ -82,7 +76,7 @@ static void add_claims(struct listing *listing, const struct job *job, uint32_t 
         const struct ledger_node *node = ledger_find(&listing->sub->ledger, claim->node);
         uint64_t gpus = claim->gpus & ledger_unclaimed_gpus(node);
         struct tf_vector frees = {tf_gpu_set_count(gpus), claim->slots, claim->cpu, claim->memory};
-        if (gives_room(node))
+        if (ledger_is_open(node))
             tf_vec_push(&listing->out->unsorted, (struct candidate_part){node->number, number, gpus, frees});
     }
 }
@@ -145,7 +139,7 @@ static void add_place(const struct migrate_stake *stake, void *arg)
     struct listing *listing = arg;
     struct candidates *out = listing->out;
     const struct ledger_node *node = ledger_find(&listing->sub->ledger, stake->node);
-    if (stake->level > listing->level || !node || !gives_room(node))
+    if (stake->level > listing->level || !node || !ledger_is_open(node))
         return;
     uint64_t gpus = stake->gpus & ledger_usable_gpus(node);
     if (stake->claimed)

@@ -67,7 +67,7 @@ static int32_t model_of(const struct scene *scene, const struct ledger_node *nod
 
 static bool is_up(const struct ledger_node *node)
 {
-    return node->known && node->node.state == TF_NODE_READY && node->node.capacity.gpus > 0;
+    return ledger_is_open(node) && node->node.capacity.gpus > 0;
 }
 
 /* NULL, or why none can be looked at. */

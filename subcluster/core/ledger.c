@@ -240,7 +240,7 @@ static uint64_t staying_gpus(const struct ledger_node *node)
 
 static uint64_t healthy_gpus(const struct ledger_node *node)
 {
-    if (!node->known || node->node.state != TF_NODE_READY)
+    if (!ledger_is_open(node))
         return 0;
     return tf_gpu_set_all(node->node.capacity.gpus) & ~node->node.foreign.gpus & ~node->node.bad_gpus;
 }
@@ -561,7 +561,7 @@ static struct tf_vector amount_of_leaving_claims(const struct ledger_node *node)
 enum claim_state ledger_claim_state(const struct ledger *ledger, struct tf_uid uid, const char *name)
 {
     const struct ledger_node *node = ledger_find(ledger, name);
-    if (!node || !node->known || node->node.state != TF_NODE_READY)
+    if (!node || !ledger_is_open(node))
         return CLAIM_BROKEN;
     struct tf_hold claimed = claims_of(node, uid);
     struct tf_vector later = left_by(node, true), now = left_by(node, false);
@@ -591,8 +591,7 @@ enum claim_state ledger_place_state(const struct ledger *ledger, struct tf_uid u
     const struct ledger_node *node = ledger_find(ledger, claim->node);
     struct tf_vector amount = claim_amount(claim);
     amount.gpus = 0; /* they are named */
-    if (!node || (claim->gpus & ~ledger_usable_gpus(node)) || !node->known ||
-        node->node.state != TF_NODE_READY)
+    if (!node || (claim->gpus & ~ledger_usable_gpus(node)) || !ledger_is_open(node))
         return CLAIM_BROKEN;
     struct tf_vector now = tf_vector_sub(left_by(node, false), amount_of_leaving_claims(node));
     now = tf_vector_sub(now, amount_before(node, uid, index));
@@ -614,7 +613,7 @@ enum claim_state ledger_place_state(const struct ledger *ledger, struct tf_uid u
 static struct tf_vector going_of(const struct ledger_node *node)
 {
     struct tf_vector going = left_by(node, true);
-    if (!node->known || node->node.state != TF_NODE_READY)
+    if (!ledger_is_open(node))
         return (struct tf_vector){0};
     tf_vec_each (c, &node->claims)
         going = c->gone_after ? going : tf_vector_sub(going, c->hold.amount);
@@ -647,7 +646,7 @@ struct tf_vector ledger_reserved(const struct ledger_node *node, const struct tf
 {
     struct tf_vector sum = {0};
     *gpus = 0;
-    if (!demand->reserved.count || !node->known || node->node.state != TF_NODE_READY)
+    if (!demand->reserved.count || !ledger_is_open(node))
         return sum;
     tf_vec_each (c, &node->claims) {
         if (!c->reserved || c->gone_after || !tf_demand_may_use(demand, c->uid))

@@ -181,6 +181,11 @@ void ledger_block(struct ledger *ledger, const char *node, const struct tf_insta
 bool ledger_strays_of_others(const struct ledger_node *node, struct tf_uid uid, uint64_t *gpus);
 void ledger_unblock(struct ledger *ledger, const char *node, const struct tf_instance_id *id);
 
+/* Work may start there: it is listed, and nothing keeps it closed. */
+static inline bool ledger_is_open(const struct ledger_node *node)
+{
+    return node->known && node->node.state == TF_NODE_READY;
+}
 uint64_t ledger_held_gpus(const struct ledger_node *node); /* by records */
 uint64_t ledger_claimed_gpus_of(const struct ledger_node *node);
 uint64_t ledger_free_gpus(const struct ledger_node *node);

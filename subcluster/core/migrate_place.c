@@ -251,8 +251,7 @@ static void leave(struct room *room, const struct job *job, uint32_t index, cons
 {
     const struct ledger_node *from = room->sub->ledger.nodes.items[job->runs.items[index].node];
     uint64_t mine = job->record.members.items[index].gpus & ledger_usable_gpus(from);
-    if (from->node.state != TF_NODE_READY || !from->known ||
-        !member_holds(job->record.members.items[index].state))
+    if (!ledger_is_open(from) || !member_holds(job->record.members.items[index].state))
         return;
     struct tf_vector leaves = demand->need;
     leaves.gpus = tf_gpu_set_count(mine);

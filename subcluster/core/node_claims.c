@@ -451,7 +451,7 @@ static bool has_its_nodes(const struct sub *sub, const struct tf_node_claim *rec
 {
     tf_vec_each (name, &record->nodes) {
         const struct ledger_node *node = ledger_find(&sub->ledger, *name);
-        if (!node || !node->known || node->node.state != TF_NODE_READY || node->kept.rank < 0 ||
+        if (!node || !ledger_is_open(node) || node->kept.rank < 0 ||
             !tf_uid_eq(node->kept.owner, record->uid))
             return false;
     }
